@@ -1,0 +1,97 @@
+"""The envelope that every message travels in."""
+
+from typing import Annotated, Any, Final, Generic, TypeVar
+from uuid import UUID
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, StringConstraints
+from uuid_utils.compat import uuid7
+
+MAX_MESSAGE_BYTES: Final = 128 * 1024
+"""A larger message is refused at the producer: messages carry references, not documents."""
+
+
+class MessageTooLargeError(ValueError):
+    """The encoded message is over `MAX_MESSAGE_BYTES`; `size` is what it came to, in bytes."""
+
+    def __init__(self, message_type: str, size: int) -> None:
+        super().__init__(
+            f"{message_type} comes to {size:,} bytes, the limit is {MAX_MESSAGE_BYTES:,}: "
+            "store the content and pass a reference (its id) instead"
+        )
+        self.size = size
+
+
+class Payload(BaseModel):
+    """Base of all payloads: immutable; fields that a newer sender added are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+def _without_nul(value: str) -> str:
+    # PostgreSQL cannot store U+0000 in text, so it is stopped at the door, where the reason is still clear.
+    if "\x00" in value:
+        raise ValueError("must not contain the character U+0000")
+    return value
+
+
+# Messages are frozen, so that one of a payload is also one of the payload's base class.
+PayloadT_co = TypeVar("PayloadT_co", bound=Payload, covariant=True)
+
+Text = Annotated[str, AfterValidator(_without_nul)]
+TypeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$", max_length=100)]
+ServiceName = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
+CorrelationId = Annotated[Text, StringConstraints(max_length=200)]
+
+
+class EnvelopeHead(BaseModel):
+    """An envelope whose payload nobody has looked at yet: what can be said of a message before its type is known."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    event_id: UUID
+    """Identity of the message, the key of every inbox. UUIDv7 when made here; any UUID is accepted."""
+    type: TypeName
+    """`noun.verb`, such as `research.requested`; a breaking change is a new type, `research.completed.v2`."""
+    source: ServiceName
+    """The service that sent it."""
+    timestamp: AwareDatetime
+    """When it was made, ISO 8601 with a zone."""
+    correlation_id: CorrelationId | None = None
+    """The same on every message of one chain."""
+    causation_id: UUID | None = None
+    """The `event_id` of the message that caused this one."""
+    payload: dict[str, Any]
+
+
+class DomainMessage(BaseModel, Generic[PayloadT_co]):
+    """What the services exchange: an immutable envelope around one typed payload.
+
+    Unknown fields are ignored on reading, so that a newer sender can add some.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    event_id: UUID
+    type: TypeName
+    source: ServiceName
+    timestamp: AwareDatetime
+    correlation_id: CorrelationId | None = None
+    causation_id: UUID | None = None
+    payload: PayloadT_co
+
+
+def encode(message: DomainMessage[Payload]) -> bytes:
+    """The message as JSON bytes, the form it has on the wire.
+
+    Raises:
+        MessageTooLargeError: it comes to more than `MAX_MESSAGE_BYTES`.
+    """
+    body = message.model_dump_json(exclude_none=True).encode()
+    if len(body) > MAX_MESSAGE_BYTES:
+        raise MessageTooLargeError(message.type, len(body))
+    return body
+
+
+def new_event_id() -> UUID:
+    """A UUIDv7: its first 48 bits are the milliseconds since 1970 (RFC 9562, section 5.7)."""
+    return uuid7()

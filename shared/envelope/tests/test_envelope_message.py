@@ -1,0 +1,171 @@
+import json
+import time
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from envelope import CATALOGUE, DomainMessage, MessageTooLargeError, encode, message_type_of, new_event_id
+from envelope.payloads import ArticleContext, Priority, ResearchRequested, SocialCreate
+
+
+def words(max_size: int = 200, min_size: int = 0) -> st.SearchStrategy[str]:
+    return st.text(
+        st.characters(exclude_characters="\x00", codec="utf-8"), min_size=min_size, max_size=max_size
+    )
+
+
+CONTEXTS = st.builds(
+    ArticleContext,
+    title=words(min_size=1),
+    keyword=words(min_size=1),
+    meta_description=words(),
+    key_points=st.lists(words(), max_size=5),
+)
+FIELDS: dict[str, st.SearchStrategy[object]] = {
+    "brand_slug": st.from_regex(r"[a-z0-9]{1,5}(-[a-z0-9]{1,5}){0,3}", fullmatch=True),
+    "priority": st.sampled_from(Priority),
+    "word_count": st.integers(min_value=0, max_value=2**53),
+    "reason": st.sampled_from(["insufficient_sources", "exhausted"]),
+    "article_context": CONTEXTS,
+    "channels": st.lists(words(20, min_size=1), max_size=4),
+}
+
+
+def values(field: str) -> st.SearchStrategy[object]:
+    if field in FIELDS:
+        return FIELDS[field]
+    return st.uuids() if field.endswith("_id") else words(100, min_size=1)
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> DomainMessage:
+    entry = CATALOGUE[draw(st.sampled_from(sorted(CATALOGUE)))]
+    payload = entry.payload.model_validate(
+        {field: draw(values(field)) for field in entry.payload.model_fields}
+    )
+    return entry.envelope(
+        event_id=draw(st.uuids()),
+        type=entry.name,
+        source=draw(st.sampled_from(entry.producers)),
+        timestamp=draw(st.datetimes(timezones=st.just(UTC))),
+        correlation_id=draw(st.none() | st.uuids().map(str)),
+        causation_id=draw(st.none() | st.uuids()),
+        payload=payload,
+    )
+
+
+@given(messages())
+def test_a_message_survives_the_wire_unchanged(message: DomainMessage) -> None:
+    entry = CATALOGUE[message.type]
+
+    assert entry.envelope.model_validate_json(message.model_dump_json(exclude_none=True)) == message
+
+
+@given(messages(), st.dictionaries(st.text(min_size=1).map(lambda s: "x-" + s), st.integers()))
+def test_fields_of_a_newer_sender_are_ignored(message: DomainMessage, extra: dict[str, int]) -> None:
+    wire = json.loads(message.model_dump_json(exclude_none=True))
+    wire |= extra
+    wire["payload"] |= extra
+
+    assert CATALOGUE[message.type].envelope.model_validate(wire) == message
+
+
+def test_the_wire_form_has_exactly_the_documented_fields() -> None:
+    message = DomainMessage(
+        event_id=UUID("018f9c2e-7b1a-7000-8000-000000000001"),
+        type="research.requested",
+        source="orchestrator",
+        timestamp=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+        correlation_id="c-1",
+        payload=ResearchRequested(brand_slug="acme", keyword="solar panels"),
+    )
+
+    assert json.loads(encode(message)) == {
+        "event_id": "018f9c2e-7b1a-7000-8000-000000000001",
+        "type": "research.requested",
+        "source": "orchestrator",
+        "timestamp": "2026-01-02T03:04:05Z",
+        "correlation_id": "c-1",
+        "payload": {"brand_slug": "acme", "keyword": "solar panels", "priority": "normal"},
+    }
+
+
+def test_a_message_that_carries_a_document_is_refused_and_told_what_to_do() -> None:
+    payload = SocialCreate(
+        brand_slug="acme",
+        content_id=uuid4(),
+        article_context=ArticleContext(
+            title="t", keyword="k", meta_description="", key_points=("€" * 2000,) * 20
+        ),
+        channels=("feed",),
+    )
+    message = DomainMessage(
+        event_id=new_event_id(),
+        type="social.create",
+        source="orchestrator",
+        timestamp=datetime.now(UTC),
+        payload=payload,
+    )
+    assert len(encode(message)) < 128 * 1024
+    heavy = message.model_copy(
+        update={
+            "payload": payload.model_copy(
+                update={
+                    "article_context": payload.article_context.model_copy(
+                        update={"key_points": ("€" * 50_000,)}
+                    )
+                }
+            )
+        }
+    )
+
+    with pytest.raises(MessageTooLargeError, match="pass a reference"):
+        encode(heavy)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"event_id": "not-a-uuid"},
+        {"type": "nonoun"},
+        {"type": "Research.Requested"},
+        {"source": ""},
+        {"timestamp": "2026-01-02T03:04:05"},
+        {"correlation_id": "a\x00b"},
+        {"payload": None},
+        {"payload": {"brand_slug": "Acme Inc", "keyword": "k"}},
+        {"payload": {"brand_slug": "acme", "keyword": ""}},
+        {"payload": {"brand_slug": "acme", "keyword": "a\x00b"}},
+    ],
+)
+def test_what_is_no_proper_message_is_refused(change: dict[str, object]) -> None:
+    good = {
+        "event_id": str(uuid4()),
+        "type": "research.requested",
+        "source": "orchestrator",
+        "timestamp": "2026-01-02T03:04:05Z",
+        "payload": {"brand_slug": "acme", "keyword": "k"},
+    }
+    envelope = CATALOGUE["research.requested"].envelope
+    envelope.model_validate(good)
+
+    with pytest.raises(ValidationError):
+        envelope.model_validate(good | change)
+
+
+def test_an_event_id_tells_the_millisecond_it_was_made() -> None:
+    before = time.time_ns() // 1_000_000
+    event_ids = [new_event_id() for _ in range(1000)]
+    after = time.time_ns() // 1_000_000
+
+    assert all(event_id.version == 7 and before <= event_id.int >> 80 <= after for event_id in event_ids)
+    assert len(set(event_ids)) == 1000
+
+
+def test_a_payload_outside_the_catalogue_says_where_to_add_it() -> None:
+    with pytest.raises(LookupError, match="catalogue"):
+        message_type_of(ArticleContext)
