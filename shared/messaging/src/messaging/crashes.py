@@ -1,0 +1,50 @@
+"""Finding the message that kills its consumer (out of memory, a native fault).
+
+The broker cannot know which one it was: it counts a delivery for every prefetched neighbour too. So a redelivered
+message is handled alone, under a marker row that its outcome deletes. A marker that keeps coming back tells.
+"""
+
+from collections.abc import Collection
+from typing import Final
+from uuid import UUID
+
+from messaging.database import Connection
+
+MAX_STARTS: Final = 3
+"""Starts without an outcome before the message is dead-lettered."""
+
+
+async def mark(connection: Connection, queue: str, event_id: UUID) -> int:
+    """Notes a start; returns how many starts before this one had no outcome."""
+    earlier = await connection.fetchval(
+        """
+        insert into crash_markers as marker (queue, event_id, starts) values ($1, $2, 1)
+        on conflict (queue, event_id) do update set starts = marker.starts + 1, started_at = now()
+        returning starts - 1
+        """,
+        queue,
+        event_id,
+    )
+    assert isinstance(earlier, int)
+    return earlier
+
+
+async def clear(connection: Connection, queue: str, event_ids: Collection[UUID]) -> None:
+    """Removes the markers of messages that have an outcome."""
+    await connection.execute(
+        "delete from crash_markers where queue = $1 and event_id = any($2::uuid[])", queue, list(event_ids)
+    )
+
+
+async def unmark(connection: Connection, queue: str, event_ids: Collection[UUID]) -> None:
+    """Takes one start back: the attempt ended without an outcome, but nothing crashed."""
+    await connection.execute(
+        "update crash_markers set starts = greatest(starts - 1, 0) where queue = $1 and event_id = any($2::uuid[])",
+        queue,
+        list(event_ids),
+    )
+
+
+async def forget_old(connection: Connection) -> None:
+    """Removes markers of messages that another consumer must have finished long ago."""
+    await connection.execute("delete from crash_markers where started_at < now() - interval '7 days'")

@@ -1,0 +1,124 @@
+"""The connection to the service's own database, and telling an outage from a mistake."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+import asyncpg
+import structlog
+
+from messaging.errors import DatabaseUnavailableError
+
+if TYPE_CHECKING:
+    Connection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record] | asyncpg.Connection[asyncpg.Record]
+    Pool = asyncpg.Pool[asyncpg.Record]
+else:
+    Connection = asyncpg.Connection
+    Pool = asyncpg.Pool
+
+log = structlog.get_logger(__name__)
+
+STATEMENT_SECONDS: Final = 30.0
+"""No statement of ours runs longer; a connection that went silent is noticed by it."""
+
+_OUTAGE: Final = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,  # shutting down, crashed, starting up
+    asyncpg.InsufficientResourcesError,  # disk full, out of memory, too many connections
+    asyncpg.ReadOnlySQLTransactionError,  # still talking to the old primary after a fail-over
+    asyncpg.InvalidAuthorizationSpecificationError,  # a rotated password
+    asyncpg.InvalidCatalogNameError,
+    OSError,
+    TimeoutError,
+)
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether an error raised by a database call says that the database is away, rather than that the call is wrong."""
+    if isinstance(error, asyncpg.QueryCanceledError):
+        return False
+    if isinstance(error, asyncpg.InterfaceError):
+        # The same class reports misuse, so only its words tell.
+        return "closed" in str(error) or "connection was" in str(error)
+    return isinstance(error, _OUTAGE)
+
+
+async def _keep_as_is(_: object) -> None:
+    """Connections go back to the pool as they are: no session state is ever set, and a reset costs a round trip."""
+
+
+class Connections:
+    """A small pool of connections that comes up when the database does, and says so when it is away."""
+
+    def __init__(self, url: str, *, name: str, size: int = 10) -> None:
+        self._url = url
+        self._name = name
+        self._size = size
+        self._pool: Pool | None = None
+
+    async def open(self) -> None:
+        """Waits until the database answers, however long that takes."""
+        delay = 0.2
+        while self._pool is None:
+            try:
+                self._pool = await asyncpg.create_pool(
+                    self._url,
+                    min_size=1,
+                    max_size=self._size,
+                    max_inactive_connection_lifetime=300,
+                    timeout=10,
+                    command_timeout=STATEMENT_SECONDS,
+                    reset=_keep_as_is,
+                    server_settings={"application_name": self._name, "timezone": "UTC", "jit": "off"},
+                )
+            except Exception as error:
+                if not is_outage(error):
+                    raise
+                log.warning("database_unavailable", error=str(error), retry_seconds=delay)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, 5.0)
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            try:
+                async with asyncio.timeout(5):
+                    await self._pool.close()
+            except TimeoutError:
+                self._pool.terminate()
+            self._pool = None
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection for a few statements.
+
+        Raises:
+            DatabaseUnavailableError: the database is away, found out at any point of the block.
+        """
+        if self._pool is None:
+            raise DatabaseUnavailableError("not connected yet")
+        try:
+            async with self._pool.acquire(timeout=10) as connection:
+                yield connection
+        except DatabaseUnavailableError:
+            raise
+        except Exception as error:
+            if is_outage(error):
+                raise DatabaseUnavailableError(f"{type(error).__name__}: {error}") from error
+            raise
+
+    async def answers(self, within: float = 3.0) -> bool:
+        """Whether the database does a trivial statement within so many seconds."""
+        try:
+            async with asyncio.timeout(within), self.connection() as connection:
+                await connection.execute("select 1")
+        except (DatabaseUnavailableError, TimeoutError):
+            return False
+        return True
+
+    async def wait_until_available(self) -> None:
+        """Probes with growing pauses until the database can be written to again."""
+        delay = 0.1
+        while not await self.answers():
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, 2.0)

@@ -1,0 +1,27 @@
+"""What a handler raises to say how its message should end, and what the runtime raises itself."""
+
+from datetime import timedelta
+
+
+class RetryLater(Exception):  # noqa: N818  (reads as what it asks for: `raise RetryLater(...)`)
+    """The attempt failed for a passing reason; try again after `after`, or after the usual backoff."""
+
+    def __init__(self, reason: str, *, after: timedelta | None = None) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+class Unprocessable(Exception):  # noqa: N818  (as above)
+    """No attempt can succeed: dead-letter the message at once. Say what is wrong and what to do about it."""
+
+
+class DatabaseUnavailableError(Exception):
+    """The service's database cannot be reached or refuses work; nothing is known to be wrong with the message."""
+
+
+class BrokerUnavailableError(Exception):
+    """No confirmation from the broker in time; the publish may or may not have arrived."""
+
+
+class UnroutableError(Exception):
+    """The broker returned the message: no queue is bound for its exchange and routing key."""

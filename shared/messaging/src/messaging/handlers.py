@@ -1,0 +1,83 @@
+"""The two shapes of handler, and the table that a service makes of them."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import structlog
+
+from envelope import DomainMessage, Payload, message_type_of
+from messaging.codec import Message
+from messaging.transactions import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a single handler may know about the attempt it is making."""
+
+    queue: str
+    attempt: int
+    """From 1."""
+    log: structlog.stdlib.BoundLogger
+    """Bound to the message: event_id, type, correlation_id, attempt, queue, processing_delay_ms."""
+
+
+Record = Callable[[Transaction], Awaitable[None]]
+"""What a single handler leaves to be written, in one short transaction with the message's inbox row."""
+
+SingleHandler = Callable[[DomainMessage[Any], Context], Awaitable[Record | None]]
+BatchHandler = Callable[[Sequence[DomainMessage[Any]], Transaction], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class OnEach:
+    handler: SingleHandler
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OnBatch:
+    handler: BatchHandler
+    types: tuple[str, ...]
+
+
+Handler = OnEach | OnBatch
+PayloadT = TypeVar("PayloadT", bound=Payload)
+
+
+def on_each(
+    handler: Callable[[DomainMessage[PayloadT], Context], Awaitable[Record | None]], payload: type[PayloadT]
+) -> OnEach:
+    """A handler for slow outside work: called per message, `max_concurrency` at a time, with no transaction open.
+
+    It returns a `Record`, which is run in one short transaction that also holds the message's inbox row, or None.
+    """
+    return OnEach(handler, (message_type_of(payload).name,))
+
+
+def on_batch(
+    handler: Callable[[Sequence[DomainMessage[Any]], Transaction], Awaitable[None]], *payloads: type[Payload]
+) -> OnBatch:
+    """A handler for quick database work: called with the fresh messages of a batch, in order, inside the transaction.
+
+    If it raises, the batch is rolled back and each message is tried alone.
+    """
+    return OnBatch(handler, tuple(message_type_of(payload).name for payload in payloads))
+
+
+def routing_table(handlers: Sequence[Handler]) -> Mapping[str, Handler]:
+    """Message type → handler.
+
+    Raises:
+        ValueError: two handlers take the same type.
+    """
+    table: dict[str, Handler] = {}
+    for handler in handlers:
+        for name in handler.types:
+            if name in table:
+                raise ValueError(f"two handlers take {name}")
+            table[name] = handler
+    return table
+
+
+Batch = Sequence[Message]

@@ -1,0 +1,77 @@
+"""From deliveries to pieces of work: what each message is, and what is to be done about it."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from opentelemetry.trace import INVALID_SPAN, Span
+
+from messaging import headers as header
+from messaging import telemetry
+from messaging.codec import Decode, Invalid, Message, NotAnEnvelope
+from messaging.deliveries import Delivery
+from messaging.failures import Failure
+from messaging.handlers import Handler, Record
+from messaging.outbox import OutboxRow
+
+
+@dataclass(slots=True, eq=False)
+class Work:
+    """One message in hand, from delivery to outcome."""
+
+    delivery: Delivery
+    event_id: UUID
+    type: str
+    correlation_id: str | None
+    message: Message | None
+    """None when it could not be read as a message that this queue handles; then `failure` says why."""
+    handler: Handler | None
+    attempt: int
+    first_failed_at: datetime | None
+    replay_of: UUID | None
+    failure: Failure | None = None
+    """Why this attempt failed, once it has."""
+    record: Record | None = None
+    """What a single handler left to be written."""
+    marked: bool = False
+    """Whether it runs under a crash marker."""
+    span: Span = INVALID_SPAN
+
+    def row(self) -> OutboxRow:
+        """The message as it came, ready to be sent on."""
+        return OutboxRow("", "", self.event_id, self.type, self.correlation_id, self.delivery.body)
+
+    def delay_ms(self, now: datetime) -> int | None:
+        """Milliseconds since the message was made; None if that is unknown."""
+        return None if self.message is None else round((now - self.message.timestamp).total_seconds() * 1000)
+
+
+def read(delivery: Delivery, decode: Decode, table: dict[str, Handler], queue: str) -> Work | NotAnEnvelope:
+    """What a delivery asks for, or that it is no envelope."""
+    decoded = decode(delivery.body, delivery.type, delivery.headers, delivery.redelivered)
+    if isinstance(decoded, NotAnEnvelope):
+        return decoded
+    attempt = header.integer(delivery.headers, header.ATTEMPT, default=1)
+    head = decoded.head if isinstance(decoded, Invalid) else decoded
+    work = Work(
+        delivery=delivery,
+        event_id=head.event_id,
+        type=head.type,
+        correlation_id=head.correlation_id,
+        message=None,
+        handler=None,
+        attempt=attempt,
+        first_failed_at=header.moment(delivery.headers, header.FAILURE_FIRST_AT),
+        replay_of=header.identity(delivery.headers, header.REPLAY_OF),
+    )
+    if isinstance(decoded, Invalid):
+        work.failure = decoded.failure
+    else:
+        work.message = decoded
+        work.handler = table[decoded.type]
+        work.span = telemetry.start_process_span(decoded, queue, delivery.headers, attempt)
+    return work
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)

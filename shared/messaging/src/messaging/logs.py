@@ -1,0 +1,72 @@
+"""Structured logs: one event per line, with the context of the message at hand bound once."""
+
+import logging
+import logging.config
+from typing import Any, Literal
+
+import structlog
+from opentelemetry import trace
+
+
+def _add_trace_ids(
+    _logger: Any, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    context = trace.get_current_span().get_span_context()
+    if context.is_valid:
+        event["trace_id"] = f"{context.trace_id:032x}"
+        event["span_id"] = f"{context.span_id:016x}"
+    return event
+
+
+def configure(service: str, level: str = "info", form: Literal["json", "console"] = "json") -> None:
+    """Sends everything, libraries' logging included, to standard output in one form."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _add_trace_ids,
+        structlog.processors.format_exc_info,
+    ]
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer()
+    )
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    structlog.contextvars.bind_contextvars(service=service)
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {
+                "structured": {
+                    "()": structlog.stdlib.ProcessorFormatter,
+                    "foreign_pre_chain": shared,
+                    "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+                }
+            },
+            "handlers": {
+                "out": {
+                    "class": "logging.StreamHandler",
+                    "stream": "ext://sys.stdout",
+                    "formatter": "structured",
+                }
+            },
+            "root": {"handlers": ["out"], "level": level.upper()},
+            "loggers": {
+                # Their own news of every reconnect attempt; ours says it once.
+                "aio_pika": {"level": "ERROR"},
+                "aiormq": {"level": "ERROR"},
+                "httpx": {"level": "WARNING"},
+                "uvicorn.access": {"level": "WARNING"},
+            },
+        }
+    )

@@ -1,0 +1,107 @@
+"""Plain SQL migrations: each file once, in order, under a lock; this library's tables first, then the service's."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import asyncpg
+
+from messaging import partitions
+from messaging.database import Connection
+
+OWN = Path(__file__).parent / "migrations"
+
+
+class MigrationError(Exception):
+    """A migration that was applied has changed since, or one cannot be applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def of_service(package: str) -> Path:
+    """The folder of a service's migrations: inside the installed package, or beside `src` in a checkout.
+
+    Raises:
+        MigrationError: there is none.
+    """
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise MigrationError(f"no package {package} is installed")
+    home = Path(spec.origin).parent
+    for folder in (home / "migrations", home.parents[1] / "migrations"):
+        if folder.is_dir():
+            return folder
+    raise MigrationError(f"{package} has no migrations folder")
+
+
+def read(prefix: str, folder: Path) -> list[Migration]:
+    """The migrations of a folder, in order of their file names."""
+    return [Migration(f"{prefix}/{path.name}", path.read_text()) for path in sorted(folder.glob("*.sql"))]
+
+
+async def migrate(database_url: str, packages: Iterable[str] = ()) -> list[str]:
+    """Brings a database up to date; returns the names of the migrations applied now.
+
+    Safe to run from several places at once. Each migration is one transaction.
+
+    Raises:
+        MigrationError: an applied migration is not what it was.
+    """
+    migrations = read("messaging", OWN)
+    for package in packages:
+        migrations += read(package, of_service(package))
+    connection = await asyncpg.connect(database_url, timeout=15)
+    try:
+        await connection.execute("select pg_advisory_lock(hashtext('schema migrations'))")
+        applied = await _applied(connection)
+        new = [migration for migration in migrations if not _done(migration, applied)]
+        for migration in new:
+            await _apply(connection, migration)
+        await partitions.maintain(connection)
+        return [migration.name for migration in new]
+    finally:
+        await connection.close()
+
+
+async def _applied(connection: Connection) -> dict[str, str]:
+    await connection.execute(
+        """
+        create table if not exists schema_migrations (
+            name text primary key, checksum text not null, applied_at timestamptz not null default now()
+        )
+        """
+    )
+    return {row["name"]: row["checksum"] for row in await connection.fetch("select * from schema_migrations")}
+
+
+def _done(migration: Migration, applied: dict[str, str]) -> bool:
+    if migration.name not in applied:
+        return False
+    if applied[migration.name] != migration.checksum:
+        raise MigrationError(
+            f"{migration.name} was applied in another form: leave applied migrations alone, add a new file instead"
+        )
+    return True
+
+
+async def _apply(connection: Connection, migration: Migration) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute(migration.sql)
+            await connection.execute(
+                "insert into schema_migrations (name, checksum) values ($1, $2)",
+                migration.name,
+                migration.checksum,
+            )
+    except asyncpg.PostgresError as error:
+        raise MigrationError(f"{migration.name}: {error}") from error

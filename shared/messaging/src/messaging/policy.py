@@ -1,0 +1,38 @@
+"""How a queue is consumed: batch sizes, concurrency, deadlines, attempts and backoff."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePolicy:
+    """Settings of one queue. The defaults suit quick database work and a few slow calls side by side."""
+
+    max_batch_size: int = 100
+    """Messages per transaction at most."""
+    max_batch_timeout: float = 0.0
+    """Seconds to wait for a batch to fill. 0: a batch is what arrived while the last one ran."""
+    max_concurrency: int = 8
+    """Single handlers that run at a time."""
+    handler_timeout: float = 60.0
+    """Seconds an attempt may take; past it, the attempt has failed for a passing reason."""
+    max_attempts: int | None = 5
+    """Attempts before a message is dead-lettered; None: never."""
+    backoff_base: float = 30.0
+    """Seconds to the second attempt; doubled for each further one."""
+    backoff_limit: float = 600.0
+    """Seconds between attempts at most."""
+    prefetch: int | None = None
+    """Unacknowledged deliveries held; None: three times what can be worked on at once."""
+
+    def __post_init__(self) -> None:
+        if self.max_batch_size < 1 or self.max_concurrency < 1 or self.handler_timeout <= 0:
+            raise ValueError("max_batch_size and max_concurrency are at least 1, handler_timeout above 0")
+
+    def backoff(self, attempt: int) -> timedelta:
+        """The wait after attempt number `attempt` (1-based) has failed."""
+        # Past 2^20 the limit has long been reached; the bound keeps a forged attempt header from overflowing.
+        return timedelta(seconds=min(self.backoff_base * 2 ** min(attempt - 1, 20), self.backoff_limit))
+
+    def exhausted(self, attempt: int) -> bool:
+        return self.max_attempts is not None and attempt >= self.max_attempts

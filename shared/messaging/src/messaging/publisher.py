@@ -1,0 +1,196 @@
+"""The publishing connection: confirmed, mandatory, bounded in time; apart from the consuming one.
+
+When the broker runs short of memory or disk it stops reading from connections that publish; acknowledgements must not
+be stuck behind that.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import aio_pika
+import aiormq
+import structlog
+from aio_pika.abc import AbstractConnection
+from pamqp import commands
+
+from messaging import bulk_publish, telemetry
+from messaging.bulk_publish import Publication
+from messaging.errors import BrokerUnavailableError, UnroutableError
+from messaging.outbox import OutboxRow
+
+log = structlog.get_logger(__name__)
+
+CONFIRM_SECONDS: Final = 10.0
+"""A batch not confirmed by then counts as not published, and the connection is given up."""
+_MAX_SHORT_STRING: Final = 255
+_PERSISTENT: Final = 2
+
+
+class Publisher:
+    """Keeps one connection to the broker and publishes batches of outbox rows over it."""
+
+    def __init__(self, url: str, *, name: str) -> None:
+        self._url = url
+        self._name = name
+        self._connected = asyncio.Event()
+        self._connection: AbstractConnection | None = None
+        self._channel: aiormq.Channel | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self._connected.is_set() and not self.blocked
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the broker has stopped reading from us (memory or disk alarm)."""
+        if self._channel is None:
+            return False
+        unblocked = getattr(self._channel.connection, "_Connection__connection_unblocked", None)
+        return unblocked is not None and not unblocked.is_set()
+
+    async def wait_until_ready(self) -> None:
+        await self._connected.wait()
+        while self.blocked:  # noqa: ASYNC110  (the client library has no event for the end of a block)
+            await asyncio.sleep(0.5)
+
+    async def run(self) -> None:
+        """Connects, and connects again whenever the connection is lost; runs until cancelled."""
+        delay = 0.2
+        try:
+            while True:
+                try:
+                    closed = await self._connect()
+                except (aio_pika.exceptions.AMQPError, OSError, TimeoutError) as error:
+                    log.warning(
+                        "broker_unavailable", connection=self._name, error=repr(error), retry_seconds=delay
+                    )
+                    await asyncio.sleep(delay)
+                    delay = min(delay * 2, 5.0)
+                    continue
+                delay = 0.2
+                await asyncio.wait([closed])
+                with suppress(BaseException):
+                    closed.exception()
+                await self._drop_connection()
+        finally:
+            await self._drop_connection()
+
+    async def _connect(self) -> asyncio.Future[Any]:
+        self._connection = await aio_pika.connect(
+            self._url, timeout=10, client_properties={"connection_name": self._name}
+        )
+        channel = await self._connection.channel(publisher_confirms=True, on_return_raises=True)
+        underlay = await channel.get_underlay_channel()
+        assert isinstance(underlay, aiormq.Channel)
+        self._channel = underlay
+        self._connected.set()
+        closed: asyncio.Future[Any] = underlay.closing
+        return closed
+
+    async def _drop_connection(self) -> None:
+        self._connected.clear()
+        self._channel = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                async with asyncio.timeout(2):
+                    await connection.close()
+
+    async def publish(self, rows: Sequence[OutboxRow]) -> list[Exception | None]:
+        """Publishes the rows and waits for their confirms; per row, None or why it may not have arrived.
+
+        `UnroutableError`: the broker returned it. `BrokerUnavailableError`: no confirm in time, it may or may not have
+        arrived. Anything else: the row itself cannot be sent.
+        """
+        outcomes: dict[int, Exception | None] = {}
+        publications: dict[int, Publication] = {}
+        message_ids: set[str] = set()
+        for index, row in enumerate(rows):
+            # The broker returns what it cannot route by message id, so within a batch each is unique.
+            message_id = str(row.event_id) if str(row.event_id) not in message_ids else str(row.id)
+            message_ids.add(message_id)
+            try:
+                publications[index] = self._publication(row, message_id)
+            except Exception as error:  # noqa: BLE001  (one bad row must not hold up the others)
+                outcomes[index] = error
+        confirmed = await self._publish_all(list(publications.values()))
+        outcomes |= dict(zip(publications, confirmed, strict=True))
+        return [outcomes[index] for index in range(len(rows))]
+
+    async def _publish_all(self, publications: Sequence[Publication]) -> list[Exception | None]:
+        channel = self._channel
+        if channel is None or channel.is_closed:
+            return [BrokerUnavailableError("not connected") for _ in publications]
+        futures: list[asyncio.Future[Any]] = []
+        try:
+            async with asyncio.timeout(CONFIRM_SECONDS):
+                if bulk_publish.available(channel):
+                    futures = await bulk_publish.publish(channel, publications)
+                else:
+                    futures = [asyncio.ensure_future(_publish_one(channel, each)) for each in publications]
+                await asyncio.wait(futures)
+        except (TimeoutError, aio_pika.exceptions.AMQPError, OSError, RuntimeError) as error:
+            log.warning(
+                "publish_not_confirmed", connection=self._name, error=repr(error), messages=len(publications)
+            )
+            await self._give_up(channel)
+        outcomes = [_outcome(future) for future in futures]
+        missing = len(publications) - len(outcomes)
+        return outcomes + [BrokerUnavailableError("the publish was cut short") for _ in range(missing)]
+
+    async def _give_up(self, channel: aiormq.Channel) -> None:
+        """Leaves a connection in doubt; `run` makes a new one."""
+        with suppress(Exception):
+            async with asyncio.timeout(2):
+                await channel.connection.close()
+
+    def _publication(self, row: OutboxRow, message_id: str) -> Publication:
+        attributes = {"messaging.message.id": str(row.event_id), "messaging.message.type": row.type}
+        if row.correlation_id is not None:
+            attributes |= {
+                "messaging.message.conversation_id": row.correlation_id,
+                "correlation_id": row.correlation_id,
+            }
+        with telemetry.publish_span(row.exchange, row.routing_key, attributes, row.headers) as trace_headers:
+            properties = commands.Basic.Properties(
+                content_type="application/json",
+                delivery_mode=_PERSISTENT,
+                message_id=message_id,
+                message_type=row.type,
+                correlation_id=_short(row.correlation_id),
+                app_id=self._name,
+                headers={**row.headers, **trace_headers},
+            )
+        # Marshalled once here, so that whatever AMQP cannot express is found before the batch is put together.
+        properties.marshal()
+        return Publication(row.exchange, row.routing_key, row.body, properties)
+
+
+async def _publish_one(channel: aiormq.Channel, publication: Publication) -> Any:
+    return await channel.basic_publish(
+        publication.body,
+        exchange=publication.exchange,
+        routing_key=publication.routing_key,
+        properties=publication.properties,
+        mandatory=True,
+        wait=False,
+    )
+
+
+def _outcome(future: asyncio.Future[Any]) -> Exception | None:
+    if not future.done() or future.cancelled():
+        future.cancel()
+        return BrokerUnavailableError(f"no confirm within {CONFIRM_SECONDS:g} s")
+    error = future.exception()
+    if error is None:
+        return None
+    if isinstance(error, aio_pika.exceptions.PublishError):
+        return UnroutableError(str(error))
+    return BrokerUnavailableError(repr(error))
+
+
+def _short(value: str | None) -> str | None:
+    """AMQP's short strings end at 255 bytes; what is longer is in the body all the same."""
+    return value if value is None or len(value.encode()) <= _MAX_SHORT_STRING else None

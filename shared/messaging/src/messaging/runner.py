@@ -1,0 +1,375 @@
+"""The work on one queue: takes deliveries, forms batches, runs handlers, settles, and waits out outages."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+import structlog
+from faststream.rabbit import RabbitBroker
+from opentelemetry import trace
+
+from messaging import crashes, inbox
+from messaging.codec import Decode, NotAnEnvelope
+from messaging.database import Connections
+from messaging.deliveries import Delivery, Unsettled
+from messaging.errors import DatabaseUnavailableError
+from messaging.failures import Failure, Reason, failure_of
+from messaging.handlers import Context, Handler, OnEach
+from messaging.intake import Work, read, utc_now
+from messaging.policy import QueuePolicy
+from messaging.relay import Relay
+from messaging.settlement import Settlement
+from messaging.subscription import Subscription
+
+log = structlog.get_logger(__name__)
+
+_CONFLICT_TRIES: Final = 3
+_SHORTEST_PAUSE: Final = 0.5
+"""Seconds without consuming after the database failed, even if it answers at once: no hot loop."""
+
+
+class QueueRunner:
+    """Consumes one queue: one batch at a time through set-based handlers, single handlers side by side."""
+
+    def __init__(
+        self,
+        broker: RabbitBroker,
+        connections: Connections,
+        relay: Relay,
+        settlement: Settlement,
+        *,
+        queue: str,
+        decode: Decode,
+        table: dict[str, Handler],
+        policy: QueuePolicy,
+        crash_lock: asyncio.Lock,
+    ) -> None:
+        self.queue = queue
+        self.policy = policy
+        self.table = table
+        self.settlement = settlement
+        at_once = policy.max_batch_size
+        if all(isinstance(handler, OnEach) for handler in table.values()):
+            at_once = policy.max_concurrency
+        self.subscription = Subscription(
+            broker, queue, prefetch=policy.prefetch or 3 * at_once, on_delivery=self._receive
+        )
+        self._connections = connections
+        self._relay = relay
+        self._decode = decode
+        self._unsettled = Unsettled()
+        self._waiting: deque[Delivery] = deque()
+        self._arrived = asyncio.Event()
+        self._full = asyncio.Event()
+        self._slots = asyncio.Semaphore(policy.max_concurrency)
+        self._in_flight: dict[UUID, list[Delivery]] = {}
+        self._busy: set[Delivery] = set()
+        self._finished: list[Work] = []
+        self._finished_any = asyncio.Event()
+        self._singles: set[asyncio.Task[None]] = set()
+        self._crash_lock = crash_lock
+        self._to_unmark: set[UUID] = set()
+        self._database_lost = asyncio.Event()
+        self._stopping = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # -- lifecycle ---------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        await self.subscription.start()
+        self._tasks = [
+            asyncio.create_task(self._run(), name=f"{self.queue} runner"),
+            asyncio.create_task(self._commit_finished(), name=f"{self.queue} committer"),
+            asyncio.create_task(self.subscription.watch(), name=f"{self.queue} watchdog"),
+        ]
+
+    @property
+    def failed(self) -> BaseException | None:
+        """What ended one of the runner's own tasks, which nothing should."""
+        for task in self._tasks:
+            if task.done() and not task.cancelled():
+                return task.exception() or RuntimeError(f"{task.get_name()} ended")
+        return None
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Takes no more deliveries, finishes what is in hand within the grace period, gives back the rest."""
+        self._stopping = True
+        await self.subscription.pause()
+        await self._unsettled.requeue(self._waiting)
+        self._waiting.clear()
+        try:
+            async with asyncio.timeout(grace_seconds):
+                await self._unsettled.wait_until_none()
+        except TimeoutError:
+            log.warning("grace_period_over", queue=self.queue, unfinished=len(self._unsettled))
+        for task in (*self._tasks, *self._singles):
+            task.cancel()
+        await asyncio.gather(*self._tasks, *self._singles, return_exceptions=True)
+        await self._unsettled.requeue(list(self._unsettled))
+        await self._take_marks_back()
+
+    # -- intake ------------------------------------------------------------------------------------------------------
+
+    def _receive(self, delivery: Delivery) -> None:
+        self._unsettled.received(delivery)
+        self._waiting.append(delivery)
+        self._arrived.set()
+        if len(self._waiting) >= self.policy.max_batch_size:
+            self._full.set()
+
+    async def _run(self) -> None:
+        while True:
+            await self._arrived.wait()
+            if self._database_lost.is_set():
+                await self._wait_out_outage()
+                continue
+            await self._relay.wait_for_room()
+            if self.policy.max_batch_timeout and len(self._waiting) < self.policy.max_batch_size:
+                await self._wait_to_fill()
+            batch = [
+                self._waiting.popleft() for _ in range(min(self.policy.max_batch_size, len(self._waiting)))
+            ]
+            if not self._waiting:
+                self._arrived.clear()
+            self._full.clear()
+            try:
+                await self._handle(batch)
+            except DatabaseUnavailableError as error:
+                self._lose_database(error)
+
+    async def _wait_to_fill(self) -> None:
+        try:
+            async with asyncio.timeout(self.policy.max_batch_timeout):
+                await self._full.wait()
+        except TimeoutError:
+            pass
+
+    async def _handle(self, deliveries: Sequence[Delivery]) -> None:
+        works: list[Work] = []
+        for delivery in deliveries:
+            work = read(delivery, self._decode, self.table, self.queue)
+            if isinstance(work, NotAnEnvelope):
+                self.settlement.counts.rejected += 1
+                log.error(
+                    "body_is_no_envelope", queue=self.queue, error=work.detail, bytes=len(delivery.body)
+                )
+                await self._unsettled.reject(delivery)
+            else:
+                works.append(work)
+        fresh = [work for work in works if not work.delivery.redelivered]
+        suspects = [work for work in works if work.delivery.redelivered]
+        batch = [work for work in fresh if not isinstance(work.handler, OnEach)]
+        singles = [work for work in fresh if isinstance(work.handler, OnEach)]
+        if batch:
+            await self._settle(batch)
+        if singles:
+            for work in await self._without_known(singles):
+                await self._start_single(work)
+        if suspects:
+            for work in await self._without_known(suspects):
+                await self._handle_suspect(work)
+
+    async def _without_known(self, works: Sequence[Work]) -> list[Work]:
+        """Acknowledges messages that have an outcome already, before any slow work is spent on them."""
+        async with self._connections.connection() as connection:
+            known = await inbox.known(connection, {work.event_id for work in works})
+        duplicates = [work for work in works if work.event_id in known]
+        if duplicates:
+            self.settlement.counts.duplicates += len(duplicates)
+            log.info("duplicates_ignored", queue=self.queue, count=len(duplicates))
+            await self._unsettled.ack([work.delivery for work in duplicates])
+        return [work for work in works if work.event_id not in known]
+
+    # -- single handlers ---------------------------------------------------------------------------------------------
+
+    async def _start_single(self, work: Work) -> None:
+        if work.event_id in self._in_flight:
+            # A copy of what is being worked on right now: it waits to see how that ends.
+            self._in_flight[work.event_id].append(work.delivery)
+            return
+        await self._slots.acquire()
+        self._in_flight[work.event_id] = []
+        self._busy.add(work.delivery)
+        task = asyncio.create_task(self._run_single(work), name=f"{self.queue} {work.event_id}")
+        self._singles.add(task)
+        task.add_done_callback(self._singles.discard)
+
+    async def _run_single(self, work: Work) -> None:
+        try:
+            await self._attempt(work)
+        except DatabaseUnavailableError as error:
+            await self._let_go(work, error)
+            return
+        finally:
+            self._slots.release()
+        self._finished.append(work)
+        self._finished_any.set()
+
+    async def _attempt(self, work: Work) -> None:
+        """Runs a single handler; afterwards `work` has a record or a failure."""
+        assert isinstance(work.handler, OnEach)
+        assert work.message is not None
+        context = {
+            "event_id": str(work.event_id),
+            "type": work.type,
+            "correlation_id": work.correlation_id,
+            "attempt": work.attempt,
+            "queue": self.queue,
+            "processing_delay_ms": work.delay_ms(utc_now()),
+        }
+        with structlog.contextvars.bound_contextvars(**context), trace.use_span(work.span, end_on_exit=False):
+            try:
+                async with asyncio.timeout(self.policy.handler_timeout):
+                    work.record = await work.handler.handler(
+                        work.message, Context(self.queue, work.attempt, log.bind(**context))
+                    )
+            except DatabaseUnavailableError:
+                raise
+            except TimeoutError as error:
+                work.failure = _timed_out(error, self.policy.handler_timeout)
+            except Exception as error:  # noqa: BLE001  (whatever a handler raises is an outcome of its message)
+                work.failure = failure_of(error)
+
+    async def _commit_finished(self) -> None:
+        """Commits the results of single handlers, those that are ready at the same time together."""
+        while True:
+            await self._finished_any.wait()
+            batch, self._finished = self._finished, []
+            self._finished_any.clear()
+            try:
+                await self._settle(batch)
+            except DatabaseUnavailableError as error:
+                for work in batch:
+                    await self._let_go(work, error)
+                continue
+            for work in batch:
+                self._reconsider_copies(work)
+
+    def _reconsider_copies(self, work: Work) -> None:
+        self._busy.discard(work.delivery)
+        for delivery in self._in_flight.pop(work.event_id, []):
+            self._waiting.append(delivery)
+            self._arrived.set()
+
+    async def _let_go(self, work: Work, error: DatabaseUnavailableError) -> None:
+        """Gives a message back that could not get an outcome; the attempt does not count."""
+        copies = self._in_flight.pop(work.event_id, [])
+        self._busy.discard(work.delivery)
+        await self._unsettled.requeue([work.delivery, *copies])
+        self._lose_database(error)
+
+    # -- redelivered messages ----------------------------------------------------------------------------------------
+
+    async def _handle_suspect(self, work: Work) -> None:
+        """Handles a redelivered message alone, under a marker: it may be what killed its consumer."""
+        if work.event_id in self._in_flight:
+            self._in_flight[work.event_id].append(work.delivery)
+            return
+        async with self._crash_lock:
+            async with self._connections.connection() as connection:
+                crashed = await crashes.mark(connection, self.queue, work.event_id)
+            work.marked = True
+            self._to_unmark.add(work.event_id)
+            if crashed >= crashes.MAX_STARTS and self.policy.max_attempts is not None:
+                work.failure = Failure(
+                    Reason.CRASHED_CONSUMER,
+                    "ConsumerCrashed",
+                    f"its consumer died {crashed} times while handling it; "
+                    "look for out of memory or a native fault, then replay",
+                )
+            elif isinstance(work.handler, OnEach):
+                await self._attempt(work)
+            await self._settle([work])
+            self._to_unmark.discard(work.event_id)
+
+    async def _take_marks_back(self) -> None:
+        """For suspects that ended without an outcome although nothing crashed."""
+        if not self._to_unmark:
+            return
+        try:
+            async with self._connections.connection() as connection:
+                await crashes.unmark(connection, self.queue, list(self._to_unmark))
+        except DatabaseUnavailableError:
+            return
+        self._to_unmark.clear()
+
+    # -- outcomes ----------------------------------------------------------------------------------------------------
+
+    async def _settle(self, batch: Sequence[Work]) -> None:
+        """Gives every message of the batch its outcome and acknowledges it.
+
+        Raises:
+            DatabaseUnavailableError: none of those not yet acknowledged has an outcome.
+        """
+        error = await self._try_commit(batch)
+        if error is None:
+            await self._unsettled.ack([work.delivery for work in batch])
+            return
+        if len(batch) > 1:
+            log.warning("batch_redone_singly", queue=self.queue, size=len(batch), error=repr(error))
+            for work in batch:
+                await self._settle([work])
+            return
+        (work,) = batch
+        if work.failure is not None:
+            # Not even the failure could be written down. That is no matter of this message.
+            raise DatabaseUnavailableError(f"cannot record an outcome: {error!r}") from error
+        work.record = None
+        work.failure = (
+            _timed_out(error, self.policy.handler_timeout)
+            if isinstance(error, TimeoutError)
+            else failure_of(error)
+        )
+        await self._settle(batch)
+
+    async def _try_commit(self, batch: Sequence[Work]) -> Exception | None:
+        """Commits, or returns why it cannot; deadlocks and the like are tried again at once."""
+        last: Exception | None = None
+        for _ in range(_CONFLICT_TRIES):
+            try:
+                async with asyncio.timeout(self.policy.handler_timeout):
+                    await self.settlement.commit(batch)
+            except DatabaseUnavailableError as error:
+                if isinstance(error.__cause__, TimeoutError) and await self._connections.answers():
+                    return TimeoutError("a statement took too long")
+                raise
+            except Exception as error:  # noqa: BLE001  (judged by the caller, as above)
+                last = error
+                if getattr(error, "sqlstate", None) not in {"40001", "40P01"}:
+                    return error
+            else:
+                return None
+        return last
+
+    # -- outages -----------------------------------------------------------------------------------------------------
+
+    def _lose_database(self, error: DatabaseUnavailableError) -> None:
+        if not self._database_lost.is_set():
+            log.warning("consumption_paused", queue=self.queue, error=str(error))
+        self._database_lost.set()
+        self._arrived.set()
+
+    async def _wait_out_outage(self) -> None:
+        """Stops consuming and gives back what is in hand, so that a replica with a database may have it."""
+        await self.subscription.pause()
+        self._waiting.clear()
+        for copies in self._in_flight.values():
+            copies.clear()
+        # Single handlers that are still running keep theirs: the database may be back when they are done.
+        await self._unsettled.requeue([each for each in self._unsettled if each not in self._busy])
+        await asyncio.sleep(_SHORTEST_PAUSE)
+        await self._connections.wait_until_available()
+        await self._take_marks_back()
+        self._database_lost.clear()
+        if not self._stopping:
+            await self.subscription.resume()
+            log.info("consumption_resumed", queue=self.queue)
+        if not self._waiting:
+            self._arrived.clear()
+
+
+def _timed_out(error: BaseException, seconds: float) -> Failure:
+    failure = failure_of(error)
+    return Failure(failure.reason, "HandlerTimeout", f"not done within {seconds:g} s", failure.stack)

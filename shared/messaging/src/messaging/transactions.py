@@ -1,0 +1,155 @@
+"""Transactions that hold effects and outgoing messages together."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from envelope import DomainMessage, Payload, message_type_of, new_event_id
+from messaging import headers as header
+from messaging import telemetry
+from messaging.codec import Message
+from messaging.database import Connection, Connections
+from messaging.failures import Failure, failure_of
+from messaging.outbox import HeaderValues, OutboxRow, row_for
+from messaging.relay import Relay
+from messaging.telemetry import TraceHeaders
+from messaging.topology import RETURNS
+
+_NO_TRACES: Mapping[UUID, TraceHeaders] = {}
+
+
+class Transaction:
+    """An open database transaction; what is sent in it leaves if, and only if, it commits."""
+
+    def __init__(
+        self, connection: Connection, service: str, traces: Mapping[UUID, TraceHeaders] = _NO_TRACES
+    ) -> None:
+        self.connection = connection
+        self._service = service
+        self._traces = traces
+        self.outgoing: list[OutboxRow] = []
+        """Rows to be written to the outbox just before the commit."""
+        self.failures: dict[UUID, Failure] = {}
+        """Messages of the batch that ended otherwise than handled, by `event_id`."""
+
+    def send(
+        self,
+        payload: Payload,
+        *,
+        caused_by: Message | None = None,
+        correlation_id: str | None = None,
+        event_id: UUID | None = None,
+        delay: timedelta = timedelta(),
+    ) -> UUID:
+        """Sends a message once the transaction is committed, `delay` later if given; returns its `event_id`.
+
+        It goes where the catalogue says. `correlation_id` is that of `caused_by`, or the one given, or, for the first
+        message of a chain, its own `event_id`.
+
+        Raises:
+            LookupError: the payload is not in the catalogue.
+            MessageTooLargeError: pass a reference instead of the content.
+        """
+        event_id = event_id or _event_id_at(delay)
+        correlation_id = correlation_id or (caused_by.correlation_id if caused_by else None) or str(event_id)
+        message: Message = DomainMessage(
+            event_id=event_id,
+            type=message_type_of(payload).name,
+            source=self._service,
+            timestamp=datetime.now(UTC),
+            correlation_id=correlation_id,
+            causation_id=caused_by.event_id if caused_by else None,
+            payload=payload,
+        )
+        self.outgoing.append(row_for(message, headers=self._trace_headers(caused_by), delay=delay))
+        return event_id
+
+    def send_raw(
+        self,
+        *,
+        queue: str,
+        body: bytes,
+        event_id: UUID,
+        type: str,  # noqa: A002  (the field's name on the wire)
+        correlation_id: str | None,
+        headers: HeaderValues,
+    ) -> None:
+        """Sends bytes that are an envelope already to one queue; for replays."""
+        headers = {**self._trace_headers(None), **headers}
+        self.outgoing.append(OutboxRow(RETURNS, queue, event_id, type, correlation_id, body, headers))
+
+    def fail(self, message: Message, error: Exception) -> None:
+        """Ends one message of a batch as if its handler had raised `error`, and leaves the others alone.
+
+        Write no effects for that message.
+        """
+        self.failures[message.event_id] = failure_of(error)
+
+    def _trace_headers(self, caused_by: Message | None) -> HeaderValues:
+        if caused_by is not None and (trace := self._traces.get(caused_by.event_id)):
+            return dict(trace)
+        return dict(telemetry.current_headers())
+
+
+def _event_id_at(delay: timedelta) -> UUID:
+    event_id = new_event_id()
+    if not delay:
+        return event_id
+    # Inbox partitions live by the time inside the key. A message for later carries the time it is for, or the row
+    # that makes it unique would be dropped soon after it arrives.
+    milliseconds = (event_id.int >> 80) + int(delay.total_seconds() * 1000)
+    return UUID(int=milliseconds << 80 | event_id.int & (1 << 80) - 1)
+
+
+class Database:
+    """The service's database, as handlers, routes and background tasks use it."""
+
+    def __init__(self, connections: Connections, relay: Relay, service: str) -> None:
+        self._connections = connections
+        self._relay = relay
+        self._service = service
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection for reading, or for a statement that needs no transaction.
+
+        Raises:
+            DatabaseUnavailableError: the database is away.
+        """
+        async with self._connections.connection() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def transaction(
+        self, traces: Mapping[UUID, TraceHeaders] = _NO_TRACES
+    ) -> AsyncIterator[Transaction]:
+        """A transaction that commits when the block ends, then publishes what was sent in it.
+
+        Raises:
+            DatabaseUnavailableError: the database is away; whether it committed is not known if it went away then.
+        """
+        async with self._connections.connection() as connection, connection.transaction():
+            tx = Transaction(connection, self._service, traces)
+            yield tx
+            if tx.outgoing:
+                await self._relay.write(connection, tx.outgoing)
+        self.publish(tx.outgoing)
+
+    def publish(self, rows: Sequence[OutboxRow]) -> None:
+        if rows:
+            self._relay.submit(rows)
+
+    async def answers(self) -> bool:
+        return await self._connections.answers()
+
+    async def wait_until_available(self) -> None:
+        await self._connections.wait_until_available()
+
+
+def attempt_headers(attempt: int, replay_of: UUID | None, trace: TraceHeaders) -> HeaderValues:
+    """The headers that a message keeps when it goes back to its queue."""
+    headers: HeaderValues = {header.ATTEMPT: attempt, **trace}
+    if replay_of is not None:
+        headers[header.REPLAY_OF] = str(replay_of)
+    return headers
