@@ -95,25 +95,51 @@ class Connections:
         Raises:
             DatabaseUnavailableError: the database is away, found out at any point of the block.
         """
-        if self._pool is None:
-            raise DatabaseUnavailableError("not connected yet")
+        acquired = await self._acquire()
         try:
-            async with self._pool.acquire(timeout=10) as connection:
-                yield connection
-        except DatabaseUnavailableError:
+            yield acquired
+        except (OSError, TimeoutError) as error:
+            # Could be the caller's own, of some other connection: only the database itself can tell.
+            if acquired.is_closed() or not await self.answers():
+                raise DatabaseUnavailableError(f"{type(error).__name__}: {error}") from error
             raise
         except Exception as error:
             if is_outage(error):
                 raise DatabaseUnavailableError(f"{type(error).__name__}: {error}") from error
             raise
+        finally:
+            await self._release(acquired)
+
+    async def _acquire(self) -> Connection:
+        if self._pool is None:
+            raise DatabaseUnavailableError("not connected yet")
+        try:
+            return await self._pool.acquire(timeout=10)
+        except Exception as error:
+            if is_outage(error):
+                raise DatabaseUnavailableError(f"{type(error).__name__}: {error}") from error
+            raise
+
+    async def _release(self, connection: Connection) -> None:
+        if self._pool is None:
+            return
+        try:
+            await self._pool.release(connection, timeout=5)  # type: ignore[arg-type]
+        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            # What was done on it is decided already; the pool makes another one.
+            log.debug("connection_not_released", error=repr(error))
 
     async def answers(self, within: float = 3.0) -> bool:
         """Whether the database does a trivial statement within so many seconds."""
-        try:
-            async with asyncio.timeout(within), self.connection() as connection:
-                await connection.execute("select 1")
-        except (DatabaseUnavailableError, TimeoutError):
+        if self._pool is None:
             return False
+        try:
+            async with asyncio.timeout(within), self._pool.acquire() as connection:
+                await connection.execute("select 1")
+        except Exception as error:
+            if is_outage(error):
+                return False
+            raise
         return True
 
     async def wait_until_available(self) -> None:

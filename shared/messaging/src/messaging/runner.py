@@ -331,9 +331,7 @@ class QueueRunner:
             try:
                 async with asyncio.timeout(self.policy.handler_timeout):
                     await self.settlement.commit(batch)
-            except DatabaseUnavailableError as error:
-                if isinstance(error.__cause__, TimeoutError) and await self._connections.answers():
-                    return TimeoutError("a statement took too long")
+            except DatabaseUnavailableError:
                 raise
             except Exception as error:  # noqa: BLE001  (judged by the caller, as above)
                 last = error

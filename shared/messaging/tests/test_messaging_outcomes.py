@@ -1,0 +1,344 @@
+"""Each row of the outcome table, on a real broker and a real database."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+from envelope import DomainMessage, encode, new_event_id
+from envelope.payloads import ResearchCompleted, ResearchRequested
+from messaging import Context, QueuePolicy, Record, RetryLater, Transaction, Unprocessable, on_batch, on_each
+from messaging.dead_letters import read
+from messaging.testing import eventually, running
+
+QUEUE = "research-commands"
+
+
+async def write(tx: Transaction, message: DomainMessage) -> None:
+    await tx.connection.execute(
+        "insert into effects values ($1, $2)", message.event_id, message.payload.keyword
+    )
+
+
+async def write_all(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+    for message in messages:
+        await write(tx, message)
+
+
+async def write_one(message: DomainMessage, _context: Context) -> Record:
+    return lambda tx: write(tx, message)
+
+
+SHAPES = pytest.mark.parametrize(
+    "handler", [on_batch(write_all, ResearchRequested), on_each(write_one, ResearchRequested)], ids=["batch", "single"]
+)
+
+
+async def settled(world, queue=QUEUE) -> None:
+    """Nothing is ready, nothing waits in the outbox, and nothing is left to redeliver."""
+    await eventually(world.outbox_is_empty)
+    assert await world.broker.depth(queue) == 0
+
+
+@SHAPES
+async def test_handled_one_effect_one_inbox_row_one_ack(world, handler) -> None:
+    service = world.service()
+    service.consume(QUEUE, handler)
+    message = world.request()
+    async with running(service):
+        await world.send(message)
+        await eventually(world.effects)
+    assert await world.effects() == ["solar panels"]
+    assert await world.outcomes() == {message.event_id: "handled"}
+    # The service is gone, so an unacknowledged delivery would be back in the queue.
+    assert await world.broker.depth(QUEUE) == 0
+
+
+@SHAPES
+async def test_what_is_sent_with_the_effect_arrives_and_leaves_the_outbox(world, handler) -> None:
+    async def answer(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        await write_all(messages, tx)
+        for message in messages:
+            tx.send(ResearchCompleted(brand_slug="acme", research_id=uuid4(), keyword="k"), caused_by=message)
+
+    async def answer_one(message: DomainMessage, _context: Context) -> Record:
+        return lambda tx: answer([message], tx)
+
+    batch = hasattr(handler, "handler") and handler.handler is write_all
+    service = world.service()
+    service.consume(QUEUE, on_batch(answer, ResearchRequested) if batch else on_each(answer_one, ResearchRequested))
+    message = world.request()
+    async with running(service):
+        await world.send(message)
+        arrived = await world.broker.take("brand-events")
+        await eventually(world.outbox_is_empty)
+    body = json.loads(arrived.body)
+    assert (body["type"], body["source"]) == ("research.completed", "research")
+    assert (body["correlation_id"], body["causation_id"]) == ("chain-1", str(message.event_id))
+    assert arrived.routing_key == "research.completed"
+    assert arrived.delivery_mode == 2
+
+
+@SHAPES
+async def test_a_duplicate_is_acknowledged_without_effect(world, handler) -> None:
+    service = world.service()
+    service.consume(QUEUE, handler)
+    message = world.request()
+    async with running(service):
+        await world.send(message)
+        await eventually(world.effects)
+        await world.send(message)
+        await eventually(lambda: service.runners[0].settlement.counts.duplicates == 1)
+    assert await world.effects() == ["solar panels"]
+    assert await world.broker.depth(QUEUE) == 0
+
+
+@SHAPES
+async def test_copies_within_one_batch_have_one_effect(world, handler) -> None:
+    message = world.request()
+    for _ in range(20):
+        await world.send(message)
+    service = world.service()
+    service.consume(QUEUE, handler, policy=QueuePolicy(max_batch_size=50, max_batch_timeout=0.5))
+    async with running(service):
+        await eventually(lambda: service.runners[0].settlement.counts.duplicates == 19)
+    assert await world.effects() == ["solar panels"]
+
+
+@SHAPES
+async def test_copies_on_two_replicas_at_once_have_one_effect(world, handler) -> None:
+    messages = [world.request(f"k{number:02}") for number in range(30)]
+    for _ in range(4):
+        for message in messages:
+            await world.send(message)
+    replicas = [world.service(), world.service()]
+    for replica in replicas:
+        replica.consume(QUEUE, handler, policy=QueuePolicy(max_batch_size=10, prefetch=20))
+    async with running(replicas[0]), running(replicas[1]):
+        await eventually(
+            lambda: sum(r.runners[0].settlement.counts.duplicates for r in replicas) == 90 and True
+        )
+    assert await world.effects() == [f"k{number:02}" for number in range(30)]
+
+
+@SHAPES
+async def test_a_transient_failure_comes_back_after_the_backoff(world, handler) -> None:
+    attempts: list[tuple[int, datetime]] = []
+
+    async def flaky(message: DomainMessage, context: Context) -> Record:
+        attempts.append((context.attempt, datetime.now(UTC)))
+        if context.attempt < 3:
+            raise ConnectionError("the other side is away")
+        return await write_one(message, context)
+
+    service = world.service(retry_base_seconds=0.4)
+    service.consume(QUEUE, on_each(flaky, ResearchRequested))
+    async with running(service):
+        await world.send(world.request())
+        await eventually(world.effects)
+        await settled(world)
+    assert [attempt for attempt, _ in attempts] == [1, 2, 3]
+    waits = [(later - earlier).total_seconds() for (_, earlier), (_, later) in zip(attempts, attempts[1:], strict=False)]
+    # At least the backoff, and promptly after it: no polling interval is added.
+    assert 0.4 <= waits[0] < 2.4
+    assert 0.8 <= waits[1] < 2.8
+
+
+async def test_retry_later_waits_as_long_as_it_was_told(world) -> None:
+    moments: list[datetime] = []
+
+    async def busy(message: DomainMessage, context: Context) -> Record:
+        moments.append(datetime.now(UTC))
+        if context.attempt == 1:
+            raise RetryLater("429", after=timedelta(seconds=1.5))
+        return await write_one(message, context)
+
+    service = world.service(retry_base_seconds=60)
+    service.consume(QUEUE, on_each(busy, ResearchRequested))
+    async with running(service):
+        await world.send(world.request())
+        await eventually(world.effects)
+    assert 1.5 <= (moments[1] - moments[0]).total_seconds() < 6
+
+
+async def test_a_waiting_retry_is_a_row_that_says_why(world) -> None:
+    async def failing(_message: DomainMessage, _context: Context) -> None:
+        raise ConnectionError("the other side is away")
+
+    service = world.service(retry_base_seconds=60)
+    service.consume(QUEUE, on_each(failing, ResearchRequested))
+    message = world.request()
+    async with running(service):
+        await world.send(message)
+        row = await eventually(lambda: world.database.fetchrow("select * from outbox"))
+    assert (row["exchange"], row["routing_key"], row["event_id"]) == ("returns", QUEUE, message.event_id)
+    assert 50 < (row["deliver_at"] - datetime.now(UTC)).total_seconds() <= 60
+    headers = json.loads(row["headers"])
+    assert headers["attempt"] == 2
+    assert headers["failure-message"] == "the other side is away"
+    assert await world.outcomes() == {}
+
+
+@SHAPES
+async def test_an_exhausted_message_is_one_dead_letter_with_its_facts(world, handler) -> None:
+    async def failing(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        await write_all(messages, tx)
+        raise ConnectionError("the other side is away")
+
+    async def failing_one(_message: DomainMessage, _context: Context) -> Record:
+        raise ConnectionError("the other side is away")
+
+    batch = handler.handler is write_all
+    service = world.service(max_attempts=3, retry_base_seconds=0.1)
+    service.consume(QUEUE, on_batch(failing, ResearchRequested) if batch else on_each(failing_one, ResearchRequested))
+    message = world.request()
+    async with running(service):
+        await world.send(message)
+        arrived = await world.broker.take(f"{QUEUE}-dlq")
+        await settled(world)
+    letter = read(arrived.body, dict(arrived.headers), QUEUE)
+    assert (letter.dead_event_id, letter.message_type) == (message.event_id, "research.requested")
+    assert (letter.reason, letter.attempts, letter.service) == ("exhausted", 3, "research")
+    assert (letter.exception_type, letter.detail) == ("ConnectionError", "the other side is away")
+    assert "raise ConnectionError" in (letter.stack or "")
+    assert letter.first_failed_at is not None
+    assert letter.first_failed_at < letter.failed_at
+    assert arrived.body == encode(message)
+    assert await world.effects() == []
+    assert await world.outcomes() == {message.event_id: "dead"}
+    assert await world.broker.depth(f"{QUEUE}-dlq") == 0
+
+
+async def test_a_late_copy_of_a_dead_message_is_a_duplicate(world) -> None:
+    async def hopeless(_message: DomainMessage, _context: Context) -> None:
+        raise Unprocessable("no such site; create it first")
+
+    service = world.service()
+    service.consume(QUEUE, on_each(hopeless, ResearchRequested))
+    message = world.request()
+    async with running(service):
+        await world.send(message)
+        await world.broker.take(f"{QUEUE}-dlq")
+        await world.send(message)
+        await eventually(lambda: service.runners[0].settlement.counts.duplicates == 1)
+    assert await world.broker.depth(f"{QUEUE}-dlq") == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "words"),
+    [
+        ({"payload": {"brand_slug": "acme"}}, "invalid_payload", "keyword"),
+        ({"payload": {"brand_slug": "acme", "keyword": "\x00"}}, "invalid_payload", "U+0000"),
+        ({"type": "research.imagined"}, "unknown_type", "catalogue has no such type"),
+        ({"type": "social.create"}, "unknown_type", "no handler of this queue"),
+    ],
+)
+async def test_what_no_attempt_can_mend_is_dead_at_once(world, change, reason, words) -> None:
+    service = world.service()
+    service.consume(QUEUE, on_batch(write_all, ResearchRequested))
+    event_id = new_event_id()
+    body = json.loads(encode(world.request(event_id=event_id))) | change
+    async with running(service):
+        await world.send_raw(json.dumps(body).encode())
+        arrived = await world.broker.take(f"{QUEUE}-dlq")
+    letter = read(arrived.body, dict(arrived.headers), QUEUE)
+    assert (letter.reason, letter.attempts, letter.dead_event_id) == (reason, 1, event_id)
+    assert words in letter.detail
+    assert await world.outcomes() == {event_id: "dead"}
+
+
+@SHAPES
+async def test_unprocessable_is_dead_at_once_with_its_reason(world, handler) -> None:
+    async def hopeless(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        for message in messages:
+            tx.fail(message, Unprocessable("no such site; create it first"))
+
+    async def hopeless_one(_message: DomainMessage, _context: Context) -> None:
+        raise Unprocessable("no such site; create it first")
+
+    batch = handler.handler is write_all
+    service = world.service()
+    service.consume(QUEUE, on_batch(hopeless, ResearchRequested) if batch else on_each(hopeless_one, ResearchRequested))
+    message = world.request()
+    async with running(service):
+        await world.send(message)
+        arrived = await world.broker.take(f"{QUEUE}-dlq")
+    letter = read(arrived.body, dict(arrived.headers), QUEUE)
+    assert (letter.reason, letter.detail) == ("permanent", "no such site; create it first")
+    assert await world.outcomes() == {message.event_id: "dead"}
+
+
+@pytest.mark.parametrize("body", [b"", b"not json", b"\xff\xfe\x00", b"[]", b'{"event_id": 1}', b"[" * 100_000])
+async def test_a_body_that_is_no_envelope_goes_to_the_dead_letters_of_the_broker(world, body) -> None:
+    service = world.service()
+    service.consume(QUEUE, on_batch(write_all, ResearchRequested))
+    async with running(service):
+        await world.send_raw(body)
+        arrived = await world.broker.take(f"{QUEUE}-dlq")
+        await world.send(world.request())
+        await eventually(world.effects)
+    letter = read(arrived.body, dict(arrived.headers), QUEUE)
+    assert (letter.reason, letter.dead_event_id, letter.body) == ("not_an_envelope", None, body)
+
+
+async def test_poison_in_a_batch_of_100_takes_no_neighbour_along(world) -> None:
+    async def strict(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        await write_all(messages, tx)
+        if any(message.payload.keyword == "poison" for message in messages):
+            raise ZeroDivisionError("poison")
+
+    for number in range(99):
+        await world.send(world.request(f"k{number:02}"))
+    await world.send(world.request("poison"))
+    service = world.service(max_attempts=2, retry_base_seconds=0.1)
+    service.consume(
+        QUEUE, on_batch(strict, ResearchRequested), policy=QueuePolicy(max_batch_size=100, max_batch_timeout=1)
+    )
+    async with running(service):
+        await world.broker.take(f"{QUEUE}-dlq")
+        await settled(world)
+    assert await world.effects() == [f"k{number:02}" for number in range(99)]
+    assert sorted((await world.outcomes()).values()) == ["dead"] + ["handled"] * 99
+    assert await world.broker.depth(f"{QUEUE}-dlq") == 0
+
+
+async def test_one_message_of_a_batch_can_ask_for_another_time(world) -> None:
+    seen: list[str] = []
+
+    async def picky(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        for message in messages:
+            keyword = message.payload.keyword
+            if keyword == "later" and keyword not in seen:
+                tx.fail(message, RetryLater("not yet", after=timedelta(seconds=0.2)))
+            else:
+                await write(tx, message)
+            seen.append(keyword)
+
+    for keyword in ("a", "later", "b"):
+        await world.send(world.request(keyword))
+    service = world.service()
+    service.consume(QUEUE, on_batch(picky, ResearchRequested), policy=QueuePolicy(max_batch_timeout=0.5))
+    async with running(service):
+        await eventually(lambda: _count(world, 3))
+    assert seen == ["a", "later", "b", "later"]
+    assert set((await world.outcomes()).values()) == {"handled"}
+
+
+async def _count(world, wanted: int) -> bool:
+    return len(await world.effects()) == wanted
+
+
+async def test_an_attempt_past_its_deadline_has_failed(world) -> None:
+    async def slow(message: DomainMessage, context: Context) -> Record:
+        if context.attempt == 1:
+            await asyncio.sleep(60)
+        return await write_one(message, context)
+
+    service = world.service(retry_base_seconds=0.1)
+    service.consume(QUEUE, on_each(slow, ResearchRequested), policy=QueuePolicy(handler_timeout=0.3))
+    async with running(service):
+        await world.send(world.request())
+        await eventually(world.effects)
+        assert service.runners[0].settlement.counts.retries == 1
