@@ -7,6 +7,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+
 from envelope import DomainMessage, Payload, encode, message_type_of, new_event_id
 from envelope.payloads import ResearchRequested
 from messaging import Service, ServiceSettings
@@ -54,7 +55,6 @@ class World:
     async def outbox_is_empty(self) -> bool:
         return not await self.database.fetchval("select count(*) from outbox")
 
-
     def request(self, keyword: str = "solar panels", *, event_id: UUID | None = None) -> DomainMessage:
         return self.message(ResearchRequested(brand_slug="acme", keyword=keyword), event_id=event_id)
 
@@ -72,7 +72,10 @@ class World:
 @pytest.fixture
 async def world(rabbitmq_url: str, make_database: Callable[[], Awaitable[str]]) -> AsyncIterator[World]:
     database_url = await make_database()
-    async with Broker.connected(rabbitmq_url) as broker, asyncpg.create_pool(database_url, min_size=1) as pool:
+    async with (
+        Broker.connected(rabbitmq_url) as broker,
+        asyncpg.create_pool(database_url, min_size=1) as pool,
+    ):
         # No unique constraint: an effect that happens twice must show.
         await pool.execute("create table effects (event_id uuid, keyword text)")
         yield World(rabbitmq_url, database_url, broker, pool)

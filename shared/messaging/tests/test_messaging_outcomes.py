@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
+
 from envelope import DomainMessage, encode, new_event_id
 from envelope.payloads import ResearchCompleted, ResearchRequested
 from messaging import Context, QueuePolicy, Record, RetryLater, Transaction, Unprocessable, on_batch, on_each
@@ -32,7 +33,9 @@ async def write_one(message: DomainMessage, _context: Context) -> Record:
 
 
 SHAPES = pytest.mark.parametrize(
-    "handler", [on_batch(write_all, ResearchRequested), on_each(write_one, ResearchRequested)], ids=["batch", "single"]
+    "handler",
+    [on_batch(write_all, ResearchRequested), on_each(write_one, ResearchRequested)],
+    ids=["batch", "single"],
 )
 
 
@@ -68,7 +71,9 @@ async def test_what_is_sent_with_the_effect_arrives_and_leaves_the_outbox(world,
 
     batch = hasattr(handler, "handler") and handler.handler is write_all
     service = world.service()
-    service.consume(QUEUE, on_batch(answer, ResearchRequested) if batch else on_each(answer_one, ResearchRequested))
+    service.consume(
+        QUEUE, on_batch(answer, ResearchRequested) if batch else on_each(answer_one, ResearchRequested)
+    )
     message = world.request()
     async with running(service):
         await world.send(message)
@@ -140,7 +145,10 @@ async def test_a_transient_failure_comes_back_after_the_backoff(world, handler) 
         await eventually(world.effects)
         await settled(world)
     assert [attempt for attempt, _ in attempts] == [1, 2, 3]
-    waits = [(later - earlier).total_seconds() for (_, earlier), (_, later) in zip(attempts, attempts[1:], strict=False)]
+    waits = [
+        (later - earlier).total_seconds()
+        for (_, earlier), (_, later) in zip(attempts, attempts[1:], strict=False)
+    ]
     # At least the backoff, and promptly after it: no polling interval is added.
     assert 0.4 <= waits[0] < 2.4
     assert 0.8 <= waits[1] < 2.8
@@ -192,7 +200,9 @@ async def test_an_exhausted_message_is_one_dead_letter_with_its_facts(world, han
 
     batch = handler.handler is write_all
     service = world.service(max_attempts=3, retry_base_seconds=0.1)
-    service.consume(QUEUE, on_batch(failing, ResearchRequested) if batch else on_each(failing_one, ResearchRequested))
+    service.consume(
+        QUEUE, on_batch(failing, ResearchRequested) if batch else on_each(failing_one, ResearchRequested)
+    )
     message = world.request()
     async with running(service):
         await world.send(message)
@@ -260,7 +270,9 @@ async def test_unprocessable_is_dead_at_once_with_its_reason(world, handler) -> 
 
     batch = handler.handler is write_all
     service = world.service()
-    service.consume(QUEUE, on_batch(hopeless, ResearchRequested) if batch else on_each(hopeless_one, ResearchRequested))
+    service.consume(
+        QUEUE, on_batch(hopeless, ResearchRequested) if batch else on_each(hopeless_one, ResearchRequested)
+    )
     message = world.request()
     async with running(service):
         await world.send(message)
@@ -270,7 +282,9 @@ async def test_unprocessable_is_dead_at_once_with_its_reason(world, handler) -> 
     assert await world.outcomes() == {message.event_id: "dead"}
 
 
-@pytest.mark.parametrize("body", [b"", b"not json", b"\xff\xfe\x00", b"[]", b'{"event_id": 1}', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "body", [b"", b"not json", b"\xff\xfe\x00", b"[]", b'{"event_id": 1}', b"[" * 100_000]
+)
 async def test_a_body_that_is_no_envelope_goes_to_the_dead_letters_of_the_broker(world, body) -> None:
     service = world.service()
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
@@ -294,7 +308,9 @@ async def test_poison_in_a_batch_of_100_takes_no_neighbour_along(world) -> None:
     await world.send(world.request("poison"))
     service = world.service(max_attempts=2, retry_base_seconds=0.1)
     service.consume(
-        QUEUE, on_batch(strict, ResearchRequested), policy=QueuePolicy(max_batch_size=100, max_batch_timeout=1)
+        QUEUE,
+        on_batch(strict, ResearchRequested),
+        policy=QueuePolicy(max_batch_size=100, max_batch_timeout=1),
     )
     async with running(service):
         await world.broker.take(f"{QUEUE}-dlq")

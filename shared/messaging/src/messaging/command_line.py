@@ -10,6 +10,7 @@ import uvloop
 from pydantic import ValidationError
 
 from messaging import logs, telemetry
+from messaging.errors import NotMigratedError
 from messaging.migrations import MigrationError, migrate
 from messaging.service import Service
 from messaging.settings import ServiceSettings
@@ -45,7 +46,10 @@ def command_line(name: str, settings: type[SettingsT], build: Callable[[Settings
         # Built inside the loop: what it is made of belongs to it.
         await build(values).run()
 
-    uvloop.run(run())
+    try:
+        uvloop.run(run())
+    except NotMigratedError as error:
+        sys.exit(str(error))
 
 
 def _migrate(name: str, settings: ServiceSettings) -> None:

@@ -25,3 +25,7 @@ class BrokerUnavailableError(Exception):
 
 class UnroutableError(Exception):
     """The broker returned the message: no queue is bound for its exchange and routing key."""
+
+
+class NotMigratedError(Exception):
+    """The service's database lacks its tables; says which command makes them."""

@@ -19,7 +19,7 @@ from messaging import crashes, dead_letters, http, partitions, telemetry
 from messaging.codec import Decode, decoder
 from messaging.database import Connections
 from messaging.dead_letters import DeadLetter
-from messaging.errors import DatabaseUnavailableError
+from messaging.errors import DatabaseUnavailableError, NotMigratedError
 from messaging.handlers import Handler, OnBatch, routing_table
 from messaging.policy import QueuePolicy
 from messaging.publisher import Publisher
@@ -178,7 +178,7 @@ class Service:
             async with self._connections.connection() as connection:
                 await connection.execute("select 1 from processed_events limit 1")
         except asyncpg.UndefinedTableError:
-            raise SystemExit(
+            raise NotMigratedError(
                 f"the database of {self.name} has no tables yet: run `python -m {self.name} migrate` first"
             ) from None
 

@@ -2,20 +2,18 @@
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any
 
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
 
 from messaging.service import Service
 
-T = TypeVar("T")
 
-
-async def eventually(check: Callable[[], Awaitable[T] | T], *, within: float = 30.0) -> T:
-    """Waits until `check` returns something true and returns it.
+async def eventually(check: Callable[[], Any], *, within: float = 30.0) -> Any:
+    """Waits until `check`, a plain or an async function, returns something true, and returns it.
 
     Raises:
         AssertionError: it did not within so many seconds; names the last value.
@@ -27,7 +25,9 @@ async def eventually(check: Callable[[], Awaitable[T] | T], *, within: float = 3
         if value:
             return value
         if asyncio.get_running_loop().time() > deadline:
-            raise AssertionError(f"not within {within:g} s: {inspect.getsource(check).strip()} (last: {value!r})")
+            raise AssertionError(
+                f"not within {within:g} s: {inspect.getsource(check).strip()} (last: {value!r})"
+            )
         await asyncio.sleep(0.02)
 
 
@@ -94,7 +94,7 @@ class Broker:
         async def fetch() -> AbstractIncomingMessage | None:
             return await declared.get(no_ack=True, fail=False)
 
-        message = await eventually(fetch, within=within)
+        message: AbstractIncomingMessage | None = await eventually(fetch, within=within)
         assert message is not None
         return message
 
