@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from envelope import DomainMessage
-from envelope.payloads import ResearchCompleted, ResearchRequested
-from messaging import Context, QueuePolicy, Record, Transaction, on_batch, on_each
+from envelope.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
+from messaging import Context, QueuePolicy, Record, Transaction, on_batch, on_each, topology
 from messaging.dead_letters import read
 from messaging.testing import Broker, TcpProxy, eventually, running
 
@@ -264,8 +264,6 @@ async def test_a_consumer_that_the_broker_cancelled_is_brought_back(world, monke
         await world.broker.delete(QUEUE)
         await eventually(lambda: not service.runners[0].subscription.consuming)
         assert QUEUE in await service.problems()
-        from messaging import topology
-
         await topology.declare(world.rabbitmq_url)
         await eventually(lambda: service.runners[0].subscription.consuming)
         await world.send(world.request("after"))
@@ -275,8 +273,6 @@ async def test_a_consumer_that_the_broker_cancelled_is_brought_back(world, monke
 
 async def test_an_unroutable_message_stays_in_the_outbox_and_holds_up_nobody(world) -> None:
     await world.broker.delete("social-commands")
-    from envelope.payloads import ArticleContext, SocialCreate
-
     service = world.service()
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     async with running(service):
@@ -314,8 +310,6 @@ async def test_the_queue_missing_at_the_start_is_waited_for(world, make_vhost) -
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     task = asyncio.create_task(service.run())
     await eventually(lambda: service.port)
-    from messaging import topology
-
     await topology.declare(url)
     await eventually(lambda: ready(service))
     async with Broker.connected(url) as broker:

@@ -13,17 +13,22 @@ import pytest
 from envelope import DomainMessage, MessageTooLargeError, encode, new_event_id
 from envelope.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
 from messaging import (
+    Context,
     DatabaseUnavailableError,
     DeadLetter,
     QueuePolicy,
+    Record,
+    Service,
     Transaction,
     Unprocessable,
     bulk_publish,
     inbox,
     on_batch,
+    on_each,
     outbox,
     partitions,
 )
+from messaging.codec import decoder
 from messaging.errors import NotMigratedError
 from messaging.migrations import Migration, MigrationError, migrate
 from messaging.testing import eventually, running
@@ -76,13 +81,17 @@ async def test_a_delayed_message_can_be_taken_back(world) -> None:
     assert await world.outbox_is_empty()
 
 
+async def send_and_fail(service: Service) -> None:
+    async with service.database.transaction() as tx:
+        tx.send(ResearchRequested(brand_slug="acme", keyword="k"))
+        raise ZeroDivisionError
+
+
 async def test_nothing_leaves_when_the_transaction_fails(world) -> None:
     service = world.service()
     async with running(service):
         with pytest.raises(ZeroDivisionError):
-            async with service.database.transaction() as tx:
-                tx.send(ResearchRequested(brand_slug="acme", keyword="k"))
-                raise ZeroDivisionError
+            await send_and_fail(service)
         await eventually(world.outbox_is_empty)
     assert await world.broker.depth(QUEUE) == 0
 
@@ -262,7 +271,6 @@ async def _all_there(world, count: int) -> bool:
 
 async def test_acknowledging_out_of_order_loses_nothing(world) -> None:
     """Single handlers that end in any order, on one channel, are acknowledged one by one or together, never too many."""
-    from messaging import Context, Record, on_each
 
     async def uneven(message: DomainMessage, _context: Context) -> Record:
         number = int(message.payload.keyword)
@@ -309,7 +317,5 @@ def test_encode_is_what_the_decoder_reads() -> None:
         timestamp=datetime.now(UTC),
         payload=payload,
     )
-    from messaging.codec import decoder
-
     assert decoder(["research.completed"], "q")(encode(message), "research.completed", {}, False) == message
     assert decoder(["research.completed"], "q")(encode(message), None, {}, False) == message

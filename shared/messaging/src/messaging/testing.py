@@ -4,7 +4,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, Self
 
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
@@ -111,7 +111,7 @@ class TcpProxy:
         self._links: set[asyncio.StreamWriter] = set()
         self._open = True
 
-    async def __aenter__(self) -> "TcpProxy":
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         return self
 

@@ -1,0 +1,102 @@
+"""Catalogue, topology and handlers describe one system; this fails when they disagree."""
+
+import ast
+import importlib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from envelope import CATALOGUE, SERVICES, Kind
+from messaging import Service
+from messaging.dead_letters import RECEIVED
+from messaging.topology import COMMANDS, EVENTS, RETURNS, dead_letter_queue, describe, work_queues
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Service]:
+    """All five, wired as in production and connected to nothing."""
+    monkeypatch.setenv("RABBITMQ_URL", "amqp://user:password@127.0.0.1:1/")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://user:password@127.0.0.1:1/name")
+    monkeypatch.setenv("SERVICE_KEY", "a-key-for-tests-only")
+    monkeypatch.setenv("CORPUS", str(tmp_path))
+    for name in ("ORCHESTRATOR_URL", "RESEARCH_URL", "PUBLIC_URL"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    return {name: build(name) for name in SERVICES}
+
+
+def build(name: str) -> Service:
+    app, settings = importlib.import_module(f"{name}.app"), importlib.import_module(f"{name}.settings")
+    service = app.build(settings.Settings())
+    assert isinstance(service, Service)
+    return service
+
+
+def test_every_message_type_is_handled_by_exactly_the_services_the_catalogue_names(
+    services: dict[str, Service],
+) -> None:
+    handled = {
+        (service.name, runner.queue, name)
+        for service in services.values()
+        for runner in service.runners
+        for name in runner.table
+        if name != RECEIVED
+    }
+    catalogued = {
+        (consumer, entry.queue, entry.name) for entry in CATALOGUE.values() for consumer in entry.consumers
+    }
+    assert handled == catalogued
+
+
+def test_every_queue_has_exactly_one_consuming_service(services: dict[str, Service]) -> None:
+    consumed = Counter(runner.queue for service in services.values() for runner in service.runners)
+    assert consumed == Counter(queue.name for queue in describe().queues)
+
+
+def test_dead_letters_are_the_monitors(services: dict[str, Service]) -> None:
+    queues = {runner.queue for runner in services["monitor"].runners}
+    assert queues >= {dead_letter_queue(name) for name in work_queues()}
+    for name, service in services.items():
+        if name != "monitor":
+            assert not any(runner.queue.endswith("-dlq") for runner in service.runners)
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.name)
+def test_every_message_type_has_a_way_to_its_queue(entry) -> None:
+    topology = describe()
+    bindings = {(binding.exchange, binding.routing_key, binding.queue) for binding in topology.bindings}
+    assert entry.queue in {queue.name for queue in topology.queues}
+    assert (RETURNS, entry.queue, entry.queue) in bindings
+    if entry.kind is Kind.COMMAND:
+        assert (COMMANDS, entry.queue, entry.queue) in bindings
+        assert entry.consumers == (entry.queue.removesuffix("-commands"),)
+    else:
+        assert (EVENTS, "#", entry.queue) in bindings
+
+
+def test_every_work_queue_dead_letters_safely_and_within_a_limit() -> None:
+    for queue in describe().queues:
+        assert queue.arguments["x-queue-type"] == "quorum"
+        assert queue.arguments["x-delivery-limit"] >= 20
+        if not queue.name.endswith("-dlq"):
+            # Any one of these missing, and the broker silently dead-letters without confirms.
+            assert queue.arguments["x-dead-letter-strategy"] == "at-least-once"
+            assert queue.arguments["x-overflow"] == "reject-publish"
+            assert queue.arguments["x-dead-letter-exchange"] == "dead-letters"
+            assert queue.arguments["x-dead-letter-routing-key"] == queue.name
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_makes_only_messages_it_is_catalogued_to_produce(service: str) -> None:
+    payloads = {entry.payload.__name__: entry for entry in CATALOGUE.values()}
+    made = {
+        node.func.id
+        for path in (ROOT / "services" / service / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in payloads
+    }
+    assert {name for name in made if service not in payloads[name].producers} == set()
+    produced = {entry.payload.__name__ for entry in CATALOGUE.values() if entry.producers == (service,)}
+    assert produced <= made

@@ -1,0 +1,148 @@
+"""Three keywords through the five real services: exactly these messages, one correlation_id, pages and posts to see."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aio_pika
+import httpx
+import pytest
+
+from brandctl.local import services
+from messaging.testing import eventually
+
+ROOT = Path(__file__).parents[2]
+KEY = "a-key-for-tests-only"
+KEYWORDS = ["pour-over coffee", "grind size", "water quality for coffee"]
+
+
+@asynccontextmanager
+async def recording(url: str) -> AsyncIterator[list[dict[str, Any]]]:
+    """Every message that passes the exchanges for commands and events, seen from outside."""
+    seen: list[dict[str, Any]] = []
+    connection = await aio_pika.connect(url)
+    async with connection, connection.channel() as channel:
+        queue = await channel.declare_queue(exclusive=True)
+        for exchange in ("commands", "brand-events"):
+            await queue.bind(exchange, "#")
+
+        async def note(message: aio_pika.abc.AbstractIncomingMessage) -> None:
+            seen.append(json.loads(message.body))
+
+        await queue.consume(note, no_ack=True)
+        yield seen
+
+
+@pytest.fixture
+async def stack(
+    rabbitmq_url: str, make_database: Callable[..., Awaitable[str]], tmp_path: Path
+) -> AsyncIterator[services.Addresses]:
+    """The five services as processes, ready."""
+    addresses = services.choose_addresses()
+    children = []
+    try:
+        for name in services.NAMES:
+            environment = services.environment(
+                name,
+                addresses=addresses,
+                rabbitmq_url=rabbitmq_url,
+                database_url=await make_database(name),
+                service_key=KEY,
+                corpus=ROOT / "deploy" / "demo" / "corpus",
+            )
+            children.append(services.start(name, environment, tmp_path))
+        await asyncio.to_thread(services.wait_until_ready, children, addresses)
+        yield addresses
+    finally:
+        await asyncio.to_thread(services.stop, children)
+
+
+async def test_three_keywords_become_three_articles_and_posts_by_exactly_the_documented_messages(
+    stack: services.Addresses, rabbitmq_url: str
+) -> None:
+    async with (
+        recording(rabbitmq_url) as seen,
+        httpx.AsyncClient(
+            headers={"X-Service-Key": KEY}, base_url=stack.url("orchestrator"), timeout=30
+        ) as api,
+    ):
+        brand = {"name": "The Daily Grind", "description": "Coffee at home"}
+        assert (await api.put("/v1/brands/daily-grind", json=brand)).status_code in {200, 201}
+        answer = await api.post("/v1/brands/daily-grind/research", json={"keywords": KEYWORDS})
+        assert answer.status_code == 202
+        submitted = answer.json()
+
+        async def ended() -> dict[str, Any] | None:
+            cycle = (await api.get(f"/v1/cycles/{submitted['cycle_id']}")).json()
+            return cycle if cycle["percent"] == 100 else None
+
+        cycle = await eventually(ended, within=90)
+        await eventually(lambda: Counter(message["type"] for message in seen)["social.posted"] == 3)
+
+    assert (cycle["completed"], cycle["failed"], cycle["total"]) == (3, 0, 3)
+    assert Counter(message["type"] for message in seen) == {
+        "research.requested": 3,
+        "research.completed": 3,
+        "content.generate": 3,
+        "content.generated": 3,
+        "content.publish": 3,
+        "content.published": 3,
+        "social.create": 3,
+        "social.posted": 3,
+    }
+    assert {message["correlation_id"] for message in seen} == {submitted["correlation_id"]}
+    assert len({message["event_id"] for message in seen}) == 24
+    assert_every_message_was_caused_by_the_one_before(seen)
+    await assert_pages_and_posts_can_be_seen(cycle)
+
+
+def assert_every_message_was_caused_by_the_one_before(seen: list[dict[str, Any]]) -> None:
+    cause = {
+        "research.completed": "research.requested",
+        "content.generate": "research.completed",
+        "content.generated": "content.generate",
+        "content.publish": "content.generated",
+        "content.published": "content.publish",
+        "social.create": "content.published",
+        "social.posted": "social.create",
+    }
+    by_id = {message["event_id"]: message["type"] for message in seen}
+    for message in seen:
+        assert by_id.get(message.get("causation_id")) == cause.get(message["type"])
+
+
+async def assert_pages_and_posts_can_be_seen(cycle: dict[str, Any]) -> None:
+    async with httpx.AsyncClient(timeout=30) as visitor:
+        for keyword in cycle["keywords"]:
+            page = await visitor.get(keyword["published_url"])
+            assert page.status_code == 200
+            assert "Extractive digest" in page.text
+            (post,) = keyword["posts"]
+            assert post["platform"] == "feed"
+            shown = await visitor.get(post["url"])
+            assert shown.status_code == 200
+            assert keyword["published_url"] in shown.text
+
+
+async def test_an_off_topic_keyword_is_refused_with_its_reason(stack: services.Addresses) -> None:
+    async with httpx.AsyncClient(
+        headers={"X-Service-Key": KEY}, base_url=stack.url("orchestrator"), timeout=30
+    ) as api:
+        await api.put("/v1/brands/daily-grind", json={"name": "The Daily Grind"})
+        answer = await api.post(
+            "/v1/brands/daily-grind/research", json={"keywords": ["mortgage refinancing"]}
+        )
+
+        async def ended() -> dict[str, Any] | None:
+            cycle = (await api.get(f"/v1/cycles/{answer.json()['cycle_id']}")).json()
+            return cycle if cycle["percent"] == 100 else None
+
+        cycle = await eventually(ended, within=60)
+    (keyword,) = cycle["keywords"]
+    assert keyword["state"] == "refused"
+    assert "source" in keyword["reason"]
+    assert keyword["published_url"] is None
