@@ -1,5 +1,6 @@
 """One trace per chain, through outbox, broker, retry and batch."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -71,11 +72,12 @@ async def test_a_chain_is_one_trace_from_request_to_last_handler(world) -> None:
         "RETRY_BASE_SECONDS": "0.1",
     }
     # A process of its own: a tracer provider can be set once per process.
-    process = subprocess.run(
-        [sys.executable, "-c", CHAIN], env=environment, capture_output=True, text=True, timeout=60, check=False
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", CHAIN, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    assert process.returncode == 0, process.stderr
-    spans = json.loads(process.stdout.splitlines()[-1])
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, err.decode()
+    spans = json.loads(out.splitlines()[-1])
     chain = [span for span in spans if not span["name"].startswith("commit")]
     by_id = {span["id"]: span for span in spans}
 

@@ -1,0 +1,53 @@
+# Every target installs what it needs by itself; `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+BIN := .venv/bin
+MEMBERS := $(wildcard shared/*/src services/*/src cli/src)
+PACKAGES := brandctl envelope messaging monitor orchestrator publisher research social
+
+.PHONY: help
+help: ## Say what there is
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-8s %s\n", $$1, $$2 }'
+
+.PHONY: setup
+setup: ## Install what is missing: Debian packages (asks for root), Python packages in .venv
+	@deploy/local/setup.sh servers
+
+.PHONY: demo
+demo: ## Turn keywords into articles on this machine; BRAND, KEYWORDS, CORPUS choose, DEMO_EXIT=1 ends by itself
+	@started=$$(date +%s.%N) && deploy/local/setup.sh servers \
+		&& DEMO_STARTED=$$started exec setpriv --pdeathsig TERM -- $(BIN)/brandctl demo
+
+.PHONY: test
+test: ## Run all tests, on a private RabbitMQ and a private PostgreSQL; ARGS go to pytest
+	@deploy/local/setup.sh servers browser
+	@$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: lint
+lint: ## Check style, types, import rules and the lock
+	@deploy/local/setup.sh python
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy --strict $(MEMBERS)
+	$(BIN)/lint-imports
+	@for script in deploy/local/*.sh; do sh -n "$$script" || exit 1; done; bash -n .ci/run
+	@if grep -nE 'https?://|--(extra-)?index-url|--find-links' requirements.lock; then \
+		echo 'requirements.lock must not name addresses: make lock' >&2; exit 1; fi
+
+.PHONY: faults
+faults: ## Break brokers, databases and services while work is running (not yet)
+.PHONY: bench
+bench: ## Measure throughput beside other libraries (not yet)
+.PHONY: up
+up: ## Run everything in containers, with tracing and dashboards (not yet)
+.PHONY: down
+down: ## Stop what `make up` started (not yet)
+faults bench up down:
+	@echo 'make $@ is not there yet; it arrives with a later release.' >&2; exit 2
+
+.PHONY: lock
+lock: ## Renew requirements.lock (for maintainers; LOCK_ARGS=--upgrade for newer versions)
+	@deploy/local/setup.sh python
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-header --quiet $(LOCK_ARGS) --output-file requirements.lock \
+		$(foreach name,$(PACKAGES),--no-emit-package brand-engine-$(name))

@@ -1,0 +1,89 @@
+"""`brandctl`, the command of the operator."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from brandctl import demo, signals
+from brandctl.api import ApiError
+from brandctl.local import postgres, processes, rabbitmq, services
+from brandctl.local.folder import InUseError
+from brandctl.progress import say
+
+app = typer.Typer(
+    name="brandctl", help="Runs and looks after Brand Engine.", no_args_is_help=True, add_completion=False
+)
+
+_EXPECTED = (
+    ApiError,
+    InUseError,
+    OSError,
+    postgres.NotInstalledError,
+    processes.StartError,
+    rabbitmq.NotInstalledError,
+    services.PortTakenError,
+)
+
+
+@app.callback()
+def brandctl() -> None:
+    """Keeps every command a sub-command, however many there are."""
+
+
+@app.command(name="demo")
+def run_demo(  # noqa: PLR0917 - Typer passes its options by name
+    brand: Annotated[
+        str | None, typer.Option(envvar="BRAND", help="Slug of the brand.", show_default="the sample brand")
+    ] = None,
+    keywords: Annotated[
+        str, typer.Option(envvar="KEYWORDS", help="Comma separated.", show_default="the sample's")
+    ] = "",
+    corpus: Annotated[
+        Path,
+        typer.Option(
+            envvar="CORPUS", exists=True, file_okay=False, help="Folder of .md, .txt and .html documents."
+        ),
+    ] = Path("deploy/demo/corpus"),
+    sample: Annotated[
+        Path, typer.Option(exists=True, dir_okay=False, help="JSON file of the sample brand.")
+    ] = Path("deploy/demo/brand.json"),
+    folder: Annotated[Path, typer.Option(help="Where data, logs and the report go.")] = Path(".local"),
+    ends: Annotated[
+        bool, typer.Option("--exit/--stay", envvar="DEMO_EXIT", help="End once every keyword has ended.")
+    ] = False,
+    patience: Annotated[
+        float, typer.Option(envvar="DEMO_TIMEOUT", min=1, help="With --exit: seconds for all keywords.")
+    ] = 900,
+    started: Annotated[float | None, typer.Option(envvar="DEMO_STARTED", hidden=True)] = None,
+) -> None:
+    """Turns keywords into published articles on this machine, with nothing installed but Debian packages.
+
+    Starts a private RabbitMQ and a private PostgreSQL (or uses RABBITMQ_URL and POSTGRES_URL), the five services, hands
+    in the keywords, shows their progress and prints the links. Ctrl-C ends everything it started.
+    """
+    console = Console(highlight=False)
+    options = demo.Options(
+        brand=brand or None,
+        keywords=tuple(filter(None, (keyword.strip() for keyword in keywords.split(",")))),
+        corpus=corpus,
+        sample=sample,
+        folder=folder,
+        ends=ends,
+        patience=patience,
+        started=started or time.time(),
+    )
+    try:
+        well = demo.run(options, console)
+    except _EXPECTED as error:
+        say(Console(stderr=True), f"The demo cannot go on: {error}", "red")
+        raise typer.Exit(1) from error
+    except signals.Interrupted as interrupted:
+        raise typer.Exit(interrupted.exit_code) from interrupted
+    raise typer.Exit(0 if well else 1)
+
+
+def main() -> None:
+    app()

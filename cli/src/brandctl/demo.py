@@ -1,0 +1,262 @@
+"""The whole system on one machine, from nothing to published articles, and back to nothing."""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import asyncpg
+from rich.console import Console
+
+from brandctl import progress, signals
+from brandctl.api import Brand, Cycle, Orchestrator
+from brandctl.local import databases, postgres, processes, rabbitmq, services
+from brandctl.local.folder import LocalFolder
+from brandctl.progress import say
+from messaging import topology
+
+_POLL_SECONDS: Final = 0.4
+_WATCH_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to run on.
+
+    Args:
+        brand: the sample brand if None.
+        keywords: those of the sample brand if empty.
+        corpus: folder of documents.
+        sample: JSON file of the sample brand.
+        folder: `.local`.
+        ends: end by itself once every keyword has ended.
+        patience: seconds for all keywords together, where the demo ends by itself.
+        started: UNIX time at which the command began.
+    """
+
+    brand: str | None
+    keywords: tuple[str, ...]
+    corpus: Path
+    sample: Path
+    folder: Path
+    ends: bool
+    patience: float
+    started: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """What runs."""
+
+    addresses: services.Addresses
+    service_key: str
+    children: tuple[processes.Child, ...]
+
+
+def run(options: Options, console: Console) -> bool:
+    """Runs the demo; returns whether every keyword ended well.
+
+    Raises:
+        InUseError, NotInstalledError, PortTakenError, StartError, ApiError, OSError: it cannot run; the message is for people.
+        Interrupted: somebody asked it to stop; by then everything it started is gone.
+    """
+    brand, keywords = _input(options)
+    folder = LocalFolder(options.folder)
+    with signals.raised(), folder.held():
+        (folder.root / "demo.json").unlink(missing_ok=True)
+        if left := folder.clean():
+            say(console, f"Ended what an earlier run left behind: {', '.join(left)}", "yellow")
+        with _stack(folder, options.corpus, console) as stack:
+            cycle = _pipeline(stack, brand, keywords, options, console)
+            progress.show_links(console, brand.slug, cycle, stack.addresses)
+            report = folder.write_json("demo.json", report_of(cycle, time.time() - options.started))
+            _hints(console, folder, stack, report)
+            if not options.ends:
+                _stay(stack, console)
+        folder.forget()
+        return all(keyword.ended_well for keyword in cycle.keywords)
+
+
+def report_of(cycle: Cycle, seconds: float) -> dict[str, Any]:
+    """The content of `demo.json`."""
+    return {
+        "correlation_id": cycle.correlation_id,
+        "seconds": round(seconds, 1),
+        "keywords": [
+            {
+                "keyword": keyword.keyword,
+                "state": keyword.state,
+                "reason": keyword.reason,
+                "published_url": keyword.published_url,
+                "posts": [post.url for post in keyword.posts],
+            }
+            for keyword in cycle.keywords
+        ],
+    }
+
+
+def _input(options: Options) -> tuple[Brand, tuple[str, ...]]:
+    sample = json.loads(options.sample.read_text())
+    if options.brand in {None, sample["slug"]}:
+        brand = Brand(sample["slug"], sample["name"], sample["description"])
+    else:
+        slug = str(options.brand)
+        brand = Brand(slug, slug.replace("-", " ").title(), "")
+    return brand, options.keywords or tuple(sample["keywords"])
+
+
+@contextmanager
+def _stack(folder: LocalFolder, corpus: Path, console: Console) -> Iterator[Stack]:
+    """The servers, prepared, and the five services, ready; all gone afterwards."""
+    with ExitStack() as cleanup:
+        try:
+            yield _bring_up(folder, corpus, console, cleanup)
+        finally:
+            # What follows takes a few seconds, and must not be stopped half-way by an impatient second Ctrl-C.
+            signals.ignore()
+            say(console, "Stopping")
+
+
+def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: ExitStack) -> Stack:
+    addresses = services.choose_addresses()
+    service_key = os.environ.get("SERVICE_KEY") or folder.derive("service key")
+    rabbitmq_url, wait_for_rabbitmq = _rabbitmq(folder, cleanup)
+    database_urls = _databases(folder, cleanup)
+    environments = {
+        name: services.environment(
+            name,
+            addresses=addresses,
+            rabbitmq_url=rabbitmq_url,
+            database_url=database_urls[name],
+            service_key=service_key,
+            corpus=corpus,
+        )
+        for name in services.NAMES
+    }
+    say(console, "Preparing the databases")
+    services.migrate(environments)
+    say(console, "Waiting for RabbitMQ")
+    wait_for_rabbitmq()
+    asyncio.run(topology.declare(rabbitmq_url))
+    say(console, "Starting the services")
+    children: list[processes.Child] = []
+    cleanup.callback(services.stop, children)
+    for name in services.NAMES:
+        children.append(services.start(name, environments[name], folder.logs))
+        folder.remember(children[-1])
+    services.wait_until_ready(children, addresses)
+    return Stack(addresses, service_key, tuple(children))
+
+
+def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> tuple[str, Callable[[], None]]:
+    """The URL of the broker, and how to wait for it."""
+    if given := os.environ.get("RABBITMQ_URL"):
+        return given, lambda: None
+    node = rabbitmq.launch(
+        folder.run / "rabbitmq",
+        port=services.choose_port("RABBITMQ_PORT"),
+        management=bool(os.environ.get("RABBITMQ_MANAGEMENT_PORT")),
+        management_port=services.choose_port("RABBITMQ_MANAGEMENT_PORT"),
+        log=folder.logs / "rabbitmq.log",
+    )
+    cleanup.callback(node.stop)
+    folder.remember(node.child, node.name_server)
+    return node.url, node.wait
+
+
+def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, str]:
+    """The URL of each service's own database."""
+    server = os.environ.get("POSTGRES_URL")
+    private = not server
+    if not server:
+        node = postgres.launch(
+            folder.run / "postgres",
+            port=services.choose_port("POSTGRES_PORT"),
+            log=folder.logs / "postgres.log",
+        )
+        cleanup.callback(node.stop)
+        folder.remember(node.child)
+        node.wait()
+        server = node.url
+    names = {service: f"brand_{service}" for service in services.NAMES}
+    try:
+        databases.create(server, list(names.values()), folder.derive, private=private)
+    except (asyncpg.PostgresError, OSError) as error:
+        where = f"{urlsplit(server).hostname}:{urlsplit(server).port or 5432}"
+        raise processes.StartError(f"cannot prepare the databases on {where}: {error}") from error
+    return {service: databases.url_of(server, name, folder.derive(name)) for service, name in names.items()}
+
+
+def _pipeline(
+    stack: Stack, brand: Brand, keywords: tuple[str, ...], options: Options, console: Console
+) -> Cycle:
+    """Hands the keywords in and follows them to their ends, or, where the demo ends by itself, for `patience` seconds."""
+    say(console, f"{brand.name}: {len(keywords)} keywords")
+    died = _Deaths(stack, console)
+    with Orchestrator(stack.addresses.url("orchestrator"), stack.service_key) as api:
+        api.put_brand(brand)
+        cycle_id = api.submit(brand.slug, keywords)
+        deadline = time.monotonic() + options.patience
+        with progress.ProgressView(console) as view:
+            while True:
+                cycle = api.cycle(cycle_id)
+                view.show(cycle)
+                if cycle.ended or died.report():
+                    return cycle
+                if options.ends and time.monotonic() > deadline:
+                    say(console, f"Not every keyword ended within {options.patience:.0f} s", "red")
+                    return cycle
+                time.sleep(_POLL_SECONDS)
+
+
+def _hints(console: Console, folder: LocalFolder, stack: Stack, report: Path) -> None:
+    settings = folder.write_environment(
+        "demo.env",
+        [
+            ("SERVICE_KEY", stack.service_key),
+            *((f"{name.upper()}_URL", stack.addresses.url(name)) for name in services.NAMES),
+        ],
+    )
+    say(console, "")
+    say(
+        console,
+        f"Report {report} · logs {folder.logs}/ · addresses and service key for a shell: . {settings}",
+    )
+
+
+def _stay(stack: Stack, console: Console) -> None:
+    say(console, "Everything stays up until Ctrl-C.", "bold")
+    died = _Deaths(stack, console)
+    try:
+        while True:
+            died.report()
+            time.sleep(_WATCH_SECONDS)
+    except signals.Interrupted:
+        return
+
+
+class _Deaths:
+    """Services that ended though nobody asked them to, each reported once."""
+
+    def __init__(self, stack: Stack, console: Console) -> None:
+        self._watched = list(stack.children)
+        self._console = console
+
+    def report(self) -> bool:
+        """Whether any died since the last look."""
+        dead = [child for child in self._watched if not child.running]
+        for child in dead:
+            self._watched.remove(child)
+            say(
+                self._console,
+                f"{child.name} died with code {child.process.returncode}. The end of {child.log}:",
+                "red",
+            )
+            say(self._console, child.log_tail())
+        return bool(dead)

@@ -1,0 +1,101 @@
+"""The folder of a local run: who holds it, what an earlier run left in it, and the secret of the checkout."""
+
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from brandctl.local import postgres, processes
+
+
+class InUseError(RuntimeError):
+    pass
+
+
+class LocalFolder:
+    """`.local/` of a checkout: `run/` for the nodes' data, `logs/`, and files that tell about the run."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.run = self.root / "run"
+        self.logs = self.root / "logs"
+        self._children: list[processes.Child] = []
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Holds the folder for one run; the lock goes with the process, however that ends.
+
+        Raises:
+            InUseError: another run holds it.
+        """
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / "lock").open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                holder = lock.read().strip() or "unknown"
+                raise InUseError(
+                    f"another run holds {self.root} (process {holder}). Stop it first (Ctrl-C in its terminal, "
+                    f"or: kill {holder}), or run from another checkout."
+                ) from None
+            lock.truncate(0)
+            lock.write(f"{os.getpid()}\n")
+            lock.flush()
+            yield
+
+    def clean(self) -> list[str]:
+        """Ends processes and removes data that a killed run left behind; returns the names of the processes."""
+        ended = processes.end_recorded(self._record)
+        postgres.discard(self.run / "postgres")
+        shutil.rmtree(self.run, ignore_errors=True)
+        self.run.mkdir(exist_ok=True)
+        self.logs.mkdir(exist_ok=True)
+        for log in self.logs.glob("*.log"):
+            log.unlink()
+        return ended
+
+    def remember(self, *children: processes.Child) -> None:
+        """Writes the children down for `clean` of a later run."""
+        self._children += children
+        processes.record(self._record, self._children)
+
+    def forget(self) -> None:
+        """Everything remembered has ended, and its data may go."""
+        self._record.unlink(missing_ok=True)
+        shutil.rmtree(self.run, ignore_errors=True)
+
+    def derive(self, purpose: str) -> str:
+        """A password for a purpose: the same in every run of this checkout, and of no other."""
+        path = self.root / "secret"
+        if not path.exists():
+            path.touch(mode=0o600)
+            path.write_text(secrets.token_hex(32))
+        return hmac.new(path.read_bytes(), purpose.encode(), hashlib.sha256).hexdigest()[:40]
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> Path:
+        """Replaces a file at once, so that a reader never sees half of it."""
+        path = self.root / name
+        draft = path.with_name(f"{name}.new")
+        draft.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        draft.replace(path)
+        return path
+
+    def write_environment(self, name: str, variables: Sequence[tuple[str, str]]) -> Path:
+        """Settings with secrets, for a shell: readable by their owner only."""
+        path = self.root / name
+        path.unlink(missing_ok=True)
+        path.touch(mode=0o600)
+        path.write_text("".join(f"export {key}='{value}'\n" for key, value in variables))
+        return path
+
+    @property
+    def _record(self) -> Path:
+        return self.root / "processes.json"

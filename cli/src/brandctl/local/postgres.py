@@ -1,0 +1,201 @@
+"""A private PostgreSQL server in a folder."""
+
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from brandctl.local import ports, processes
+
+SUPERUSER: Final = "brand"
+
+_ALWAYS: Final = {
+    "listen_addresses": ports.LOOPBACK,
+    # No socket file: its path would have to be short, writable and unguessable.
+    "unix_socket_directories": "",
+    "password_encryption": "scram-sha-256",
+    "max_connections": "200",
+    "shared_buffers": "64MB",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "logging_collector": "off",
+    # An idle server should stay asleep.
+    "bgwriter_lru_maxpages": "0",
+    "autovacuum_naptime": "60s",
+}
+_THROW_AWAY: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+class NotInstalledError(RuntimeError):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresNode:
+    """A running server. `url` is its superuser on the database `postgres`."""
+
+    child: processes.Child
+    port: int
+    password: str
+    folder: Path
+    link: Path
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://{SUPERUSER}:{self.password}@{ports.LOOPBACK}:{self.port}/postgres"
+
+    def wait(self, within: float = 30.0) -> None:
+        """Waits until the server takes connections.
+
+        Raises:
+            StartError: it ended, or took too long.
+        """
+        ready = self.folder / "postmaster.pid"
+        self.child.wait_until(lambda: _says_ready(ready), within=within)
+
+    def stop(self, *, remove: bool = True) -> None:
+        """Ends the server by a fast shutdown and, unless told otherwise, removes its data."""
+        self.child.stop(signal.SIGINT)
+        if remove:
+            discard(self.link)
+
+
+def launch(
+    folder: Path, *, port: int | None = None, durable: bool = True, log: Path | None = None
+) -> PostgresNode:
+    """Creates a server in `folder`, which must not exist yet, and starts it without waiting for it.
+
+    PostgreSQL refuses to run as root, so root gives the folder to the user `postgres` (or `nobody`). Where that user
+    cannot reach the folder, below /root for instance, the data go to a private folder under /var/tmp and `folder`
+    becomes a link to it: nobody's home is opened up for it.
+
+    Args:
+        folder: where the data go.
+        port: a free one if not given.
+        durable: False trades safety on a power cut for speed; for tests.
+        log: the server's log file; beside the folder if not given.
+
+    Raises:
+        NotInstalledError: the server's programs are not there.
+        StartError: the data folder could not be created.
+    """
+    binaries = find_binaries()
+    user = unprivileged_user() if os.geteuid() == 0 else None
+    data = _prepare(folder, user)
+    password = secrets.token_urlsafe(24)
+    _initialise(binaries / "initdb", data, password, user)
+    port = port or ports.free_port()
+    settings = {**_ALWAYS, **({} if durable else _THROW_AWAY), "port": str(port)}
+    with (data / "postgresql.conf").open("a") as conf:
+        conf.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
+    child = processes.start(
+        "PostgreSQL",
+        [binaries / "postgres", "-D", data],
+        log=log or folder.with_name(f"{folder.name}.log"),
+        env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "TZ": "UTC"},
+        user=user,
+        on_parent_death=signal.SIGINT,  # its fast shutdown; SIGTERM would wait for the clients to leave
+    )
+    return PostgresNode(child, port, password, data, folder)
+
+
+def find_binaries() -> Path:
+    """The folder with `initdb` and `postgres` of the newest version installed.
+
+    Debian keeps them off the search path; what is on it may be a wrapper that changes users by itself.
+    """
+    versioned = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
+    if versioned:
+        return max(versioned, key=lambda path: int(path.parent.name))
+    found = shutil.which("postgres")
+    if found is not None and (Path(found).parent / "initdb").exists():
+        return Path(found).parent
+    raise NotInstalledError("PostgreSQL is not installed. On Debian: apt-get install postgresql-15")
+
+
+def unprivileged_user() -> str:
+    """The user that PostgreSQL runs as when we are root."""
+    try:
+        return pwd.getpwnam("postgres").pw_name
+    except KeyError:
+        return "nobody"
+
+
+def discard(folder: Path) -> None:
+    """Removes a data folder, following the link that `launch` may have left in its place."""
+    if folder.is_symlink():
+        target = folder.readlink()
+        # The link lies in a folder of ours, yet only a target that `launch` could have made is removed.
+        if target.parent == Path("/var/tmp") and target.name.startswith(_PREFIX):  # noqa: S108 - made by mkdtemp
+            shutil.rmtree(target, ignore_errors=True)
+        folder.unlink()
+    elif folder.exists():
+        shutil.rmtree(folder)
+
+
+_PREFIX: Final = "brand-engine-postgres-"
+
+
+def _prepare(folder: Path, user: str | None) -> Path:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if user is None or _reachable(folder.parent, user):
+        folder.mkdir(mode=0o700)
+        data = folder.resolve()
+    else:
+        data = Path(tempfile.mkdtemp(prefix=_PREFIX, dir="/var/tmp"))
+        folder.symlink_to(data)
+    if user is not None:
+        shutil.chown(data, user)
+    return data
+
+
+def _reachable(folder: Path, user: str) -> bool:
+    check = [*processes.as_user(user), "test", "-x", str(folder.resolve())]
+    return subprocess.run(check, check=False, capture_output=True).returncode == 0  # noqa: S603
+
+
+def _initialise(initdb: Path, data: Path, password: str, user: str | None) -> None:
+    secret = data.with_name(f"{data.name}.secret")
+    secret.touch(mode=0o600, exist_ok=False)
+    try:
+        secret.write_text(password)
+        if user is not None:
+            shutil.chown(secret, user)
+        result = subprocess.run(  # noqa: S603
+            [
+                *processes.as_user(user),
+                str(initdb),
+                f"--pgdata={data}",
+                f"--username={SUPERUSER}",
+                f"--pwfile={secret}",
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale=C.UTF-8",
+                # Nothing of value is in it yet; a power cut during these two seconds means starting again.
+                "--no-sync",
+            ],
+            check=False,
+            capture_output=True,
+            text=True,
+            cwd="/",
+            env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8"},
+        )
+    finally:
+        secret.unlink()
+    if result.returncode != 0:
+        raise processes.StartError(f"initdb failed:\n{result.stdout[-1000:]}{result.stderr[-2000:]}")
+
+
+def _says_ready(pid_file: Path) -> bool:
+    """Line 8 of `postmaster.pid` is the server's own word on whether it takes connections."""
+    try:
+        lines = pid_file.read_text().splitlines()
+    except OSError:
+        return False
+    return len(lines) >= 8 and lines[7].strip() == "ready"  # noqa: PLR2004

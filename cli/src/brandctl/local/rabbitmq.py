@@ -1,0 +1,205 @@
+"""A private RabbitMQ node in a folder."""
+
+import os
+import secrets
+import shutil
+import signal
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from brandctl.local import ports, processes
+
+USER: Final = "brand"
+
+_AMQP_GREETING: Final = b"AMQP\x00\x00\x09\x01"
+_METHOD_FRAME: Final = b"\x01"
+
+_ERLANG_FLAGS: Final = (
+    # The schedulers of the Erlang machine spin for work before they sleep; an idle node should cost nothing.
+    "+sbwt none +sbwtdcpu none +sbwtdio none -kernel inet_dist_use_interface {127,0,0,1}"
+)
+
+
+class NotInstalledError(RuntimeError):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class RabbitNode:
+    """A running node. `url` is its administrator on the vhost `/`; the user guest does not exist."""
+
+    child: processes.Child
+    name_server: processes.Child
+    port: int
+    management_port: int | None
+    password: str
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        return self.url_of("%2F")
+
+    def url_of(self, vhost: str) -> str:
+        return f"amqp://{USER}:{self.password}@{ports.LOOPBACK}:{self.port}/{vhost}"
+
+    @property
+    def management_url(self) -> str | None:
+        """Base of the HTTP API, with credentials, where the node was started with it."""
+        if self.management_port is None:
+            return None
+        return f"http://{USER}:{self.password}@{ports.LOOPBACK}:{self.management_port}"
+
+    def wait(self, within: float = 60.0) -> None:
+        """Waits until the node speaks AMQP, and HTTP where asked for.
+
+        Raises:
+            StartError: it ended, or took too long.
+        """
+        self.child.wait_until(lambda: _speaks_amqp(self.port), within=within)
+        if self.management_port is not None:
+            management = self.management_port
+            self.child.wait_until(lambda: ports.accepts(management), within=within)
+
+    def stop(self, *, remove: bool = True) -> None:
+        """Ends the node. With `remove` it ends at once and its data go too: an orderly stop takes it 8 seconds."""
+        self.child.stop(signal.SIGKILL if remove else signal.SIGTERM, grace=20)
+        self.name_server.stop()
+        if remove:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def launch(
+    folder: Path,
+    *,
+    port: int | None = None,
+    management: bool = False,
+    management_port: int | None = None,
+    log: Path | None = None,
+) -> RabbitNode:
+    """Creates a node in `folder`, which must not exist yet, and starts it without waiting for it.
+
+    The server's own start script is run, not Debian's wrapper of it: that one insists on the user `rabbitmq` and on
+    the folders of the system. The node brings its own Erlang name server (epmd) on a port of its own, so that it meets
+    no other Erlang program and leaves none behind.
+
+    Args:
+        folder: where data, log, cookie and configuration go.
+        port: AMQP, a free one if not given.
+        management: with the HTTP API, the web page and Prometheus figures; costs a little start-up time and idle CPU.
+        management_port: a free one if not given.
+        log: the node's log file; beside the folder if not given.
+
+    Raises:
+        NotInstalledError: the server's programs are not there.
+    """
+    script, epmd = find_server(), _find_epmd()
+    home = folder.resolve()
+    home.mkdir(parents=True, mode=0o700)
+    password = secrets.token_urlsafe(24)
+    port = port or ports.free_port()
+    http = (management_port or ports.free_port()) if management else None
+    prometheus = ports.free_port() if management else None
+    name_port = ports.free_port()
+    _write_private(home / "rabbitmq.conf", _configuration(port, http, prometheus, password))
+    plugins = ["rabbitmq_management", "rabbitmq_prometheus"] if management else []
+    (home / "enabled_plugins").write_text(f"[{','.join(plugins)}].\n")
+    _write_private(home / ".erlang.cookie", secrets.token_hex(20), mode=0o400)
+    env = _environment(home, dist_port=ports.free_port(), name_port=name_port)
+    name_server = processes.start(
+        "epmd",
+        [epmd, "-port", str(name_port), "-address", ports.LOOPBACK],
+        log=home / "epmd.log",
+        env=env,
+    )
+    name_server.wait_until(lambda: ports.accepts(name_port), within=10)
+    log = log or folder.with_name(f"{folder.name}.log")
+    child = processes.start("RabbitMQ", [script], log=log, env=env)
+    return RabbitNode(child, name_server, port, http, password, home)
+
+
+def find_server() -> Path:
+    """The start script of the newest server installed, where Debian keeps it, or the one on the search path."""
+    scripts = sorted(
+        Path("/usr/lib/rabbitmq/lib").glob("rabbitmq_server-*/sbin/rabbitmq-server"), key=_version
+    )
+    if scripts:
+        return scripts[-1]
+    found = shutil.which("rabbitmq-server")
+    if found is None:
+        raise NotInstalledError("RabbitMQ is not installed. On Debian: apt-get install rabbitmq-server")
+    return Path(found)
+
+
+def _version(script: Path) -> tuple[int, ...]:
+    digits = script.parent.parent.name.partition("-")[2].split(".")
+    return tuple(int(part) for part in digits if part.isdigit())
+
+
+def _find_epmd() -> str:
+    found = shutil.which("epmd")
+    if found is None:
+        raise NotInstalledError(
+            "Erlang's epmd is not on the search path; it comes with the package erlang-base"
+        )
+    return found
+
+
+def _configuration(port: int, http: int | None, prometheus: int | None, password: str) -> str:
+    lines = [
+        f"listeners.tcp.local = {ports.LOOPBACK}:{port}",
+        f"default_user = {USER}",
+        f"default_pass = {password}",
+        # A quarter of the write-ahead log that quorum queues may hold in memory by default.
+        "raft.wal_max_size_bytes = 64000000",
+        "disk_free_limit.absolute = 200MB",
+        "log.console = true",
+        "log.console.level = warning",
+        "log.file = false",
+    ]
+    if http is not None:
+        lines += [f"management.tcp.ip = {ports.LOOPBACK}", f"management.tcp.port = {http}"]
+    if prometheus is not None:
+        lines += [f"prometheus.tcp.ip = {ports.LOOPBACK}", f"prometheus.tcp.port = {prometheus}"]
+    return "\n".join(lines) + "\n"
+
+
+def _environment(home: Path, *, dist_port: int, name_port: int) -> dict[str, str]:
+    """The whole environment of the node: nothing of the caller's own RABBITMQ_* settings may leak in."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LC_ALL": "C.UTF-8",
+        "HOME": str(home),
+        # Not the host's name: that one need not resolve, and this node never leaves the machine.
+        "RABBITMQ_NODENAME": "brand-engine@localhost",
+        "RABBITMQ_MNESIA_BASE": str(home / "data"),
+        "RABBITMQ_LOG_BASE": str(home / "log"),
+        "RABBITMQ_DIST_PORT": str(dist_port),
+        "RABBITMQ_CONFIG_FILE": str(home / "rabbitmq.conf"),
+        "RABBITMQ_ADVANCED_CONFIG_FILE": str(home / "advanced.config"),
+        "RABBITMQ_CONF_ENV_FILE": str(home / "rabbitmq-env.conf"),
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(home / "enabled_plugins"),
+        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": _ERLANG_FLAGS,
+        # Makes the script become the Erlang machine instead of standing between it and our signals.
+        "RUNNING_UNDER_SYSTEMD": "true",
+        "ERL_EPMD_PORT": str(name_port),
+        "ERL_EPMD_ADDRESS": ports.LOOPBACK,
+        "ERL_CRASH_DUMP_SECONDS": "0",
+    }
+
+
+def _write_private(path: Path, text: str, *, mode: int = 0o600) -> None:
+    path.touch(mode=0o600, exist_ok=False)
+    path.write_text(text)
+    path.chmod(mode)
+
+
+def _speaks_amqp(port: int) -> bool:
+    """Whether the node answers the protocol greeting: it listens a moment before it can."""
+    try:
+        with socket.create_connection((ports.LOOPBACK, port), timeout=2) as client:
+            client.sendall(_AMQP_GREETING)
+            return client.recv(1) == _METHOD_FRAME
+    except OSError:
+        return False

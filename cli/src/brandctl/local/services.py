@@ -1,0 +1,148 @@
+"""The five services as processes of this machine."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from brandctl.local import ports, processes
+
+NAMES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
+
+READY_WITHIN_SECONDS: Final = 60.0
+"""Start-up takes 1 to 3 seconds; a loaded machine may take much longer."""
+
+_SHUTDOWN_GRACE_SECONDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where each service listens, on the loopback interface."""
+
+    port_of: Mapping[str, int]
+
+    def url(self, service: str) -> str:
+        return f"http://{ports.LOOPBACK}:{self.port_of[service]}"
+
+
+class PortTakenError(RuntimeError):
+    pass
+
+
+def choose_port(variable: str) -> int:
+    """The port an environment variable asks for, or a free one.
+
+    Raises:
+        PortTakenError: the one asked for is no port, or in use.
+    """
+    wanted = os.environ.get(variable, "")
+    if not wanted:
+        return ports.free_port()
+    if not wanted.isdigit() or not 0 < int(wanted) < 65_536:  # noqa: PLR2004 - the end of the port range
+        raise PortTakenError(f"{variable}={wanted} is no port: give a number from 1 to 65535")
+    if not ports.is_free(int(wanted)):
+        raise PortTakenError(f"{variable}={wanted}: the port is in use; choose another, or unset {variable}")
+    return int(wanted)
+
+
+def choose_addresses() -> Addresses:
+    """`ORCHESTRATOR_PORT`, `RESEARCH_PORT` and so on where set, free ports otherwise."""
+    return Addresses({name: choose_port(f"{name.upper()}_PORT") for name in NAMES})
+
+
+def environment(
+    service: str,
+    *,
+    addresses: Addresses,
+    rabbitmq_url: str,
+    database_url: str,
+    service_key: str,
+    corpus: Path,
+) -> dict[str, str]:
+    """The caller's environment with what this run decides laid over it."""
+    inherited = dict(os.environ)
+    # The services talk to each other on this machine; a proxy of the company cannot reach them.
+    direct = ",".join(filter(None, [inherited.get("NO_PROXY"), ports.LOOPBACK, "localhost"]))
+    settings = {
+        "RABBITMQ_URL": rabbitmq_url,
+        "DATABASE_URL": database_url,
+        "SERVICE_KEY": service_key,
+        "HTTP_HOST": ports.LOOPBACK,
+        "HTTP_PORT": str(addresses.port_of[service]),
+        "SHUTDOWN_GRACE_SECONDS": str(_SHUTDOWN_GRACE_SECONDS),
+        "NO_PROXY": direct,
+        "no_proxy": direct,
+        "PYTHONUNBUFFERED": "1",
+        "ORCHESTRATOR_URL": addresses.url("orchestrator"),
+        "RESEARCH_URL": addresses.url("research"),
+        "CORPUS": str(corpus.resolve()),
+    }
+    if service in {"publisher", "social"}:
+        settings["PUBLIC_URL"] = addresses.url(service)
+    # An administrator's URL is none of a service's business.
+    inherited.pop("POSTGRES_URL", None)
+    return inherited | settings
+
+
+def migrate(environments: Mapping[str, Mapping[str, str]]) -> None:
+    """Brings all databases up to date, side by side.
+
+    Raises:
+        StartError: one could not be; the message carries what it said.
+    """
+    running = {
+        name: subprocess.Popen(  # noqa: S603 - our own command line, no shell
+            [*processes.as_user(None, signal.SIGTERM), sys.executable, "-m", name, "migrate"],
+            env=dict(env),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for name, env in environments.items()
+    }
+    said = {name: process.communicate()[0] for name, process in running.items()}
+    failed = [name for name, process in running.items() if process.returncode != 0]
+    if failed:
+        name = failed[0]
+        raise processes.StartError(f"{name} could not migrate its database:\n{said[name].strip()}")
+
+
+def start(name: str, env: Mapping[str, str], logs: Path) -> processes.Child:
+    """Starts a service, without waiting for it."""
+    return processes.start(name, [sys.executable, "-m", name], log=logs / f"{name}.log", env=env)
+
+
+def wait_until_ready(children: Sequence[processes.Child], addresses: Addresses) -> None:
+    """Waits until every service says that it can work.
+
+    Raises:
+        StartError: one ended, or was not ready in time; the message carries the end of its log.
+    """
+    deadline = time.monotonic() + READY_WITHIN_SECONDS
+    with httpx.Client(timeout=5, trust_env=False) as client:
+        for child in children:
+            ready = partial(_is_ready, client, f"{addresses.url(child.name)}/health/ready")
+            child.wait_until(ready, within=deadline - time.monotonic())
+
+
+def stop(children: Sequence[processes.Child]) -> None:
+    """Stops all services at once, and waits for all."""
+    for child in children:
+        child.ask_to_stop()
+    for child in children:
+        child.stop(None, grace=_SHUTDOWN_GRACE_SECONDS + 3)
+
+
+def _is_ready(client: httpx.Client, url: str) -> bool:
+    try:
+        return client.get(url).status_code == httpx.codes.OK
+    except httpx.TransportError:
+        return False

@@ -1,0 +1,39 @@
+"""Ctrl-C, a polite kill and a closed terminal, all as one exception."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final, NoReturn
+
+_ASKING_TO_STOP: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(BaseException):
+    """Somebody asked us to stop."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.exit_code = 128 + number
+
+
+@contextmanager
+def raised() -> Iterator[None]:
+    """Within the block, the first such signal raises `Interrupted`; any further one is ignored, so that cleaning up is finished."""
+    before = {number: signal.signal(number, _raise) for number in _ASKING_TO_STOP}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def ignore() -> None:
+    """From here on nothing interrupts."""
+    for number in _ASKING_TO_STOP:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _raise(number: int, _frame: FrameType | None) -> NoReturn:
+    ignore()
+    raise Interrupted(number)

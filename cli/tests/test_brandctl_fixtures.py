@@ -1,0 +1,42 @@
+"""The servers that every other test relies on."""
+
+from collections.abc import Awaitable, Callable
+
+import aio_pika
+import asyncpg
+import httpx
+import pytest
+
+
+@pytest.mark.parametrize("_run", range(2))
+async def test_every_test_has_a_vhost_of_its_own_with_the_topology(
+    rabbitmq_url: str, rabbitmq_api: httpx.Client, _run: int
+) -> None:
+    vhost = rabbitmq_url.rpartition("/")[2]
+    queues = {queue["name"] for queue in rabbitmq_api.get(f"/api/queues/{vhost}").json()}
+    assert {"research-commands", "research-commands-dlq", "brand-events"} <= queues
+    async with await aio_pika.connect(rabbitmq_url) as connection, connection.channel() as channel:
+        queue = await channel.get_queue("research-commands")
+        assert queue.declaration_result.message_count == 0
+        await channel.default_exchange.publish(aio_pika.Message(b"{}"), "research-commands")
+
+
+@pytest.mark.parametrize("_run", range(2))
+async def test_every_test_has_an_empty_database_of_its_own(database_url: str, _run: int) -> None:
+    connection = await asyncpg.connect(database_url)
+    try:
+        await connection.execute("create table note (text text)")
+        assert not await connection.fetchval("select rolsuper from pg_roles where rolname = current_user")
+    finally:
+        await connection.close()
+
+
+async def test_a_migrated_database_has_the_inbox_and_outbox(
+    make_database: Callable[[], Awaitable[str]],
+) -> None:
+    connection = await asyncpg.connect(await make_database())
+    try:
+        assert await connection.fetchval("select count(*) from outbox") == 0
+        assert await connection.fetchval("select count(*) from processed_events") == 0
+    finally:
+        await connection.close()

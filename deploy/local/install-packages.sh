@@ -1,0 +1,54 @@
+#!/bin/sh
+# Installs Debian packages, as root, without starting or enabling any server they bring: the nodes of the demo and of the
+# tests are private ones. Servers that were installed before are left as they are.
+set -eu
+
+installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+install() { apt-get install --quiet --quiet --yes --no-install-recommends "$@" >&2; }
+
+policy=/usr/sbin/policy-rc.d
+cluster_conf=/etc/postgresql-common/createcluster.conf
+erlang_was_there=$(installed erlang-base && echo yes || echo no)
+work=$(mktemp -d)
+
+restore() {
+    rm -f "$policy"
+    [ ! -e "$work/policy-rc.d" ] || mv "$work/policy-rc.d" "$policy"
+    [ ! -e "$work/createcluster.conf" ] || cat "$work/createcluster.conf" >"$cluster_conf"
+    rm -rf "$work"
+}
+trap restore EXIT
+trap 'exit 1' INT TERM HUP
+
+# Debian asks this file before a package starts a service. Only ours are refused; about the rest, whoever was asked
+# before is asked still.
+[ ! -e "$policy" ] || mv "$policy" "$work/policy-rc.d"
+cat >"$policy" <<END
+#!/bin/sh
+case " \$* " in *" rabbitmq-server"*|*" postgresql"*|*" epmd"*) exit 101 ;; esac
+[ ! -x "$work/policy-rc.d" ] || exec "$work/policy-rc.d" "\$@"
+exit 0
+END
+chmod 755 "$policy"
+
+apt-get update --quiet --quiet >&2
+
+for package in "$@"; do
+    case $package in
+    postgresql-*)
+        # Otherwise the package makes a cluster "main" that starts with the next boot.
+        installed postgresql-common || install postgresql-common
+        cp "$cluster_conf" "$work/createcluster.conf"
+        echo 'create_main_cluster = false' >>"$cluster_conf"
+        ;;
+    esac
+done
+
+install "$@"
+
+for package in "$@"; do
+    if [ "$package" = rabbitmq-server ] && command -v systemctl >/dev/null 2>&1; then
+        systemctl --quiet disable rabbitmq-server.service >&2 || true
+        [ "$erlang_was_there" = yes ] || systemctl --quiet disable epmd.socket epmd.service >&2 || true
+    fi
+done

@@ -1,0 +1,101 @@
+#!/bin/sh
+# Installs what `make demo`, `make test` and `make lint` need and is missing: Debian packages, and the Python packages of
+# requirements.lock in .venv. Does nothing, quickly, when nothing has changed.
+#
+#   deploy/local/setup.sh python             the Python packages only
+#   deploy/local/setup.sh servers            and RabbitMQ and PostgreSQL
+#   deploy/local/setup.sh servers browser    and Chromium, which tests open pages with
+#
+# PYTHON names the interpreter to make .venv with; Python 3.11 or later.
+set -eu
+cd "$(dirname "$0")/../.."
+
+members="shared/envelope shared/messaging services/orchestrator services/research services/publisher services/social services/monitor cli"
+
+say() { printf '%s\n' "$*" >&2; }
+
+# -- Debian packages ---------------------------------------------------------------------------------------------------
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null 2>&1; then
+        sudo "$@"
+    else
+        say "Missing Debian packages must be installed, which takes root. As root, run: deploy/local/setup.sh $wanted"
+        exit 1
+    fi
+}
+
+installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+have_one_of() {
+    for path in "$@"; do [ -x "$path" ] && return 0; done
+    return 1
+}
+
+missing_packages() {
+    command -v make >/dev/null 2>&1 || echo make
+    command -v setpriv >/dev/null 2>&1 || echo util-linux
+    if [ ! -x .venv/bin/python ] && ! find_python >/dev/null; then echo python3 python3-venv; fi
+    case " $wanted " in *" servers "*)
+        have_one_of /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server \
+            || command -v rabbitmq-server >/dev/null 2>&1 || echo rabbitmq-server
+        have_one_of /usr/lib/postgresql/*/bin/initdb || echo postgresql-15
+    esac
+    case " $wanted " in *" browser "*)
+        command -v chromium >/dev/null 2>&1 || echo chromium
+    esac
+}
+
+install_packages() {
+    command -v apt-get >/dev/null 2>&1 || { say "Please install: $*"; exit 1; }
+    say "Installing Debian packages: $*"
+    as_root env DEBIAN_FRONTEND=noninteractive APT_LISTCHANGES_FRONTEND=none sh deploy/local/install-packages.sh "$@"
+}
+
+# -- Python packages ---------------------------------------------------------------------------------------------------
+
+# A Python that can make a virtual environment: Debian ships that ability in a package of its own.
+find_python() {
+    for candidate in ${PYTHON:-python3.11 python3 python3.12 python3.13}; do
+        if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+            command -v "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
+fingerprint() {
+    # shellcheck disable=SC2086 # a list of words
+    cat requirements.lock deploy/local/setup.sh $(printf '%s/pyproject.toml ' $members) | sha256sum
+}
+
+install_python() {
+    [ "$(cat .venv/setup.stamp 2>/dev/null)" = "$(fingerprint)" ] && .venv/bin/python -c '' 2>/dev/null && return
+    # One at a time: two targets may be started side by side.
+    exec 9>.venv.lock
+    if command -v flock >/dev/null 2>&1; then flock 9; fi
+    [ "$(cat .venv/setup.stamp 2>/dev/null)" = "$(fingerprint)" ] && .venv/bin/python -c '' 2>/dev/null && return
+    if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+        python=$(find_python) || { say "No Python 3.11 or later with venv was found; on Debian: python3-venv"; exit 1; }
+        say "Creating .venv with $python"
+        "$python" -m venv --clear .venv
+    fi
+    say "Installing Python packages"
+    pip="env PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/python -m pip install --quiet --no-input"
+    $pip --require-hashes --requirement requirements.lock
+    # Built with the hatchling of the lock, so that nothing is fetched that the lock does not name.
+    # shellcheck disable=SC2046,SC2086 # lists of words
+    $pip --no-deps --no-build-isolation $(printf -- '--editable ./%s ' $members)
+    fingerprint >.venv/setup.stamp
+}
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+wanted="${*:-servers}"
+# shellcheck disable=SC2046 # a list of words
+set -- $(missing_packages)
+[ $# -eq 0 ] || install_packages "$@"
+install_python

@@ -1,0 +1,60 @@
+"""The composition root: what the orchestrator consumes, serves and does in the background."""
+
+from envelope.payloads import (
+    ContentGenerate,
+    ContentGenerated,
+    ContentPublished,
+    ContentPublishFailed,
+    DeadLetterRecorded,
+    ResearchCompleted,
+    ResearchFailed,
+    SocialFailed,
+    SocialPosted,
+)
+from messaging import QueuePolicy, Service, ServiceKey, on_batch, on_each
+
+from orchestrator.clients.research import ResearchClient
+from orchestrator.handlers import ContentWorkflow, route
+from orchestrator.housekeeping import Housekeeping
+from orchestrator.http_api import http_api
+from orchestrator.settings import Settings
+
+
+def build(settings: Settings) -> Service:
+    service = Service("orchestrator", settings)
+    research = ResearchClient(
+        str(settings.research_url),
+        settings.service_key.get_secret_value(),
+        settings.research_timeout_seconds,
+    )
+    workflow = ContentWorkflow(service.database, research.fetch)
+    housekeeping = Housekeeping(
+        service.database,
+        stall_after=settings.stall_after,
+        keep_cycles=settings.keep_cycles,
+        longest_sleep=settings.longest_sleep,
+    )
+    service.consume(
+        "brand-events",
+        on_batch(
+            route,
+            ResearchCompleted,
+            ResearchFailed,
+            ContentGenerated,
+            ContentPublished,
+            ContentPublishFailed,
+            SocialPosted,
+            SocialFailed,
+            DeadLetterRecorded,
+        ),
+    )
+    service.consume(
+        "orchestrator-commands",
+        on_each(workflow.generate, ContentGenerate),
+        policy=QueuePolicy(
+            max_concurrency=settings.writers, handler_timeout=settings.writing_timeout_seconds
+        ),
+    )
+    service.serve(http_api(service.database, ServiceKey(settings.service_key)))
+    service.background("housekeeping", housekeeping.run)
+    return service

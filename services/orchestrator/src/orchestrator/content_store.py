@@ -1,0 +1,153 @@
+"""SQL over articles, beside the functions that run it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from envelope.payloads import ArticleContext
+from messaging import Connection
+
+from orchestrator.article import Article, Source
+from orchestrator.domain import free_slug
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """An article as it was written, with the brand it was written for and where it can be seen."""
+
+    content_id: UUID
+    brand_slug: str
+    brand_name: str
+    brand_description: str
+    brand_language: str
+    keyword: str
+    slug: str
+    title: str
+    meta_description: str
+    body_markdown: str
+    word_count: int
+    key_points: tuple[str, ...]
+    label: str | None
+    sources: tuple[Mapping[str, Any], ...]
+    """Each {n, title, url, path, licence}; the passages stay with research."""
+    published_url: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+async def insert_content(
+    connection: Connection,
+    *,
+    content_id: UUID,
+    brand_slug: str,
+    keyword: str,
+    research_id: UUID,
+    article: Article,
+    sources: Sequence[Source],
+) -> None:
+    """Stores the article unless it is there already, under an address no other article of the brand has.
+
+    `sources` are those that the article cites.
+    """
+    # Two articles with one title may be stored at the same moment; the second must see the first's address.
+    await connection.execute("select 1 from brands where slug = $1 for no key update", brand_slug)
+    taken = await connection.fetch(
+        "select slug from content where brand_slug = $1 and (slug = $2 or starts_with(slug, $2 || '-'))",
+        brand_slug,
+        article.slug,
+    )
+    listed = [
+        {"n": each.n, "title": each.title, "url": each.url, "path": each.path, "licence": each.licence}
+        for each in sources
+    ]
+    await connection.execute(
+        """
+        insert into content (content_id, brand_slug, keyword, research_id, slug, title, meta_description,
+                             body_markdown, word_count, key_points, label, sources)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::jsonb)
+        on conflict (content_id) do nothing
+        """,
+        content_id,
+        brand_slug,
+        keyword,
+        research_id,
+        free_slug(article.slug, {row["slug"] for row in taken}),
+        article.title,
+        article.meta_description,
+        article.body_markdown,
+        article.word_count,
+        list(article.key_points),
+        article.label,
+        json.dumps(listed),
+    )
+
+
+async def find_content(connection: Connection, content_id: UUID) -> StoredContent | None:
+    row = await connection.fetchrow(
+        """
+        select content_id, brand_slug, b.name as brand_name, b.description as brand_description,
+               b.language as brand_language, keyword, c.slug, title, meta_description, body_markdown, word_count,
+               key_points, label, sources::text as sources, published_url, c.created_at, c.updated_at
+        from content as c join brands as b on b.slug = c.brand_slug
+        where content_id = $1
+        """,
+        content_id,
+    )
+    if row is None:
+        return None
+    values = dict(row)
+    values["key_points"] = tuple(row["key_points"])
+    values["sources"] = tuple(json.loads(row["sources"]))
+    return StoredContent(**values)
+
+
+async def article_contexts(connection: Connection, content_ids: Sequence[UUID]) -> dict[UUID, ArticleContext]:
+    """What posts need to know of these articles, within the limits of the message; missing articles are left out."""
+    rows = await connection.fetch(
+        """
+        select content_id, title, keyword, meta_description, key_points from content
+        where content_id = any ($1::uuid[])
+        """,
+        list(content_ids),
+    )
+    return {
+        row["content_id"]: ArticleContext(
+            title=row["title"][:500],
+            keyword=row["keyword"],
+            meta_description=row["meta_description"][:1000],
+            key_points=tuple(point[:2000] for point in row["key_points"][:20]),
+        )
+        for row in rows
+    }
+
+
+async def mark_published(connection: Connection, urls: Mapping[UUID, str]) -> None:
+    """Notes where articles can be seen; the first address known of an article stays."""
+    await connection.execute(
+        """
+        update content as c set published_url = p.url, updated_at = now()
+        from unnest($1::uuid[], $2::text[]) as p (content_id, url)
+        where c.content_id = p.content_id and c.published_url is null
+        """,
+        list(urls),
+        list(urls.values()),
+    )
+
+
+async def delete_old_steps(connection: Connection, older_than: timedelta, limit: int) -> int:
+    """Deletes results of workflow steps; they serve only until the article is stored. Returns how many went."""
+    status = await connection.execute(
+        """
+        delete from workflow_steps where (workflow_id, step) in (
+            select workflow_id, step from workflow_steps
+            where finished_at < now() - $1::interval
+            order by finished_at limit $2 for update skip locked
+        )
+        """,
+        older_than,
+        limit,
+    )
+    return int(status.split()[-1])

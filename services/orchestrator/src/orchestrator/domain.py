@@ -1,0 +1,354 @@
+"""What happened to a keyword, and what follows from it. Pure: no I/O, no clock, no randomness.
+
+A keyword collects facts: its research, its article, its address, its posts, and what kept a stage from being
+passed. State and reason are *derived* from the facts, never stepped from state to state. Facts only ever accumulate,
+so events may come late, twice, or in any order, and the keyword ends in the same state.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from itertools import count
+from typing import NewType, TypeAlias, assert_never
+from uuid import UUID
+
+from envelope import Payload
+from envelope.payloads import (
+    ArticleContext,
+    ContentGenerate,
+    ContentGenerated,
+    ContentPublish,
+    ContentPublished,
+    ContentPublishFailed,
+    DeadLetterRecorded,
+    ResearchCompleted,
+    ResearchFailed,
+    SocialCreate,
+    SocialFailed,
+    SocialPosted,
+)
+
+BrandSlug = NewType("BrandSlug", str)
+CycleId = NewType("CycleId", UUID)
+ContentId = NewType("ContentId", UUID)
+
+MAX_REASON = 500
+"""Characters of a reason that are kept; the whole story is in the dead letter or in the log."""
+
+RoutedEvent: TypeAlias = (
+    ResearchCompleted
+    | ResearchFailed
+    | ContentGenerated
+    | ContentPublished
+    | ContentPublishFailed
+    | SocialPosted
+    | SocialFailed
+    | DeadLetterRecorded
+)
+
+
+class Stage(StrEnum):
+    """The part of the way a keyword is on."""
+
+    RESEARCH = "research"
+    WRITING = "writing"
+    PUBLISHING = "publishing"
+    PROMOTING = "promoting"
+
+
+class KeywordState(StrEnum):
+    QUEUED = "queued"
+    """Asked of research, which has not answered yet."""
+    WRITING = "writing"
+    PUBLISHING = "publishing"
+    PROMOTING = "promoting"
+    COMPLETED = "completed"
+    REFUSED = "refused"
+    """Ended honestly without an article: there is not enough material on the subject."""
+    FAILED = "failed"
+
+
+class Bucket(StrEnum):
+    """What a cycle's progress counts."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Setback:
+    """What kept a stage from being passed. A later success of the stage outweighs it."""
+
+    reason: str
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A channel's answer: an address, or the reason why there is none."""
+
+    platform: str
+    url: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """One keyword of one cycle; `channels` are those whose answer it waits for once it is published."""
+
+    brand_slug: BrandSlug
+    target: str
+    channels: tuple[str, ...]
+    moved_at: datetime
+    research_id: UUID | None = None
+    content_id: ContentId | None = None
+    generated: bool = False
+    published_url: str | None = None
+    promoted: bool = False
+    setbacks: Mapping[Stage, Setback] = field(default_factory=dict)
+    posts: tuple[Post, ...] = ()
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        answered = {post.platform for post in self.posts}
+        return tuple(channel for channel in self.channels if channel not in answered)
+
+    @property
+    def stage(self) -> Stage | None:
+        """The stage that has to succeed next; None when nothing is left to do."""
+        if self.published_url is not None:
+            return Stage.PROMOTING if self.unanswered else None
+        if self.generated:
+            return Stage.PUBLISHING
+        if self.content_id is not None:
+            return Stage.WRITING
+        return Stage.RESEARCH
+
+    @property
+    def state(self) -> KeywordState:
+        stage = self.stage
+        if stage is None:
+            return KeywordState.COMPLETED
+        if setback := self.setbacks.get(stage):
+            return KeywordState.REFUSED if setback.refused else KeywordState.FAILED
+        return _state_on(stage)
+
+    @property
+    def reason(self) -> str | None:
+        """Why it was refused or failed, or which posts a completed keyword lacks; None if all is well."""
+        if (stage := self.stage) is not None:
+            setback = self.setbacks.get(stage)
+            return setback.reason if setback else None
+        missing = [f"{post.platform}: {post.reason}" for post in self.posts if post.url is None]
+        return readable(f"not posted on {'; '.join(missing)}") if missing else None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    keyword: Keyword
+    messages: tuple[Payload, ...] = ()
+
+
+def decide(
+    keyword: Keyword,
+    event: RoutedEvent,
+    *,
+    now: datetime,
+    fresh_content_id: ContentId,
+    article: ArticleContext | None,
+) -> Decision:
+    """What an event changes, and what is to be sent because of it.
+
+    `fresh_content_id` is used only when the keyword needs its first one. `article` is what is stored of the keyword's
+    article, None while there is none. An event that teaches nothing new (a duplicate, a straggler) changes nothing.
+    """
+    learned = _learn(keyword, event, fresh_content_id)
+    if learned == keyword:
+        return Decision(keyword)
+    learned = replace(learned, moved_at=now)
+    messages: list[Payload] = []
+    if keyword.content_id is None and isinstance(event, ResearchCompleted):
+        messages.append(_generate(learned, event))
+    if learned.generated and not keyword.generated and learned.published_url is None:
+        messages.append(_publish(learned))
+    if learned.published_url and learned.unanswered and article and not learned.promoted:
+        messages.append(_promote(learned, learned.published_url, article))
+        learned = replace(learned, promoted=True)
+    return Decision(learned, tuple(messages))
+
+
+def give_up(keyword: Keyword, *, waited: str, now: datetime) -> Keyword:
+    """A keyword nobody answered for. An answer that comes after all takes it up again.
+
+    `waited` is the time without movement in words, e.g. "6 hours".
+    """
+    match keyword.state:
+        case KeywordState.COMPLETED | KeywordState.REFUSED | KeywordState.FAILED:
+            return keyword
+        case KeywordState.QUEUED | KeywordState.WRITING | KeywordState.PUBLISHING | KeywordState.PROMOTING:
+            stage = keyword.stage
+            assert stage is not None
+            setback = Setback(f"no outcome after {waited} in {stage.value}")
+            return replace(_set_back(keyword, stage, setback), moved_at=now)
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def bucket(state: KeywordState) -> Bucket:
+    match state:
+        case KeywordState.QUEUED:
+            return Bucket.PENDING
+        case KeywordState.WRITING | KeywordState.PUBLISHING | KeywordState.PROMOTING:
+            return Bucket.PROCESSING
+        case KeywordState.COMPLETED:
+            return Bucket.COMPLETED
+        case KeywordState.REFUSED | KeywordState.FAILED:
+            return Bucket.FAILED
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def percent(*, ended: int, total: int) -> int:
+    """Whole per cent, rounded down: 100 is shown only when nothing is left."""
+    return ended * 100 // total if total else 100
+
+
+def fold(keyword: str) -> str:
+    """Two keywords with the same fold are the same keyword to a reader."""
+    return unicodedata.normalize("NFKC", " ".join(keyword.split())).casefold()
+
+
+def fold_duplicates(keywords: Sequence[str]) -> tuple[str, ...]:
+    """Each keyword once, spelled as it came first."""
+    first: dict[str, str] = {}
+    for keyword in keywords:
+        first.setdefault(fold(keyword), keyword)
+    return tuple(first.values())
+
+
+def free_slug(wanted: str, taken: Set[str]) -> str:
+    """`wanted`, or `wanted-2`, `wanted-3`, … : the first that is not taken."""
+    if wanted not in taken:
+        return wanted
+    return next(slug for number in count(2) if (slug := f"{wanted}-{number}") not in taken)
+
+
+def readable(text: str) -> str:
+    """One line that any database and any terminal takes: no control characters, bounded length."""
+    visible = "".join(" " if unicodedata.category(char)[0] == "C" else char for char in text)
+    line = " ".join(visible.split())
+    return line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 1]}…"
+
+
+def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) -> Keyword:
+    match event:
+        case ResearchCompleted():
+            if keyword.research_id is not None:
+                return keyword
+            content_id = keyword.content_id or fresh_content_id
+            return replace(keyword, research_id=event.research_id, content_id=content_id)
+        case ResearchFailed():
+            refused = event.reason == "insufficient_sources"
+            setback = Setback(_why(event.reason, event.detail), refused=refused)
+            return _set_back(keyword, Stage.RESEARCH, setback)
+        case ContentGenerated():
+            content_id = keyword.content_id or ContentId(event.content_id)
+            return replace(keyword, generated=True, content_id=content_id)
+        case ContentPublished():
+            return replace(
+                keyword,
+                published_url=keyword.published_url or event.published_url,
+                content_id=keyword.content_id or ContentId(event.content_id),
+            )
+        case ContentPublishFailed():
+            return _set_back(keyword, Stage.PUBLISHING, Setback(_why(event.reason, event.detail)))
+        case SocialPosted():
+            return _answered(keyword, Post(event.platform, url=event.post_url))
+        case SocialFailed():
+            return _answered(keyword, Post(event.platform, reason=_why(event.reason, event.detail)))
+        case DeadLetterRecorded():
+            why = f"dead letter on {event.queue}: {_why(event.reason, event.detail)}"
+            stage = _STAGE_OF_TYPE.get(event.message_type or "") or keyword.stage
+            return _set_back(keyword, stage, Setback(readable(why))) if stage else keyword
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+_STAGE_OF_TYPE = {
+    "research.requested": Stage.RESEARCH,
+    "research.completed": Stage.RESEARCH,
+    "research.failed": Stage.RESEARCH,
+    "content.generate": Stage.WRITING,
+    "content.generated": Stage.WRITING,
+    "content.publish": Stage.PUBLISHING,
+    "content.published": Stage.PUBLISHING,
+    "content.publish_failed": Stage.PUBLISHING,
+    "social.create": Stage.PROMOTING,
+    "social.posted": Stage.PROMOTING,
+    "social.failed": Stage.PROMOTING,
+}
+"""The stage that is not passed when a message of this type is lost."""
+
+
+def _set_back(keyword: Keyword, stage: Stage, setback: Setback) -> Keyword:
+    known = keyword.setbacks.get(stage)
+    # A refusal is what research found out; a failure beside it only says that something broke on the way.
+    if known and known.refused and not setback.refused:
+        return keyword
+    return replace(keyword, setbacks={**keyword.setbacks, stage: setback})
+
+
+def _answered(keyword: Keyword, post: Post) -> Keyword:
+    known = next((known for known in keyword.posts if known.platform == post.platform), None)
+    if known and (known.url is not None or post.url is None):
+        return keyword
+    others = (other for other in keyword.posts if other.platform != post.platform)
+    return replace(keyword, posts=tuple(sorted((*others, post), key=lambda each: each.platform)))
+
+
+def _state_on(stage: Stage) -> KeywordState:
+    match stage:
+        case Stage.RESEARCH:
+            return KeywordState.QUEUED
+        case Stage.WRITING:
+            return KeywordState.WRITING
+        case Stage.PUBLISHING:
+            return KeywordState.PUBLISHING
+        case Stage.PROMOTING:
+            return KeywordState.PROMOTING
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _why(code: str, detail: str) -> str:
+    return readable(f"{code}: {detail}" if detail else code)
+
+
+def _generate(keyword: Keyword, event: ResearchCompleted) -> ContentGenerate:
+    assert keyword.content_id is not None
+    return ContentGenerate(
+        brand_slug=keyword.brand_slug,
+        content_id=keyword.content_id,
+        research_id=event.research_id,
+        keyword=event.keyword,
+    )
+
+
+def _publish(keyword: Keyword) -> ContentPublish:
+    assert keyword.content_id is not None
+    return ContentPublish(brand_slug=keyword.brand_slug, content_id=keyword.content_id, target=keyword.target)
+
+
+def _promote(keyword: Keyword, published_url: str, article: ArticleContext) -> SocialCreate:
+    assert keyword.content_id is not None
+    return SocialCreate(
+        brand_slug=keyword.brand_slug,
+        content_id=keyword.content_id,
+        article_context=article,
+        published_url=published_url,
+        channels=keyword.unanswered,
+    )

@@ -1,0 +1,317 @@
+"""Sentences that can stand in an article: splitting, and the judgement which ones make sense on their own. Pure."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+import nupunkt
+
+MIN_WORDS = 6
+MAX_WORDS = 60
+SHORT = 12
+SHINGLE = 3
+
+
+class Standing(Enum):
+    """Whether a reader who sees only this sentence understands it."""
+
+    INDEPENDENT = "independent"
+    DEPENDENT = "dependent"  # understood only right after the sentence that precedes it in its source
+    UNUSABLE = "unusable"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`text` stands verbatim in its source."""
+
+    text: str
+    standing: Standing
+
+    @property
+    def words(self) -> int:
+        return len(self.text.split())
+
+
+def sentences_of(paragraph: str, *, strict: bool, entry: bool = False) -> Iterator[Sentence]:
+    """The paragraph's sentences with their standing; `strict` and `entry` as in `judge`."""
+    for text in split(paragraph):
+        yield Sentence(text, judge(text, strict=strict, entry=entry))
+
+
+# After these a full stop does not end the sentence, whatever the splitter's model learned.
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:cf|e\.g|i\.e|vs|resp|approx|ca|fig|figs|sect|chap|no|vol|pp|incl)\.$", re.IGNORECASE
+)
+
+
+def split(paragraph: str) -> list[str]:
+    """The sentences of a paragraph, each a verbatim slice of it."""
+    sentences: list[str] = []
+    start: int | None = None
+    for begin, end in nupunkt.sent_spans(paragraph):
+        start = begin if start is None else start
+        text = paragraph[start:end].strip()
+        if _ABBREVIATION.search(text) or text.count("(") > text.count(")"):
+            continue
+        sentences.append(text)
+        start = None
+    if start is not None:
+        sentences.append(paragraph[start:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+_ENDING = re.compile(r"(?<!\.\.)[.!][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
+_OPENING = re.compile(r"^[\"'“‘]?(?:[^\W\d_]|\d)")  # noqa: RUF001
+_LOWER_NAME = re.compile(r"^[a-z][\w.-]*[_\d][\w.-]*\s")
+
+# Words that take up what was said before. They need the sentence before them.
+_TAKES_UP = re.compile(
+    r"^(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|both(?! \w+ and)|another|other|others|neither|either|"
+    r"same|the (?:same|former|latter|other|others|first|second|third|next|last|final|above|previous|preceding|"
+    r"reason|result|problem|idea|difference|remaining|rest|resulting|default)|one (?:of|such|way|reason)|"
+    r"some of|all of|most of|many of|each of|any of|none of|"
+    r"however|therefore|thus|hence|also|moreover|furthermore|additionally|in addition(?! to)|besides|similarly|likewise|"
+    r"otherwise|instead(?! of)|conversely|then|next|finally|first|firstly|second|secondly|third|thirdly|lastly|meanwhile|"
+    r"consequently|as a (?:result|consequence)|as such|accordingly|nevertheless|nonetheless|still|yet|but|and|or|so|nor|"
+    r"because of (?:this|that)|for (?:example|instance|this|that|these|those)|in (?:contrast|fact|particular|other words|"
+    r"turn|short|summary|general|practice|effect|essence|any case|this|that|these|those|such|both|either|each case)|"
+    r"on the (?:other|one) hand|by (?:contrast|comparison)|indeed|briefly|again|now|fortunately|unfortunately|"
+    r"alternatively|specifically|that is|what(?:.s| is) (?:more|worse)|even (?:so|then)|at (?:this|that|the same)|with (?:this|that|these)|"
+    r"under (?:this|these|such)|to (?:this|that|do (?:this|that|so)|make this|avoid this|fix this)|after (?:this|that)|"
+    r"before (?:this|that)|note|note that|notice|remember|recall|as (?:mentioned|noted|described|discussed|explained|stated|before|above|"
+    r"usual|with)|not only|nor|here|there(?:fore|after|by)|once (?:this|that|these)|"
+    r"if (?:so|not|it|they|this|that|these|those|none)|when (?:it|they|this|that|these|those)|while (?:it|this)|"
+    r"because (?:it|they|this|that)|since (?:it|they|this|that)|although (?:it|they|this|that)|unless (?:it|this)|"
+    r"an? (?:similar|different|second|third|further|better|simpler|alternative)|more generally|further|later|"
+    r"yes|ok|well|of course|perhaps|only|rather(?! than)|above|below|until (?:this|then)|"
+    r"depending on (?:this|that)|given (?:this|that)|the following|following)\b",
+    re.IGNORECASE,
+)
+_DEICTIC = re.compile(
+    r"\b(?:this|these|those|such(?! as| that)|aforementioned|in that case)\b", re.IGNORECASE
+)
+
+# Sentences that send the reader elsewhere.
+_POINTER = re.compile(
+    r"^(?:see|refer to|consult|compare|read more|click|visit|check out|go to|subscribe|sign up)\b"
+    r"|\b(?:for|find|contains?|with|provides?|has) (?:some |much )?(?:more|further|additional|full|complete|other)?\s*"
+    r"(?:information|details?|explanations?|discussion|examples?)\b(?: (?:about|on|see|refer|can|is|are)|\.$|,)"
+    r"|\bsee (?:also|below|above|the|there)\b|\b(?:discussed|described|explained|documented|shown|listed|mentioned|noted|given|"
+    r"detailed|covered|defined|presented|outlined|summarized|specified) (?:\w+ )?(?:below|above|here|there|earlier|later|elsewhere|next|"
+    r"previously|in (?:the )?(?:section|chapter|table|figure|next|previous|following))\b"
+    r"|\b(?:tables?|lists?|figures?|sections?|examples?|steps?|commands?|ones?|mentioned) (?:below|above)\b|\b(?:the|as) (?:following|follows)\b|\bnext section\b|\bprevious section\b"
+    r"|\bthis (?:section|chapter|page|article|document|manual|appendix|guide|post|tutorial|book|list|table|figure|example)\b"
+    r"|\(see\b|; see\b|, see\b|, q\.v\.",
+    re.IGNORECASE,
+)
+_NUMBERED_REFERENCE = re.compile(
+    r"\b(?:sections?|chapters?|tables?|figures?|examples?|appendix|part|listing|step|fig\.)\s+(?:[A-Z]\.)?\d|\bAppendix [A-Z]\b",
+    re.IGNORECASE,
+)
+_BOILERPLATE = re.compile(
+    r"all rights reserved|copyright ©|©|cookie policy|newsletter|terms of (?:use|service)|click here|sponsored",
+    re.IGNORECASE,
+)
+# "Specifies the number of ...": the subject stood in a label that the sentence does not carry.
+_SUBJECTLESS = re.compile(
+    r"^[A-Z][a-z]+(?:s|es)\s+(?:the|an?|whether|how|if|all|any|each|this|these|one|that|when|which|what|where|to|as|"
+    r"up|on|in|by|for|only|no|or|and|information|data|[A-Z]{3,})\b"
+)
+_PLURAL_SUBJECT = re.compile(
+    r"^[A-Z][a-z]+(?:s|es)\s+(?:that|which|when|on|in|by|for|or|and|to|of|where|as)\b"
+)
+_VERB_LIKE = re.compile(
+    r"^(?:specifies|causes|enables|disables|displays|determines|defines|allows|creates|shows|prints|selects|removes|adds|"
+    r"indicates|contains|gives|makes|performs|prevents|converts|computes|tells|applies|identifies|represents|includes|"
+    r"excludes|skips|deletes|restores|connects|accepts)\b",
+    re.IGNORECASE,
+)
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|should|does|do|did)\b",
+    re.IGNORECASE,
+)
+_DETERMINED = re.compile(r"^(?:the|an?|any|name|number|list|type|size)\b", re.IGNORECASE)
+_GERUND = re.compile(r"^[A-Z][a-z]{2,}ing\b")
+# A hint of a verb is enough: the rule is for short sentences that have none at all.
+_VERB = re.compile(
+    r"\w(?:s|ed) (?:the|an?|its?|your|their|more|less|by|from|when|if)\b"
+    r"|\b(?:use|provide|support|allow|need|make|take|give|get|keep|let|contain|require|help|work|run|mean|come|go|become|"
+    r"depend|include|affect|apply|hold|lead|offer|lie|taste|extract)s?\b",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(
+    r"^An?\s(?:(?!\b(?:is|are|was|were|has|have|can|may|must|will|should|does|do)\b)[^.,;:]){3,70}?\b(?:that|which|who|whose|where)\b"
+)
+_CODE = re.compile(
+    r"=>|::|[{}]|\\\w|</|\$\w|\(\)|;\s*$|--\w|[a-z]\.[a-z]+\(|\s/\w+/|[<>=]{2}|\|\||\w\([\w, ]*\) |\w/\w+\.\w"
+    r"|\b[A-Z]+ [A-Z]+ [A-Z]+\b|^[A-Z]{2,} [A-Z]{2,}\b|[\w)] Note that\b"
+    r"|\bSELECT\b.*\bFROM\b"
+    # The source's own citation marks would be taken for ours.
+    r"|\[\d+\]"
+)
+# An identifier such as wal_level is one word, and no mention of its parts.
+_WORD = re.compile(r"\w+")
+_COMMON = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "to",
+        "in",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "and",
+        "or",
+        "not",
+        "for",
+        "with",
+        "by",
+        "on",
+        "at",
+        "from",
+        "as",
+        "that",
+        "which",
+        "can",
+        "may",
+        "must",
+        "will",
+        "has",
+        "have",
+        "had",
+        "do",
+        "does",
+        "it",
+        "its",
+        "than",
+        "if",
+        "when",
+        "but",
+        "you",
+        "your",
+        "more",
+        "most",
+        "one",
+        "no",
+    ]
+)
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
+
+
+def judge(text: str, *, strict: bool, entry: bool = False) -> Standing:
+    """Whether a sentence can stand in an article.
+
+    `strict` also refuses sentences that name a numbered section or table, which an article does not have. `entry` says
+    that the text explains a label (an option, a field), where scraps such as "The name of the file." are common.
+    """
+    if (
+        not MIN_WORDS <= len(text.split()) <= MAX_WORDS
+        or _is_fragment(text, entry=entry)
+        or _points_away(text, strict=strict)
+    ):
+        return Standing.UNUSABLE
+    if _TAKES_UP.match(text.lstrip("\"'“‘")) or _DEICTIC.search(text):  # noqa: RUF001
+        return Standing.DEPENDENT
+    return Standing.INDEPENDENT
+
+
+def _is_fragment(text: str, *, entry: bool) -> bool:
+    if not _ENDING.search(text) or not (_OPENING.match(text)) or not _balanced(text):
+        return True
+    if text[0].islower() and not _LOWER_NAME.match(text):
+        return True
+    if _VERB_LIKE.match(text) or (_SUBJECTLESS.match(text) and not _PLURAL_SUBJECT.match(text)):
+        return True
+    return bool(_CODE.search(text)) or _names_without_saying(text, entry=entry) or not _is_language(text)
+
+
+def _names_without_saying(text: str, *, entry: bool) -> bool:
+    """An entry of a list: "The name of the file." or "A process that is in charge of ..." names a thing, no more."""
+    verbless = not (_FINITE.search(text) or _VERB.search(text))
+    if verbless and (
+        _GERUND.match(text) or (entry and _DETERMINED.match(text) and len(text.split()) <= SHORT)
+    ):
+        return True
+    return _RELATIVE.match(text) is not None and len(_FINITE.findall(text)) <= 1
+
+
+def _points_away(text: str, *, strict: bool) -> bool:
+    if _POINTER.search(text) or _BOILERPLATE.search(text):
+        return True
+    return strict and bool(_NUMBERED_REFERENCE.search(text))
+
+
+def _balanced(text: str) -> bool:
+    open_brackets: list[str] = []
+    for character in text:
+        if character in "([{":
+            open_brackets.append(character)
+        elif character in _BRACKETS and (not open_brackets or open_brackets.pop() != _BRACKETS[character]):
+            return False
+    quotes_close = text.count('"') % 2 == 0 and text.count("“") == text.count("”")
+    return not open_brackets and quotes_close
+
+
+def _is_language(text: str) -> bool:
+    """Mostly letters, mostly lower case, and (in Latin script) held together by small words."""
+    letters = sum(character.isalpha() or character.isspace() for character in text)
+    words = text.split()
+    shouted = sum(len(word) > 1 and word.isupper() for word in words)
+    small = sum(word.lower().strip(",.") in _COMMON or len(word) <= 3 for word in words)  # noqa: PLR2004
+    return letters >= 0.85 * len(text) and shouted <= 0.25 * len(words) and small >= 2  # noqa: PLR2004
+
+
+def words_of(text: str) -> list[str]:
+    return [match[0].casefold() for match in _WORD.finditer(text)]
+
+
+_SUFFIXES = (
+    "ations",
+    "ation",
+    "ings",
+    "ing",
+    "ions",
+    "ion",
+    "ates",
+    "ate",
+    "ers",
+    "er",
+    "ied",
+    "ies",
+    "ed",
+    "es",
+    "s",
+    "e",
+    "y",
+)
+_MIN_STEM = 3
+
+
+def stem(word: str) -> str:
+    """A light English stem: enough for scan, scans and scanning to meet."""
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM:
+            word = word[: -len(suffix)]
+            break
+    doubled = len(word) > _MIN_STEM and word[-1] == word[-2] and word[-1] not in "aeiouls"
+    return word[:-1] if doubled else word
+
+
+def stems_of(text: str) -> list[str]:
+    return [stem(word) for word in words_of(text)]
+
+
+def shingles(text: str) -> frozenset[tuple[str, ...]]:
+    words = words_of(text)
+    return frozenset(tuple(words[at : at + SHINGLE]) for at in range(max(1, len(words) - SHINGLE + 1)))
+
+
+def jaccard(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0

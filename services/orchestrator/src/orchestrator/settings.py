@@ -1,0 +1,43 @@
+"""Settings of the orchestrator; each field is an environment variable, upper-cased."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from messaging import ServiceSettings
+from pydantic import AnyHttpUrl, Field
+
+Hours = Annotated[float, Field(gt=0, le=24 * 365)]
+Days = Annotated[float, Field(gt=0, le=3650)]
+
+
+class Settings(ServiceSettings):
+    http_port: int = 8010
+
+    research_url: AnyHttpUrl = AnyHttpUrl("http://127.0.0.1:8011")
+    """Where the research service answers GET /v1/research/{id}."""
+    research_timeout_seconds: Annotated[float, Field(gt=0, le=600)] = 20.0
+    """For one whole answer of research."""
+
+    writers: Annotated[int, Field(ge=1, le=64)] = 2
+    """Articles written at the same time by one process; composing needs about one core each."""
+    writing_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 120.0
+    """For one article, reading its research included; past it, the attempt counts as failed."""
+
+    stall_after_hours: Hours = 6.0
+    """A keyword that has not moved for so long is failed; an answer that comes later still takes it up again."""
+    keep_cycles_days: Days = 90.0
+    """Ended cycles and finished workflow steps older than this are deleted; articles are kept."""
+    housekeeping_seconds: Annotated[float, Field(gt=0, le=86_400)] = 3600.0
+    """Longest sleep between two rounds of the reaper and the clean-up."""
+
+    @property
+    def stall_after(self) -> timedelta:
+        return timedelta(hours=self.stall_after_hours)
+
+    @property
+    def keep_cycles(self) -> timedelta:
+        return timedelta(days=self.keep_cycles_days)
+
+    @property
+    def longest_sleep(self) -> timedelta:
+        return timedelta(seconds=self.housekeeping_seconds)

@@ -1,0 +1,90 @@
+"""Durable steps: a sequence of slow work that, once killed, goes on where it stopped.
+
+    workflow = await Workflow.resume(database, content_id)
+    sources = await workflow.step("fetch_research", SOURCES, fetch)
+    article = await workflow.step("write_article", ARTICLE, partial(write, sources))
+
+    async def record(tx: Transaction) -> None:          # the last steps share the caller's transaction
+        if await workflow.finish(tx.connection, "store"):
+            ...
+
+A step is work (no transaction open), then its result as a row of `workflow_steps`, in a short transaction of its own. A
+step whose row is there is not run again: its stored result is returned. Guarantees and their limits:
+
+* A step may *run* more than once (the process dies between work and row; two replicas run the same workflow), so its
+  work has to be repeatable. Its *result* exists once: the first row stays, and everyone goes on with that one.
+* `finish` is True for exactly one transaction that commits. What it guards is done once.
+* Results are JSON of a pydantic type. Changing the type of a step means a new step name: a workflow that was under way
+  during the upgrade would not understand its old result.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Self, TypeVar
+from uuid import UUID
+
+from messaging import Connection, Database
+from pydantic import TypeAdapter
+
+
+ResultT = TypeVar("ResultT")
+
+
+class Workflow:
+    """One run of a workflow; made by `resume`. `workflow_id` is its identity over crashes and replicas."""
+
+    def __init__(self, database: Database, workflow_id: UUID, results: dict[str, str]) -> None:
+        self._database = database
+        self._workflow_id = workflow_id
+        self._results = results
+
+    @classmethod
+    async def resume(cls, database: Database, workflow_id: UUID) -> Self:
+        """Begins the workflow, or takes it up after the steps that have a result."""
+        async with database.connection() as connection:
+            rows = await connection.fetch(
+                "select step, result::text as result from workflow_steps where workflow_id = $1", workflow_id
+            )
+        return cls(database, workflow_id, {row["step"]: row["result"] for row in rows})
+
+    async def step(
+        self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[], Awaitable[ResultT]]
+    ) -> ResultT:
+        """The result of the step, from its row or else from doing the work.
+
+        Raises:
+            Exception: whatever `work` raises; nothing is stored then, and the next run tries the step again.
+        """
+        if name not in self._results:
+            self._results[name] = await self._store(name, result_type.dump_json(await work()).decode())
+        return result_type.validate_json(self._results[name])
+
+    async def finish(self, connection: Connection, name: str) -> bool:
+        """Marks a step without a result as done, in the caller's transaction; False if it was done before."""
+        done = await connection.fetchval(
+            """
+            insert into workflow_steps (workflow_id, step, result) values ($1, $2, 'null')
+            on conflict do nothing returning true
+            """,
+            self._workflow_id,
+            name,
+        )
+        return bool(done)
+
+    async def _store(self, name: str, result: str) -> str:
+        async with self._database.transaction() as tx:
+            await tx.connection.execute(
+                """
+                insert into workflow_steps (workflow_id, step, result) values ($1, $2, $3::text::jsonb)
+                on conflict do nothing
+                """,
+                self._workflow_id,
+                name,
+                result,
+            )
+            # A second statement, because only a new snapshot shows the row of a replica that was faster.
+            stored: str = await tx.connection.fetchval(
+                "select result::text from workflow_steps where workflow_id = $1 and step = $2",
+                self._workflow_id,
+                name,
+            )
+        return stored

@@ -1,0 +1,32 @@
+"""The composition root."""
+
+from envelope.payloads import ContentPublish
+from messaging import QueuePolicy, Service, on_each
+from publisher.clients.orchestrator import OrchestratorClient
+from publisher.handlers import Handlers
+from publisher.http_api import create_app
+from publisher.settings import Settings
+from publisher.urls import SiteUrls
+
+_WRITING_SECONDS = 45.0
+
+
+def build(settings: Settings) -> Service:
+    service = Service("publisher", settings)
+    urls = SiteUrls.under(settings.public_url)
+    orchestrator = OrchestratorClient(
+        settings.orchestrator_url,
+        settings.service_key,
+        timeout_seconds=settings.content_timeout_seconds,
+        max_bytes=settings.content_max_bytes,
+    )
+    handlers = Handlers(service.database, orchestrator, urls)
+    service.consume(
+        "publisher-commands",
+        on_each(handlers.content_publish, ContentPublish),
+        policy=QueuePolicy(
+            max_concurrency=4, handler_timeout=settings.content_timeout_seconds + _WRITING_SECONDS
+        ),
+    )
+    service.serve(create_app(service.database, urls, articles_per_page=settings.articles_per_page))
+    return service

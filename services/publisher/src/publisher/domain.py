@@ -1,0 +1,220 @@
+"""What a site and its pages are, and the decisions about them. Pure: no I/O, no clock, no randomness."""
+
+import re
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil
+from typing import Annotated, NewType, Self
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from slugify import slugify
+
+BrandSlug = NewType("BrandSlug", str)
+PageSlug = NewType("PageSlug", str)
+
+SLUG_PATTERN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_MAX_SLUG_LENGTH = 80
+# The silent reading speed of adults in English, non-fiction: 238 words a minute (Brysbaert 2019), rounded down.
+_WORDS_PER_MINUTE = 230
+# A description that repeats the text is known by its first characters within the text's first paragraph or so.
+_RECOGNISABLE_LENGTH = 60
+_OPENING_LENGTH = 200
+
+# What must never reach a page: NUL and other controls (PostgreSQL and XML refuse them), bidirectional embeddings
+# and overrides (they make text read as something else), zero-width characters and tags (text nobody sees).
+# Joiners and directional marks stay: emoji, Persian and Hebrew need them.
+_UNWANTED = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069"
+    "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f]"
+)
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
+_RIGHT_TO_LEFT = frozenset({"ar", "ckb", "dv", "fa", "he", "ku", "ps", "sd", "ug", "ur", "yi"})
+
+
+def clean_text(text: str) -> str:
+    """Several lines of text without the characters that no page may hold."""
+    return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def clean_line(text: str) -> str:
+    """One line: as `clean_text`, and every run of white space is a single space."""
+    return " ".join(clean_text(text).split())
+
+
+def _cleaned_line(value: object) -> object:
+    return clean_line(value) if isinstance(value, str) else value
+
+
+def _cleaned_text(value: object) -> object:
+    return clean_text(value) if isinstance(value, str) else value
+
+
+Line = Annotated[str, BeforeValidator(_cleaned_line)]
+Text = Annotated[str, BeforeValidator(_cleaned_text)]
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Brand(_Document):
+    slug: str
+    name: Line
+    description: Line = ""
+    language: str = "en"
+
+
+class Source(_Document):
+    n: int = Field(ge=1, le=999)
+    title: Line
+    url: Line | None = None
+    path: Line | None = None
+    licence: Line | None = None
+
+    @property
+    def link(self) -> str | None:
+        """The address, if it is one that a reader may safely follow."""
+        return self.url if self.url is not None and is_web_address(self.url) else None
+
+    @property
+    def host(self) -> str | None:
+        return (urlsplit(self.link).hostname or "").removeprefix("www.") if self.link else None
+
+    @property
+    def name(self) -> str:
+        return self.title or self.path or self.url or f"Source {self.n}"
+
+
+class Article(_Document):
+    """The orchestrator's answer to `GET /v1/content/{id}`; fields that the publisher does not need are ignored."""
+
+    content_id: UUID
+    brand: Brand
+    keyword: Line
+    slug: Line
+    title: Line
+    meta_description: Line
+    body_markdown: Text
+    word_count: int = Field(ge=0, le=10_000_000)
+    label: Line | None = None
+    sources: tuple[Source, ...]
+    updated_at: AwareDatetime
+
+    @model_validator(mode="after")
+    def _source_numbers_are_unique(self) -> Self:
+        numbers = [source.n for source in self.sources]
+        if len(set(numbers)) != len(numbers):
+            raise ValueError("two sources carry the same number, so a citation of it would be ambiguous")
+        return self
+
+
+class Section(_Document):
+    anchor: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an article is not published: a code for programs, a sentence for people."""
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    brand_slug: BrandSlug
+    name: str
+    description: str
+    language: str
+    changed_at: datetime
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageSummary:
+    content_id: UUID
+    slug: PageSlug
+    title: str
+    meta_description: str
+    word_count: int
+    published_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Page(PageSummary):
+    keyword: str
+    body_html: str
+    sections: tuple[Section, ...]
+    sources: tuple[Source, ...]
+    cited: frozenset[int]
+    label: str | None
+
+
+def refusal(article: Article) -> Refusal | None:
+    """Why this article cannot become a page, or None if it can."""
+    if not article.title:
+        return Refusal("empty_title", "The article has no title; write one and publish again.")
+    if not article.body_markdown.strip():
+        return Refusal("empty_article", "The article has no text; generate it again before publishing.")
+    if not article.brand.name:
+        return Refusal("empty_brand_name", "The brand has no name; give it one and publish again.")
+    return None
+
+
+def wanted_slug(article: Article) -> PageSlug:
+    """The address an article asks for: its own slug, else its title, else its id (titles can be all emoji)."""
+    for candidate in (article.slug, article.title):
+        if slug := slugify(candidate, max_length=_MAX_SLUG_LENGTH, word_boundary=True):
+            return PageSlug(slug)
+    return PageSlug(str(article.content_id))
+
+
+def free_slug(wanted: PageSlug, taken: AbstractSet[str]) -> PageSlug:
+    """`wanted`, or the first of `wanted-2`, `wanted-3`, … that no other page of the site has."""
+    slug, number = wanted, 1
+    while slug in taken:
+        number += 1
+        slug = PageSlug(f"{wanted}-{number}")
+    return slug
+
+
+def is_slug(text: str) -> bool:
+    return SLUG_PATTERN.fullmatch(text) is not None
+
+
+def is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        return False
+
+
+def language_tag(language: str) -> str:
+    """A tag that is safe in `lang`; English when the brand's is not one."""
+    return language if _LANGUAGE.fullmatch(language) else "en"
+
+
+def direction(language: str) -> str:
+    """`rtl` or `ltr`, the value of the `dir` attribute."""
+    return "rtl" if language.partition("-")[0].lower() in _RIGHT_TO_LEFT else "ltr"
+
+
+def standfirst(description: str, text: str) -> str:
+    """What to print between title and text: the description, unless the text opens with the same words anyway."""
+    opening = text[: len(description) + _OPENING_LENGTH]
+    return "" if description[:_RECOGNISABLE_LENGTH].rstrip(".… ") in opening else description
+
+
+def reading_minutes(words: int) -> int:
+    return max(1, ceil(words / _WORDS_PER_MINUTE))
+
+
+def initial(name: str) -> str:
+    """The letter that stands for a site in its icon: the first letter or digit of its name."""
+    return next((character.upper() for character in name if character.isalnum()), "•")[:1]

@@ -1,0 +1,102 @@
+"""`content.publish` in; a page and `content.published`, or `content.publish_failed` with the reason, out."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from envelope import DomainMessage
+from envelope.payloads import ContentPublish, ContentPublished, ContentPublishFailed
+from messaging import Context, Database, Record, Transaction, Unprocessable
+from publisher import store
+from publisher.clients.orchestrator import OrchestratorClient, Unchanged
+from publisher.domain import BrandSlug, PageSlug, Refusal, refusal
+from publisher.markup import to_html
+from publisher.store import Publication
+from publisher.urls import SiteUrls
+
+Command = DomainMessage[ContentPublish]
+Target = Callable[[Command, Context], Awaitable[Record]]
+
+
+class Handlers:
+    def __init__(self, database: Database, orchestrator: OrchestratorClient, urls: SiteUrls) -> None:
+        self._database = database
+        self._orchestrator = orchestrator
+        self._urls = urls
+        self._targets: Mapping[str, Target] = {"site": self._publish_on_site}
+
+    async def content_publish(self, command: Command, context: Context) -> Record:
+        target = self._targets.get(command.payload.target)
+        if target is None:
+            known = ", ".join(sorted(self._targets))
+            detail = f"There is no target {command.payload.target!r}; the brand can use: {known}."
+            return _failed(command, Refusal("unknown_target", detail), context)
+        return await target(command, context)
+
+    async def _publish_on_site(self, command: Command, context: Context) -> Record:
+        content_id = command.payload.content_id
+        async with self._database.connection() as connection:
+            known_etag = await store.known_etag(connection, content_id)
+        answer = await self._orchestrator.article(content_id, known_etag=known_etag)
+        if isinstance(answer, Unchanged):
+            return self._announce_again(command, context)
+        article = answer.article
+        if article.brand.slug != command.payload.brand_slug:
+            raise Unprocessable(
+                f"content {content_id} belongs to brand {article.brand.slug!r}, the command says"
+                f" {command.payload.brand_slug!r}; nothing was published"
+            )
+        if problem := refusal(article):
+            return _failed(command, problem, context)
+        # In a thread, so that a long or hostile text holds up this message only.
+        markup = await asyncio.to_thread(
+            to_html, article.body_markdown, frozenset(source.n for source in article.sources)
+        )
+        publication = Publication(article, markup, answer.etag)
+
+        async def record(tx: Transaction) -> None:
+            slug = await store.publish(tx.connection, publication)
+            self._announce(tx, command, slug, context)
+
+        return record
+
+    def _announce_again(self, command: Command, context: Context) -> Record:
+        async def record(tx: Transaction) -> None:
+            slug = await store.slug_of(tx.connection, command.payload.content_id)
+            if slug is None:
+                raise RuntimeError("the page disappeared while its article was read")
+            self._announce(tx, command, slug, context)
+
+        return record
+
+    def _announce(self, tx: Transaction, command: Command, slug: PageSlug, context: Context) -> None:
+        payload = command.payload
+        url = self._urls.absolute(self._urls.article(BrandSlug(payload.brand_slug), slug))
+        tx.send(
+            ContentPublished(brand_slug=payload.brand_slug, content_id=payload.content_id, published_url=url),
+            caused_by=command,
+        )
+        context.log.info("article_published", content_id=str(payload.content_id), url=url)
+
+
+def _failed(command: Command, problem: Refusal, context: Context) -> Record:
+    payload = command.payload
+
+    async def record(tx: Transaction) -> None:
+        tx.send(
+            ContentPublishFailed(
+                brand_slug=payload.brand_slug,
+                content_id=payload.content_id,
+                target=payload.target,
+                reason=problem.reason,
+                detail=problem.detail,
+            ),
+            caused_by=command,
+        )
+        context.log.warning(
+            "article_not_published",
+            content_id=str(payload.content_id),
+            reason=problem.reason,
+            detail=problem.detail,
+        )
+
+    return record

@@ -1,0 +1,185 @@
+"""The public sites: pages, feeds, site maps. Everything is read-only and open to everybody."""
+
+from collections.abc import Mapping
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from messaging import Database, DatabaseUnavailableError
+from publisher import rendering, store
+from publisher.conditional import respond
+from publisher.domain import BrandSlug, PageSlug, Site, is_slug
+from publisher.rendering import Listing, Renderer
+from publisher.security import SecurityHeaders
+from publisher.urls import SiteUrls
+
+_FEED_ENTRIES = 20
+_MORE_ARTICLES = 3
+_MAX_SITES = 1_000
+_MAX_SITEMAP_ENTRIES = 49_999  # and the site itself: the protocol's limit is 50,000
+_MAX_LISTING_NUMBER = 100_000
+
+_BRIEFLY = "public, max-age=60"
+_A_WHILE = "public, max-age=300"
+_FOR_EVER = "public, max-age=31536000, immutable"
+_HTML = "text/html; charset=utf-8"
+_XML = "application/xml; charset=utf-8"
+_ATOM = "application/atom+xml; charset=utf-8"
+_SVG = "image/svg+xml"
+_ASSETS: Mapping[str, str] = {"site.css": "text/css; charset=utf-8", "favicon.svg": _SVG}
+
+
+def create_app(database: Database, urls: SiteUrls, *, articles_per_page: int) -> Starlette:
+    pages = Pages(database, urls, Renderer(urls), articles_per_page)
+    return Starlette(
+        routes=[
+            Route("/", pages.sites),
+            Route("/robots.txt", pages.all_robots),
+            Route("/assets/{name}", pages.asset),
+            Route("/sites/{brand}", pages.to_site),
+            Route("/sites/{brand}/", pages.index),
+            Route("/sites/{brand}/feed.xml", pages.feed),
+            Route("/sites/{brand}/sitemap.xml", pages.sitemap),
+            Route("/sites/{brand}/robots.txt", pages.robots),
+            Route("/sites/{brand}/favicon.svg", pages.icon),
+            Route("/sites/{brand}/page/{number:int}", pages.listing),
+            Route("/sites/{brand}/{slug}", pages.article),
+            Route("/sites/{brand}/{slug}/", pages.to_article),
+        ],
+        middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=1024)],
+        exception_handlers={404: pages.not_found, DatabaseUnavailableError: pages.unavailable},
+    )
+
+
+class Pages:
+    def __init__(
+        self, database: Database, urls: SiteUrls, renderer: Renderer, articles_per_page: int
+    ) -> None:
+        self._database = database
+        self._urls = urls
+        self._renderer = renderer
+        self._articles_per_page = articles_per_page
+
+    async def sites(self, request: Request) -> Response:
+        async with self._database.connection() as connection:
+            sites = await store.sites(connection, _MAX_SITES)
+        return respond(request, self._renderer.sites(sites), media_type=_HTML, cache_control=_BRIEFLY)
+
+    async def all_robots(self, request: Request) -> Response:
+        async with self._database.connection() as connection:
+            sites = await store.sites(connection, _MAX_SITES)
+        return respond(request, self._renderer.robots(sites), media_type="text/plain", cache_control=_A_WHILE)
+
+    async def asset(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in _ASSETS:
+            raise HTTPException(404)
+        current = request.query_params.get("v") == rendering.asset_version(name)
+        return respond(
+            request,
+            rendering.asset(name),
+            media_type=_ASSETS[name],
+            cache_control=_FOR_EVER if current else _BRIEFLY,
+        )
+
+    async def to_site(self, request: Request) -> Response:
+        return RedirectResponse(self._urls.site(_brand(request)), status_code=308)
+
+    async def to_article(self, request: Request) -> Response:
+        return RedirectResponse(self._urls.article(_brand(request), _slug(request)), status_code=308)
+
+    async def index(self, request: Request) -> Response:
+        return await self._list(request, 1)
+
+    async def listing(self, request: Request) -> Response:
+        number = request.path_params["number"]
+        if number == 1:
+            return RedirectResponse(self._urls.site(_brand(request)), status_code=308)
+        return await self._list(request, number)
+
+    async def _list(self, request: Request, number: int) -> Response:
+        site = await self._site(request)
+        total = max(1, -(-site.pages // self._articles_per_page))
+        if not 1 <= number <= min(total, _MAX_LISTING_NUMBER):
+            raise HTTPException(404)
+        offset = (number - 1) * self._articles_per_page
+        async with self._database.connection() as connection:
+            pages = await store.newest(connection, site.brand_slug, self._articles_per_page, offset)
+        body = self._renderer.index(site, Listing(tuple(pages), number, total))
+        return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
+
+    async def article(self, request: Request) -> Response:
+        site, slug = await self._site(request), _slug(request)
+        async with self._database.connection() as connection:
+            page = await store.page(connection, site.brand_slug, slug)
+            newest = await store.newest(connection, site.brand_slug, _MORE_ARTICLES + 1)
+        if page is None:
+            raise HTTPException(404)
+        more = [other for other in newest if other.slug != slug][:_MORE_ARTICLES]
+        body = self._renderer.article(site, page, more)
+        return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
+
+    async def feed(self, request: Request) -> Response:
+        site = await self._site(request)
+        async with self._database.connection() as connection:
+            pages = await store.newest_in_full(connection, site.brand_slug, _FEED_ENTRIES)
+        body = self._renderer.feed(site, pages)
+        return respond(request, body, media_type=_ATOM, last_modified=site.changed_at, cache_control=_A_WHILE)
+
+    async def sitemap(self, request: Request) -> Response:
+        site = await self._site(request)
+        async with self._database.connection() as connection:
+            pages = await store.newest(connection, site.brand_slug, _MAX_SITEMAP_ENTRIES)
+        body = self._renderer.sitemap(site, pages)
+        return respond(request, body, media_type=_XML, last_modified=site.changed_at, cache_control=_A_WHILE)
+
+    async def robots(self, request: Request) -> Response:
+        site = await self._site(request)
+        body = self._renderer.robots([site])
+        return respond(request, body, media_type="text/plain", cache_control=_A_WHILE)
+
+    async def icon(self, request: Request) -> Response:
+        site = await self._site(request)
+        return respond(request, self._renderer.icon(site), media_type=_SVG, cache_control=_A_WHILE)
+
+    async def not_found(self, request: Request, _error: Exception) -> Response:
+        try:
+            site = await self._find_site(request)
+        except DatabaseUnavailableError:
+            site = None
+        return HTMLResponse(self._renderer.not_found(site), status_code=404)
+
+    async def unavailable(self, _request: Request, _error: Exception) -> Response:
+        headers = {"Retry-After": "30", "Cache-Control": "no-store"}
+        return HTMLResponse(self._renderer.unavailable(), status_code=503, headers=headers)
+
+    async def _site(self, request: Request) -> Site:
+        site = await self._find_site(request)
+        if site is None:
+            raise HTTPException(404)
+        return site
+
+    async def _find_site(self, request: Request) -> Site | None:
+        brand = request.path_params.get("brand", "")
+        if not is_slug(brand):
+            return None
+        async with self._database.connection() as connection:
+            return await store.site(connection, BrandSlug(brand))
+
+
+def _brand(request: Request) -> BrandSlug:
+    # Only text of this form may reach a Location header or a statement.
+    if not is_slug(request.path_params["brand"]):
+        raise HTTPException(404)
+    return BrandSlug(request.path_params["brand"])
+
+
+def _slug(request: Request) -> PageSlug:
+    if not is_slug(request.path_params["slug"]):
+        raise HTTPException(404)
+    return PageSlug(request.path_params["slug"])

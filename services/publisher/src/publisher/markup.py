@@ -1,0 +1,183 @@
+"""Markdown in, HTML that is safe to serve out. Nothing here trusts its input: articles quote the open web."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from slugify import slugify
+
+from publisher.domain import Section
+
+# Raise it when the HTML made from the same Markdown changes: pages of an older version are read and rendered anew
+# at their next publication, even if the article itself did not change.
+MARKUP_VERSION = 1
+
+TAGS = {
+    *("h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "blockquote", "ul", "ol", "li", "pre", "code"),
+    *("em", "strong", "s", "a", "table", "thead", "tbody", "tr", "th", "td"),
+}
+ATTRIBUTES = {
+    "a": {"href", "id", "class", "rel", "aria-label"},
+    "h2": {"id"},
+    "ol": {"start"},
+}
+SCHEMES = {"http", "https", "mailto"}
+
+_EXTERNAL = "external noopener noreferrer"
+_ALLOWED_VALUES = {
+    "id": re.compile(r"section-[a-z0-9-]+|cite-[0-9]+"),
+    "class": re.compile(r"citation"),
+    "rel": re.compile(_EXTERNAL),
+    "aria-label": re.compile(r"Source [0-9]+"),
+    "start": re.compile(r"[0-9]{1,9}"),
+    # An article lives on its own page, so a relative address could only point at something it does not know.
+    "href": re.compile(r"#source-[0-9]+|(?:https?://|mailto:).*", re.IGNORECASE | re.DOTALL),
+}
+_CITATION = re.compile(r"[ \u00a0]?\[([1-9][0-9]{0,2})\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    html: str
+    sections: tuple[Section, ...]
+    cited: frozenset[int]
+
+
+def _plain_image(
+    _renderer: object, tokens: Sequence[Token], index: int, _options: object, _env: object
+) -> str:
+    # Pictures of elsewhere would be blocked by the pages' policy and would tell third parties who reads; the
+    # description stays.
+    return nh3.clean_text(tokens[index].content)
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    # A quoted "[1]: https://…" must not turn every citation [1] into a link to that address.
+    parser.disable("reference")
+    parser.add_render_rule("image", _plain_image)
+    return parser
+
+
+_PARSER = _parser()
+
+
+def to_html(markdown: str, sources: frozenset[int]) -> Markup:
+    """Render an article's Markdown.
+
+    `[n]` becomes a link to `#source-n` for each n of `sources`; the first one carries the id `cite-n`, for the way
+    back. Other numbers stay as they are. Second-level headings get ids and become the sections; a first-level
+    heading is made second-level, for the title is the page's own. HTML in the input comes out as visible text.
+    """
+    tokens = _PARSER.parse(markdown)
+    sections = tuple(_name_sections(tokens))
+    cited: set[int] = set()
+    for token in tokens:
+        if token.type == "inline" and token.children:
+            token.children = list(_link(token.children, sources, cited))
+    html = sanitise(_PARSER.renderer.render(tokens, _PARSER.options, {}))
+    return Markup(html=html, sections=sections, cited=frozenset(cited))
+
+
+def sanitise(html: str) -> str:
+    """Only the tags, attributes, values and URL schemes above survive; idempotent."""
+    return nh3.clean(
+        html,
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        attribute_filter=_allowed,
+        url_schemes=SCHEMES,
+        link_rel=None,
+        strip_comments=True,
+    )
+
+
+def plain_text(html: str) -> str:
+    """The words alone, without tags and citations."""
+    text = unescape(nh3.clean(html, tags=set(), attributes={}, link_rel=None))
+    return " ".join(_CITATION.sub("", text).split())
+
+
+def _allowed(_tag: str, attribute: str, value: str) -> str | None:
+    pattern = _ALLOWED_VALUES.get(attribute)
+    return value if pattern is not None and pattern.fullmatch(value) else None
+
+
+def _name_sections(tokens: Sequence[Token]) -> Iterator[Section]:
+    taken: set[str] = set()
+    for index, token in enumerate(tokens):
+        if token.tag == "h1":
+            token.tag = "h2"
+        if token.type == "heading_open" and token.tag == "h2":
+            title = _CITATION.sub("", _plain_text(tokens[index + 1])).strip()
+            if not title:
+                continue
+            anchor = _free_anchor(title, taken)
+            token.attrSet("id", anchor)
+            yield Section(anchor=anchor, title=title)
+
+
+def _free_anchor(title: str, taken: set[str]) -> str:
+    stem = f"section-{slugify(title, max_length=60, word_boundary=True) or len(taken) + 1}"
+    anchor, number = stem, 1
+    while anchor in taken:
+        number += 1
+        anchor = f"{stem}-{number}"
+    taken.add(anchor)
+    return anchor
+
+
+def _plain_text(inline: Token) -> str:
+    parts = (
+        " " if child.type in {"softbreak", "hardbreak"} else child.content for child in inline.children or ()
+    )
+    return "".join(parts)
+
+
+def _link(children: Sequence[Token], sources: frozenset[int], cited: set[int]) -> Iterator[Token]:
+    """Citations become links, and links that lead away say so."""
+    inside_link = False
+    for token in children:
+        if token.type == "link_open":
+            inside_link = True
+            token.attrSet("rel", _EXTERNAL)
+        elif token.type == "link_close":
+            inside_link = False
+        if token.type == "text" and not inside_link:
+            yield from _cite(token.content, sources, cited)
+        else:
+            yield token
+
+
+def _cite(text: str, sources: frozenset[int], cited: set[int]) -> Iterator[Token]:
+    end = 0
+    for match in _CITATION.finditer(text):
+        number = int(match[1])
+        if number not in sources:
+            continue
+        # The space before the citation goes: a reference mark hangs on its sentence, also at the end of a line.
+        yield _text(text[end : match.start()])
+        yield from _citation(number, first=number not in cited)
+        cited.add(number)
+        end = match.end()
+    yield _text(text[end:])
+
+
+def _citation(number: int, *, first: bool) -> tuple[Token, Token, Token]:
+    attributes: dict[str, Any] = {
+        "class": "citation",
+        "href": f"#source-{number}",
+        "aria-label": f"Source {number}",
+    }
+    if first:
+        attributes["id"] = f"cite-{number}"
+    return Token("link_open", "a", 1, attrs=attributes), _text(f"[{number}]"), Token("link_close", "a", -1)
+
+
+def _text(content: str) -> Token:
+    return Token("text", "", 0, content=content)

@@ -1,0 +1,154 @@
+"""Pages, feeds and site maps as text. Deterministic: the same rows and settings give the same bytes."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from uuid import NAMESPACE_URL, uuid5
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from publisher import domain
+from publisher.domain import Page, PageSummary, Site
+from publisher.markup import plain_text, sanitise
+from publisher.urls import SiteUrls
+
+ACCENTS = 6  # as many as site.css defines
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of a site's list of articles; numbers start at 1."""
+
+    pages: tuple[PageSummary, ...]
+    number: int
+    total: int
+
+
+@cache
+def asset(name: str) -> str:
+    return files("publisher").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def asset_version(name: str) -> str:
+    """Changes with the file, so that browsers may keep each version for ever."""
+    return hashlib.sha256(asset(name).encode()).hexdigest()[:12]
+
+
+class Renderer:
+    def __init__(self, urls: SiteUrls) -> None:
+        self._urls = urls
+        self._templates = Environment(
+            loader=PackageLoader("publisher", "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._templates.globals.update(
+            urls=urls,
+            accent=_accent,
+            direction=domain.direction,
+            language_tag=domain.language_tag,
+            style_url=f"{urls.asset('site.css')}?v={asset_version('site.css')}",
+        )
+        self._templates.filters.update(
+            long_date=_long_date,
+            iso=_iso,
+            minutes=domain.reading_minutes,
+            safe_body=_safe_body,
+            standfirst=lambda page: domain.standfirst(page.meta_description, plain_text(page.body_html)),
+            source_list=lambda page: sorted(page.sources, key=lambda source: source.n),
+        )
+
+    def sites(self, sites: Sequence[Site]) -> str:
+        return self._render("sites.html.j2", sites=sites)
+
+    def index(self, site: Site, listing: Listing) -> str:
+        return self._render("index.html.j2", site=site, listing=listing)
+
+    def article(self, site: Site, page: Page, more: Sequence[PageSummary]) -> str:
+        return self._render(
+            "article.html.j2", site=site, page=page, more=more, json_ld=self._json_ld(site, page)
+        )
+
+    def not_found(self, site: Site | None) -> str:
+        return self._render("not_found.html.j2", site=site)
+
+    def unavailable(self) -> str:
+        return self._render("unavailable.html.j2")
+
+    def feed(self, site: Site, pages: Sequence[Page]) -> str:
+        # An identity that survives a move to another address, as Atom demands (RFC 4287, 4.2.6).
+        feed_id = uuid5(NAMESPACE_URL, f"brand-engine:site:{site.brand_slug}").urn
+        updated = max((page.updated_at for page in pages), default=site.changed_at)
+        return self._render("feed.xml.j2", site=site, pages=pages, feed_id=feed_id, updated=updated)
+
+    def sitemap(self, site: Site, pages: Sequence[PageSummary]) -> str:
+        return self._render("sitemap.xml.j2", site=site, pages=pages)
+
+    def icon(self, site: Site) -> str:
+        return self._render("favicon.svg.j2", letter=domain.initial(site.name), accent_number=_accent(site))
+
+    def robots(self, sites: Sequence[Site]) -> str:
+        maps = "".join(f"Sitemap: {self._urls.absolute(self._urls.sitemap(s.brand_slug))}\n" for s in sites)
+        return f"User-agent: *\nAllow: /\n\n{maps}" if maps else "User-agent: *\nAllow: /\n"
+
+    def _render(self, template: str, **context: object) -> str:
+        return self._templates.get_template(template).render(**context)
+
+    def _json_ld(self, site: Site, page: Page) -> Markup:
+        address = self._urls.absolute(self._urls.article(site.brand_slug, page.slug))
+        home = self._urls.absolute(self._urls.site(site.brand_slug))
+        organisation = {"@type": "Organization", "name": site.name, "url": home}
+        document = {
+            "@context": "https://schema.org",
+            "@type": "Article",
+            "headline": page.title,
+            "description": page.meta_description,
+            "keywords": page.keyword,
+            "inLanguage": domain.language_tag(site.language),
+            "wordCount": page.word_count,
+            "datePublished": _iso(page.published_at),
+            "dateModified": _iso(page.updated_at),
+            "mainEntityOfPage": {"@type": "WebPage", "@id": address},
+            "author": organisation,
+            "publisher": organisation,
+            "isPartOf": {"@type": "WebSite", "name": site.name, "url": home},
+            "citation": [source.link or source.name for source in page.sources],
+        }
+        return Markup(json_in_html(document))  # noqa: S704 - json_in_html leaves nothing that HTML would read
+
+
+def json_in_html(document: object) -> str:
+    """JSON that can stand inside a script element: no tag, comment or entity can begin in it."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _safe_body(page: Page) -> Markup:
+    # Sanitised when it was stored, and again here: a row that was changed by other means is as untrusted as its
+    # source.
+    return Markup(sanitise(page.body_html))  # noqa: S704 - the output of the sanitiser
+
+
+def _accent(site: Site) -> int:
+    """The number of a site's colour, 0 to ACCENTS - 1: stable, and different for most neighbours."""
+    return hashlib.sha256(site.brand_slug.encode()).digest()[0] % ACCENTS
+
+
+def _long_date(moment: datetime) -> str:
+    moment = moment.astimezone(UTC)
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,31 @@
+"""What an operator can set. Every field is an environment variable of the same name, upper-cased."""
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
+
+from messaging import ServiceSettings
+
+
+def _web_address(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(
+            f"{url!r} is no web address; write it like https://example.org or http://127.0.0.1:8012"
+        )
+    return url.rstrip("/")
+
+
+WebAddress = Annotated[str, AfterValidator(_web_address)]
+
+
+class Settings(ServiceSettings):
+    http_port: int = 8012
+    # Where readers find the sites: all links, feeds and events are made from it.
+    public_url: WebAddress = "http://127.0.0.1:8012"
+    orchestrator_url: WebAddress = "http://127.0.0.1:8010"
+    # Reading one article, from connecting to its last byte.
+    content_timeout_seconds: float = Field(default=15.0, gt=0, le=300)
+    content_max_bytes: int = Field(default=1_000_000, ge=10_000)
+    articles_per_page: int = Field(default=12, ge=1, le=100)

@@ -1,0 +1,226 @@
+"""Sites and pages in the publisher's database: each statement beside the function that runs it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from asyncpg import Record
+from pydantic import TypeAdapter
+
+from messaging import Connection
+from publisher.domain import (
+    Article,
+    BrandSlug,
+    Page,
+    PageSlug,
+    PageSummary,
+    Section,
+    Site,
+    Source,
+    free_slug,
+    language_tag,
+    wanted_slug,
+)
+from publisher.markup import MARKUP_VERSION, Markup
+
+_SECTIONS = TypeAdapter(tuple[Section, ...])
+_SOURCES = TypeAdapter(tuple[Source, ...])
+
+_SUMMARY = "content_id, slug, title, meta_description, word_count, published_at, updated_at"
+_PAGE = f"{_SUMMARY}, keyword, body_html, sections, sources, cited, label"
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """An article ready to be stored: read, checked and rendered."""
+
+    article: Article
+    markup: Markup
+    etag: str | None
+
+
+async def known_etag(connection: Connection, content_id: UUID) -> str | None:
+    """The entity tag of the article as it was last published, unless it has to be rendered anew."""
+    value = await connection.fetchval(
+        "select content_etag from pages where content_id = $1 and markup_version = $2",
+        content_id,
+        MARKUP_VERSION,
+    )
+    return None if value is None else str(value)
+
+
+async def slug_of(connection: Connection, content_id: UUID) -> PageSlug | None:
+    value = await connection.fetchval("select slug from pages where content_id = $1", content_id)
+    return None if value is None else PageSlug(value)
+
+
+async def publish(connection: Connection, publication: Publication) -> PageSlug:
+    """Stores the page, in the caller's transaction, and returns where it is found on the brand's site.
+
+    The first publication settles the address; later ones change the content only, and an older version of the
+    article than the stored one changes nothing.
+    """
+    article = publication.article
+    brand = BrandSlug(article.brand.slug)
+    # Its row lock is held to the end: of two articles that want one address, the second sees what the first got.
+    site_changed = await _save_site(connection, article)
+    slug = await slug_of(connection, article.content_id)
+    if slug is None:
+        wanted = wanted_slug(article)
+        slug = free_slug(wanted, await _slugs_like(connection, brand, wanted))
+    page_changed = await _save_page(connection, slug, publication)
+    if site_changed or page_changed:
+        await connection.execute(
+            "update sites set changed_at = clock_timestamp() where brand_slug = $1", brand
+        )
+    return slug
+
+
+async def _save_site(connection: Connection, article: Article) -> bool:
+    """Whether anything about the site changed."""
+    row = (
+        article.brand.slug,
+        article.brand.name,
+        article.brand.description,
+        language_tag(article.brand.language),
+    )
+    await connection.execute(
+        "insert into sites (brand_slug, name, description, language) values ($1, $2, $3, $4)"
+        " on conflict (brand_slug) do nothing",
+        *row,
+    )
+    before = await connection.fetchrow(
+        "select brand_slug, name, description, language from sites where brand_slug = $1 for update", row[0]
+    )
+    if before is not None and tuple(before.values()) == row:
+        return False
+    await connection.execute(
+        "update sites set name = $2, description = $3, language = $4 where brand_slug = $1", *row
+    )
+    return True
+
+
+async def _slugs_like(connection: Connection, brand: BrandSlug, wanted: PageSlug) -> set[str]:
+    rows = await connection.fetch(
+        "select slug from pages where brand_slug = $1 and (slug = $2 or slug like $2 || '-%')", brand, wanted
+    )
+    return {row["slug"] for row in rows}
+
+
+async def _save_page(connection: Connection, slug: PageSlug, publication: Publication) -> bool:
+    """Whether a reader would see a difference."""
+    article, markup = publication.article, publication.markup
+    result = await connection.fetchval(
+        """
+        with before as (select * from pages where content_id = $1)
+        insert into pages as page (content_id, brand_slug, slug, keyword, title, meta_description, body_html,
+            sections, sources, cited, label, word_count, content_etag, content_updated_at, markup_version)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+        on conflict (content_id) do update set
+            (keyword, title, meta_description, body_html, sections, sources, cited, label, word_count,
+             content_etag, content_updated_at, markup_version)
+          = (excluded.keyword, excluded.title, excluded.meta_description, excluded.body_html, excluded.sections,
+             excluded.sources, excluded.cited, excluded.label, excluded.word_count,
+             excluded.content_etag, excluded.content_updated_at, excluded.markup_version),
+            updated_at = case
+                when (page.keyword, page.title, page.meta_description, page.body_html, page.sections, page.sources,
+                      page.cited, page.label, page.word_count)
+                  is distinct from
+                     (excluded.keyword, excluded.title, excluded.meta_description, excluded.body_html,
+                      excluded.sections, excluded.sources, excluded.cited, excluded.label, excluded.word_count)
+                then clock_timestamp() else page.updated_at end
+        where page.content_updated_at <= excluded.content_updated_at
+        returning page.updated_at is distinct from (select before.updated_at from before)
+        """,
+        article.content_id,
+        article.brand.slug,
+        slug,
+        article.keyword,
+        article.title,
+        article.meta_description,
+        markup.html,
+        _as_json(markup.sections),
+        _as_json(article.sources),
+        sorted(markup.cited),
+        article.label,
+        article.word_count,
+        publication.etag,
+        article.updated_at,
+        MARKUP_VERSION,
+    )
+    return bool(result)
+
+
+def _as_json(models: Sequence[Section] | Sequence[Source]) -> str:
+    return json.dumps([model.model_dump(mode="json") for model in models], ensure_ascii=False)
+
+
+async def sites(connection: Connection, limit: int) -> list[Site]:
+    """By name."""
+    rows = await connection.fetch(
+        """
+        select brand_slug, name, description, language, changed_at,
+               (select count(*) from pages where pages.brand_slug = sites.brand_slug) as pages
+        from sites order by lower(name), brand_slug limit $1
+        """,
+        limit,
+    )
+    return [Site(**row) for row in rows]
+
+
+async def site(connection: Connection, brand: BrandSlug) -> Site | None:
+    row = await connection.fetchrow(
+        """
+        select brand_slug, name, description, language, changed_at,
+               (select count(*) from pages where pages.brand_slug = sites.brand_slug) as pages
+        from sites where brand_slug = $1
+        """,
+        brand,
+    )
+    return None if row is None else Site(**row)
+
+
+async def page(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Page | None:
+    row = await connection.fetchrow(
+        f"select {_PAGE} from pages where brand_slug = $1 and slug = $2",  # noqa: S608 - names of columns only
+        brand,
+        slug,
+    )
+    return None if row is None else _page(row)
+
+
+async def newest(connection: Connection, brand: BrandSlug, limit: int, offset: int = 0) -> list[PageSummary]:
+    """Newest first."""
+    rows = await connection.fetch(
+        f"select {_SUMMARY} from pages where brand_slug = $1"  # noqa: S608 - names of columns only
+        " order by published_at desc, content_id desc limit $2 offset $3",
+        brand,
+        limit,
+        offset,
+    )
+    return [PageSummary(**row) for row in rows]
+
+
+async def newest_in_full(connection: Connection, brand: BrandSlug, limit: int) -> list[Page]:
+    """Newest first, with their text."""
+    rows = await connection.fetch(
+        f"select {_PAGE} from pages where brand_slug = $1"  # noqa: S608 - names of columns only
+        " order by published_at desc, content_id desc limit $2",
+        brand,
+        limit,
+    )
+    return [_page(row) for row in rows]
+
+
+def _page(row: Record) -> Page:
+    values: dict[str, Any] = dict(row)
+    return Page(
+        **{
+            **values,
+            "sections": _SECTIONS.validate_json(values["sections"]),
+            "sources": _SOURCES.validate_json(values["sources"]),
+            "cited": frozenset(values["cited"]),
+        }
+    )

@@ -1,0 +1,152 @@
+"""The pages in a real browser, on a desk and in a hand."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+import uvicorn
+from playwright.async_api import Page, async_playwright
+
+from messaging import Database
+from publisher import store
+from publisher.http_api import create_app
+from publisher.store import Publication
+from publisher.urls import SiteUrls
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+SECTIONS = "\n\n".join(
+    f"## Section {n} about brewing\n\n" + "Coffee is brewed with water and time. [1] Grind it fresh. [2] " * 8
+    for n in range(1, 6)
+)
+AWKWARD = (
+    f"{SECTIONS}\n\n## {'Wiederaufladbarkeitsprüfung' * 6}\n\n{'unbreakable' * 60} [1]\n\n"
+    f"```\n{'a very long line of code ' * 20}\n```\n\n"
+    f"| {' | '.join(f'column {n}' for n in range(12))} |\n|{'---|' * 12}\n| {' | '.join(['cell value'] * 12)} |\n"
+)
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
+
+
+@pytest.fixture
+async def origin(
+    database: Database, publication: Callable[..., Publication], free_port: Callable[[], int]
+) -> AsyncIterator[str]:
+    port = free_port()
+    origin = f"http://127.0.0.1:{port}"
+    async with database.transaction() as tx:
+        await store.publish(tx.connection, publication(body_markdown=AWKWARD))
+        await store.publish(tx.connection, publication(slug="emoji", title=f"☕️ {'Emoji' * 40} <script>"))
+    app = create_app(database, SiteUrls.under(origin), articles_per_page=1)
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, lifespan="off"))
+    server.config.load()
+    server.lifespan = server.config.lifespan_class(server.config)
+    await server.startup()
+    serving = asyncio.create_task(server.main_loop())
+    yield origin
+    server.should_exit = True
+    await serving
+    await server.shutdown()
+
+
+class Tab:
+    """A page, and what the browser complained about on it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("requestfailed", lambda request: self.complaints.append(f"{request.url} {request.failure}"))
+
+    async def evaluate(self, expression: str) -> Any:
+        return await self.page.evaluate(expression)
+
+
+@pytest.fixture(params=[1280, 390], ids=["desk", "hand"])
+async def tab(request: pytest.FixtureRequest) -> AsyncIterator[Tab]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        context = await browser.new_context(viewport={"width": request.param, "height": 844})
+        yield Tab(await context.new_page())
+        await browser.close()
+
+
+async def test_pages_fit_the_screen_and_nothing_is_blocked(tab: Tab, origin: str) -> None:
+    for path in (
+        "/",
+        "/sites/daily-grind/",
+        "/sites/daily-grind/page/2",
+        "/sites/daily-grind/cold-brew",
+        "/sites/daily-grind/emoji",
+    ):
+        response = await tab.page.goto(origin + path)
+        assert response is not None
+        assert response.status == 200
+        width, room = await tab.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert width <= room, f"{path} is {width} px wide in {room} px"
+        left = await tab.evaluate(
+            "Math.min(...[...document.querySelectorAll('body *:not(.skip)')].map(e => e.getBoundingClientRect().left))"
+        )
+        assert left >= 0, f"something on {path} sticks out to the left by {-left} px"
+        assert await tab.evaluate("getComputedStyle(document.body).marginTop") == "0px", (
+            "the stylesheet is missing"
+        )
+        assert await tab.evaluate("document.scripts.length") == path.endswith(("cold-brew", "emoji"))
+    assert await tab.page.title() == f"☕️ {'Emoji' * 40} <script> – The Daily Grind"  # noqa: RUF001
+    assert tab.complaints == []
+
+
+async def test_a_citation_jumps_to_its_source_and_back(tab: Tab, origin: str) -> None:
+    await tab.page.goto(f"{origin}/sites/daily-grind/cold-brew")
+    assert await tab.page.title() == "Cold brew at home – The Daily Grind"  # noqa: RUF001
+    await tab.page.locator("a.citation[href='#source-2']").first.click()
+    source = tab.page.locator("#source-2")
+    assert await source.evaluate("element => element.matches(':target')")
+    assert await _in_view(source)
+    await source.locator("a.back").click()
+    assert tab.page.url.endswith("#cite-2")
+    assert await _in_view(tab.page.locator("#cite-2"))
+    await tab.page.locator(".contents a").nth(3).click()
+    assert await _in_view(tab.page.locator("#section-section-4-about-brewing"))
+    assert tab.complaints == []
+
+
+async def test_the_keyboard_reaches_everything_visibly(tab: Tab, origin: str) -> None:
+    await tab.page.goto(f"{origin}/sites/daily-grind/cold-brew")
+    seen = []
+    for _ in range(12):
+        await tab.page.keyboard.press("Tab")
+        style, width, box, name = await tab.evaluate(
+            """() => {
+                const element = document.activeElement, style = getComputedStyle(element);
+                const box = element.getBoundingClientRect();
+                return [style.outlineStyle, parseFloat(style.outlineWidth), [box.top, box.left, box.width],
+                        element.textContent.trim()];
+            }"""
+        )
+        assert style == "solid", name
+        assert width >= 2
+        assert box[0] >= 0, f"{name} has the focus off screen"
+        assert box[1] >= 0
+        assert box[2] > 0
+        seen.append(name)
+    assert seen[:3] == ["Skip to content", "The Daily Grind", "Feed"]
+
+
+async def _in_view(locator: Any) -> bool:
+    return bool(
+        await locator.evaluate(
+            "e => { const b = e.getBoundingClientRect(); return b.top >= 0 && b.bottom <= innerHeight; }"
+        )
+    )

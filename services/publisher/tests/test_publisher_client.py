@@ -1,0 +1,147 @@
+"""Reading an article over real HTTP: the contract, and everything that can go wrong with it."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+
+from messaging import RetryLater, Unprocessable
+from publisher.clients.orchestrator import Fetched, OrchestratorClient, Unchanged, retry_after
+
+KEY = "test-service-key-0123456789"
+
+
+@pytest.fixture
+async def client(orchestrator: Any) -> AsyncIterator[OrchestratorClient]:
+    async with client_of(orchestrator.url) as client:
+        yield client
+
+
+def client_of(url: str, *, key: str = KEY) -> OrchestratorClient:
+    return OrchestratorClient(url, SecretStr(key), timeout_seconds=0.6, max_bytes=100_000)
+
+
+async def test_an_article_is_read_with_its_entity_tag(orchestrator: Any, client: OrchestratorClient) -> None:
+    content_id = orchestrator.add(title="Cold brew")
+    fetched = await client.article(content_id)
+    assert isinstance(fetched, Fetched)
+    assert fetched.article.title == "Cold brew"
+    assert fetched.etag
+    assert isinstance(await client.article(content_id, known_etag=fetched.etag), Unchanged)
+    orchestrator.documents[content_id]["title"] = "Colder brew"
+    again = await client.article(content_id, known_etag=fetched.etag)
+    assert isinstance(again, Fetched)
+    assert again.article.title == "Colder brew"
+
+
+async def test_a_wrong_key_is_retried_and_says_what_to_set(orchestrator: Any) -> None:
+    content_id = orchestrator.add()
+    async with client_of(orchestrator.url, key="another-key-0123456789") as client:
+        with pytest.raises(RetryLater, match="SERVICE_KEY"):
+            await client.article(content_id)
+    assert orchestrator.statuses == [401]
+
+
+async def test_unknown_content_is_retried(client: OrchestratorClient) -> None:
+    with pytest.raises(RetryLater, match="does not know content"):
+        await client.article(uuid4())
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
+async def test_passing_errors_are_retried_when_the_server_says(
+    orchestrator: Any, client: OrchestratorClient, status: int
+) -> None:
+    orchestrator.answer = lambda _: JSONResponse({"detail": "later"}, status, headers={"Retry-After": "7"})
+    with pytest.raises(RetryLater, match=str(status)) as caught:
+        await client.article(uuid4())
+    assert caught.value.after == timedelta(seconds=7)
+
+
+@pytest.mark.parametrize("status", [204, 304, 400, 405, 410, 422])
+async def test_other_answers_will_not_get_better(
+    orchestrator: Any, client: OrchestratorClient, status: int
+) -> None:
+    orchestrator.answer = lambda _: Response(status_code=status)
+    with pytest.raises(Unprocessable, match=str(status)):
+        await client.article(uuid4())
+
+
+async def test_a_redirect_is_not_followed_with_the_key(orchestrator: Any, client: OrchestratorClient) -> None:
+    orchestrator.answer = lambda _: RedirectResponse("http://127.0.0.1:1/elsewhere", 307)
+    with pytest.raises(Unprocessable, match="307"):
+        await client.article(uuid4())
+
+
+async def test_nobody_listening_is_retried() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    async with client_of(f"http://127.0.0.1:{port}") as client:
+        with pytest.raises(RetryLater, match="ConnectError"):
+            await client.article(uuid4())
+
+
+async def test_a_server_that_trickles_is_given_up_in_time(
+    orchestrator: Any, client: OrchestratorClient
+) -> None:
+    async def trickle() -> AsyncIterator[bytes]:
+        for _ in range(50):
+            yield b" "
+            await asyncio.sleep(0.1)  # the slowness under test: each pause is shorter than the read timeout
+
+    orchestrator.answer = lambda _: StreamingResponse(trickle(), media_type="application/json")
+    started = asyncio.get_running_loop().time()
+    with pytest.raises(RetryLater, match="TimeoutError"):
+        await client.article(uuid4())
+    assert asyncio.get_running_loop().time() - started < 3
+
+
+async def test_an_endless_answer_is_cut_off(orchestrator: Any, client: OrchestratorClient) -> None:
+    async def very_long() -> AsyncIterator[bytes]:
+        for _ in range(1_000):
+            yield b"x" * 50_000
+            await asyncio.sleep(0)
+
+    orchestrator.answer = lambda _: StreamingResponse(very_long(), media_type="application/json")
+    with pytest.raises(Unprocessable, match="larger than 100000 bytes"):
+        await client.article(uuid4())
+
+
+@pytest.mark.parametrize("body", [b"", b"not json", b"[]", b"{}", b"\xff\xfe"])
+async def test_an_answer_of_another_shape_is_not_retried(
+    orchestrator: Any, client: OrchestratorClient, body: bytes
+) -> None:
+    orchestrator.answer = lambda _: Response(body, media_type="application/json")
+    with pytest.raises(Unprocessable, match="does not follow the contract"):
+        await client.article(uuid4())
+
+
+async def test_the_answer_must_be_about_the_content_that_was_asked_for(
+    orchestrator: Any, client: OrchestratorClient
+) -> None:
+    other = orchestrator.documents[orchestrator.add()]
+    orchestrator.answer = lambda _: Response(json.dumps(other), media_type="application/json")
+    with pytest.raises(Unprocessable, match="the orchestrator sent"):
+        await client.article(uuid4())
+
+
+def test_retry_after_is_read_in_both_forms() -> None:
+    now = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+
+    def read(value: str) -> timedelta | None:
+        return retry_after(httpx.Headers({"Retry-After": value}), now)
+
+    assert read("120") == timedelta(minutes=2)
+    assert read("Thu, 01 Jan 2026 12:01:00 GMT") == timedelta(minutes=1)
+    assert read("Thu, 01 Jan 2026 11:00:00 GMT") == timedelta(0)
+    assert read("99999999999") == timedelta(hours=1)
+    assert read("soon") is None
+    assert retry_after(httpx.Headers(), now) is None

@@ -1,0 +1,229 @@
+"""From the command to the page and the event, on a real database and over real HTTP."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from pydantic import SecretStr
+
+from envelope import DomainMessage, new_event_id
+from envelope.payloads import ContentPublish
+from messaging import Context, Database, RetryLater, Unprocessable
+from publisher import store
+from publisher.clients.orchestrator import OrchestratorClient
+from publisher.domain import BrandSlug, Page, PageSlug
+from publisher.handlers import Handlers
+from publisher.urls import SiteUrls
+
+GRIND = BrandSlug("daily-grind")
+
+
+class Publisher:
+    """The handlers, and what they leave behind."""
+
+    def __init__(self, database: Database, handlers: Handlers, context: Context) -> None:
+        self.database = database
+        self._handlers = handlers
+        self._context = context
+
+    async def publish(
+        self, content_id: UUID, *, target: str = "site", brand: str = "daily-grind"
+    ) -> dict[str, Any]:
+        """Handles one command and returns the message that it sent."""
+        command = DomainMessage[ContentPublish](
+            event_id=new_event_id(),
+            type="content.publish",
+            source="orchestrator",
+            timestamp=datetime.now(UTC),
+            correlation_id="chain-1",
+            payload=ContentPublish(brand_slug=brand, content_id=content_id, target=target),
+        )
+        record = await self._handlers.content_publish(command, self._context)
+        async with self.database.transaction() as tx:
+            await record(tx)
+            [row] = tx.outgoing
+        message: dict[str, Any] = json.loads(row.body)
+        assert message["correlation_id"] == "chain-1"
+        assert message["causation_id"] == str(command.event_id)
+        return message
+
+    async def url(self, content_id: UUID) -> str:
+        message = await self.publish(content_id)
+        assert message["type"] == "content.published"
+        return str(message["payload"]["published_url"])
+
+    async def page(self, slug: str) -> Page:
+        async with self.database.connection() as connection:
+            page = await store.page(connection, GRIND, PageSlug(slug))
+        assert page is not None
+        return page
+
+    async def site_changed_at(self) -> datetime:
+        async with self.database.connection() as connection:
+            site = await store.site(connection, GRIND)
+        assert site is not None
+        return site.changed_at
+
+
+@pytest.fixture
+async def publisher(database: Database, orchestrator: Any, context: Context) -> AsyncIterator[Publisher]:
+    async with OrchestratorClient(
+        orchestrator.url, SecretStr("test-service-key-0123456789"), timeout_seconds=5, max_bytes=100_000
+    ) as client:
+        urls = SiteUrls.under("https://example.org/news")
+        yield Publisher(database, Handlers(database, client, urls), context)
+
+
+async def test_an_article_becomes_a_page_and_its_address_is_announced(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    content_id = orchestrator.add()
+    message = await publisher.publish(content_id)
+    assert message["type"] == "content.published"
+    assert message["payload"] == {
+        "brand_slug": "daily-grind",
+        "content_id": str(content_id),
+        "published_url": "https://example.org/news/sites/daily-grind/cold-brew",
+    }
+    page = await publisher.page("cold-brew")
+    assert page.title == "Cold brew at home"
+    assert page.cited == {1, 2}
+    assert [section.title for section in page.sections] == ["Ratio", "Time", "Storage"]
+    assert [source.title for source in page.sources] == ["Steeping", "Ratios"]
+
+
+async def test_publishing_again_changes_nothing_and_says_the_same(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    content_id = orchestrator.add()
+    first, page, changed_at = (
+        await publisher.url(content_id),
+        await publisher.page("cold-brew"),
+        await publisher.site_changed_at(),
+    )
+    assert await publisher.url(content_id) == first
+    assert await publisher.page("cold-brew") == page
+    assert await publisher.site_changed_at() == changed_at
+    assert orchestrator.statuses == [200, 304]
+
+
+async def test_a_changed_article_updates_its_page_at_the_same_address(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    content_id = orchestrator.add()
+    first = await publisher.url(content_id)
+    before, changed_at = await publisher.page("cold-brew"), await publisher.site_changed_at()
+    orchestrator.documents[content_id] |= {
+        "title": "Colder brew",
+        "slug": "colder-brew",
+        "updated_at": "2026-02-01T10:00:00Z",
+    }
+    assert await publisher.url(content_id) == first
+    after = await publisher.page("cold-brew")
+    assert after.title == "Colder brew"
+    assert after.published_at == before.published_at
+    assert after.updated_at > before.updated_at
+    assert await publisher.site_changed_at() > changed_at
+
+
+async def test_an_older_version_that_arrives_late_does_not_win(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    content_id = orchestrator.add(title="New", updated_at="2026-02-01T10:00:00Z")
+    first = await publisher.url(content_id)
+    orchestrator.documents[content_id] |= {"title": "Old", "updated_at": "2026-01-01T10:00:00Z"}
+    assert await publisher.url(content_id) == first
+    assert (await publisher.page("cold-brew")).title == "New"
+
+
+async def test_pages_of_an_older_markup_are_rendered_again(
+    publisher: Publisher, orchestrator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content_id = orchestrator.add()
+    await publisher.url(content_id)
+    monkeypatch.setattr(store, "MARKUP_VERSION", store.MARKUP_VERSION + 1)
+    await publisher.url(content_id)
+    assert orchestrator.statuses == [200, 200]
+
+
+async def test_articles_that_want_one_address_get_distinct_ones_for_good(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    first, second = orchestrator.add(title="First"), orchestrator.add(title="Second")
+    base = "https://example.org/news/sites/daily-grind/cold-brew"
+    assert [await publisher.url(first), await publisher.url(second)] == [base, f"{base}-2"]
+    assert [await publisher.url(second), await publisher.url(first)] == [f"{base}-2", base]
+
+
+async def test_the_same_address_on_another_site_is_free(publisher: Publisher, orchestrator: Any) -> None:
+    await publisher.url(orchestrator.add())
+    other = {"slug": "tea-time", "name": "Tea Time", "description": "", "language": "en"}
+    message = await publisher.publish(orchestrator.add(brand=other), brand="tea-time")
+    assert message["payload"]["published_url"] == "https://example.org/news/sites/tea-time/cold-brew"
+
+
+async def test_articles_published_at_the_same_moment_do_not_share_an_address(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    content_ids = [orchestrator.add(title=f"Article {number}") for number in range(6)]
+    urls = await asyncio.gather(*(publisher.url(content_id) for content_id in content_ids))
+    base = "https://example.org/news/sites/daily-grind/cold-brew"
+    assert sorted(urls) == [base, *(f"{base}-{number}" for number in range(2, 7))]
+
+
+async def test_one_article_published_twice_at_the_same_moment_is_one_page(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    content_id = orchestrator.add()
+    urls = await asyncio.gather(*(publisher.url(content_id) for _ in range(4)))
+    assert len(set(urls)) == 1
+    async with publisher.database.connection() as connection:
+        assert len(await store.newest(connection, GRIND, 10)) == 1
+
+
+async def test_an_unknown_target_ends_in_a_failure_that_names_the_known_ones(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    content_id = orchestrator.add()
+    message = await publisher.publish(content_id, target="wordpress")
+    assert message["type"] == "content.publish_failed"
+    assert message["payload"] == {
+        "brand_slug": "daily-grind",
+        "content_id": str(content_id),
+        "target": "wordpress",
+        "reason": "unknown_target",
+        "detail": "There is no target 'wordpress'; the brand can use: site.",
+    }
+    assert orchestrator.statuses == []
+
+
+async def test_an_empty_article_ends_in_a_failure(publisher: Publisher, orchestrator: Any) -> None:
+    message = await publisher.publish(orchestrator.add(body_markdown=" \n"))
+    assert message["type"] == "content.publish_failed"
+    assert message["payload"]["reason"] == "empty_article"
+
+
+async def test_an_article_of_another_brand_is_not_published(publisher: Publisher, orchestrator: Any) -> None:
+    with pytest.raises(Unprocessable, match="belongs to brand 'daily-grind'"):
+        await publisher.publish(orchestrator.add(), brand="tea-time")
+
+
+async def test_an_article_that_is_not_there_yet_is_tried_again(publisher: Publisher) -> None:
+    with pytest.raises(RetryLater):
+        await publisher.publish(uuid4())
+
+
+async def test_nul_characters_do_not_stop_a_publication(publisher: Publisher, orchestrator: Any) -> None:
+    content_id = orchestrator.add(
+        title="Cold\x00 brew \u202egnirb\u202c",
+        body_markdown="Steep\x00 it. [1]",
+        sources=[{"n": 1, "title": "A\x00B", "url": None, "path": "a\x00.md", "licence": "\x00"}],
+    )
+    await publisher.url(content_id)
+    page = await publisher.page("cold-brew")
+    assert page.title == "Cold brew gnirb"
+    assert page.sources[0].title == "AB"

@@ -1,0 +1,23 @@
+"""The only place that wires the service together."""
+
+from envelope.payloads import ResearchRequested
+from messaging import QueuePolicy, Service, ServiceKey, on_each
+from research.clients.local_corpus import LocalCorpus
+from research.handlers import Handlers
+from research.http_api import create_api
+from research.settings import Settings
+
+
+def build(settings: Settings) -> Service:
+    service = Service("research", settings)
+    corpus = LocalCorpus(service.database, settings.corpus, rescan_seconds=settings.corpus_rescan_seconds)
+    handlers = Handlers(service.database, corpus)
+    service.consume(
+        "research-commands",
+        on_each(handlers.research_requested, ResearchRequested),
+        # The deadline leaves room for the first indexing of a large corpus, which a request waits for.
+        policy=QueuePolicy(max_concurrency=4, handler_timeout=120.0),
+    )
+    service.serve(create_api(service.database, ServiceKey(settings.service_key)))
+    service.background("corpus-index", corpus.run)
+    return service

@@ -1,0 +1,1 @@
+"""Where research looks: one module per provider."""

@@ -1,0 +1,100 @@
+"""The corpus as a folder: which files there are, and their bytes. Blocking; call it from a thread."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from research.extraction import SUFFIXES, UnreadableFileError
+from research.index_store import FileState
+
+MAX_FILE_BYTES = 5_000_000
+MAX_PATH_BYTES = 1_000
+MAX_LICENCE = 200
+_LICENCE_STEMS = frozenset({"license", "licence", "copying"})
+
+
+class CorpusUnavailableError(Exception):
+    """The folder itself cannot be read; nothing may be concluded about its files."""
+
+
+def scan(folder: Path) -> Iterator[FileState]:
+    """Every readable-looking text file below the folder, in path order.
+
+    Hidden files and folders are left out, and links that lead out of the folder are not followed.
+
+    Raises:
+        CorpusUnavailableError: the folder is missing or may not be listed.
+    """
+    root = os.path.realpath(folder)
+    try:
+        os.listdir(root)  # noqa: PTH208 - only asks whether it can be listed, in one call
+    except OSError as error:
+        raise CorpusUnavailableError(
+            f"the corpus folder {folder} cannot be read: {error.strerror}"
+        ) from error
+    for parent, folders, files in os.walk(root, followlinks=False):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            state = _state(root, os.path.join(parent, name))  # noqa: PTH118 - os.walk speaks in strings
+            if state is not None:
+                yield state
+
+
+def _state(root: str, file: str) -> FileState | None:
+    path = PurePosixPath(os.path.relpath(file, root))
+    if (
+        path.name.startswith(".")
+        or path.suffix.lower() not in SUFFIXES
+        or path.stem.lower() in _LICENCE_STEMS
+    ):
+        return None
+    try:
+        if len(str(path).encode()) > MAX_PATH_BYTES or not _is_inside(root, file):
+            return None
+        facts = os.stat(file)  # noqa: PTH116
+    except (OSError, UnicodeEncodeError):
+        # Gone meanwhile, a dangling link, or a name that is no text: as if it were not there.
+        return None
+    return FileState(str(path), facts.st_size, facts.st_mtime_ns) if stat.S_ISREG(facts.st_mode) else None
+
+
+def _is_inside(root: str, file: str) -> bool:
+    return os.path.realpath(file).startswith(root.rstrip("/") + "/")
+
+
+def read(folder: Path, path: str) -> bytes:
+    """The bytes of one file found by `scan`.
+
+    Raises:
+        UnreadableFileError: too large, not a regular file, outside the folder, or not permitted.
+    """
+    root = os.path.realpath(folder)
+    file = os.path.join(root, path)  # noqa: PTH118
+    if not _is_inside(root, file):
+        raise UnreadableFileError("it is a link out of the corpus folder")
+    try:
+        # A named pipe in the folder must not block the service, hence non-blocking.
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as opened:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise UnreadableFileError("it is not a regular file")
+            content = opened.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise UnreadableFileError(f"it cannot be opened ({error.strerror})") from error
+    if len(content) > MAX_FILE_BYTES:
+        raise UnreadableFileError(f"it is larger than {MAX_FILE_BYTES // 1_000_000} MB; split it")
+    return content
+
+
+def licence(folder: Path) -> str | None:
+    """The first line of the folder's LICENSE file, which applies to documents that name no licence themselves."""
+    try:
+        names = sorted(entry.name for entry in folder.iterdir() if entry.stem.lower() in _LICENCE_STEMS)
+        text = next((read(folder, name).decode("utf-8", errors="replace") for name in names), "")
+    except (OSError, UnreadableFileError):
+        return None
+    first = next(
+        (line.strip(" #\t\r\0\ufeff") for line in text.splitlines() if line.strip(" #\t\r\0\ufeff")), ""
+    )
+    return first.replace("\0", "")[:MAX_LICENCE] or None

@@ -1,0 +1,372 @@
+"""What research is made of, and the decision whether a corpus can answer a keyword.
+
+Pure: no I/O, no clock, no randomness. Positions are word positions counted by PostgreSQL's full-text parser,
+so that "the same word" means the same here and in the index.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from itertools import pairwise
+
+CACHE_PERIOD = timedelta(days=7)
+MIN_SOURCES = 3
+MAX_SOURCES = 8
+MAX_PASSAGES_PER_SOURCE = 6
+
+# Below this share of the keyword's weight a passage is about something else: with "cybersecurity small business",
+# a passage about small businesses covers less than half, because the rare word is the one that is missing.
+MIN_COVERAGE = 0.6
+# Words further apart than this are two topics on one page. Measured between the outermost matched words,
+# on top of the keyword's own length.
+MAX_GAP = 6
+# A one-word keyword that neither title nor heading names must at least be used repeatedly.
+MIN_LONE_USES = 2
+# A document without the keyword's own wording needs at least this many passages about it.
+MIN_UNANCHORED_PASSAGES = 2
+# A source counts when its best passage reaches this part of the leader's; what is far below is noise that only
+# shares vocabulary.
+MIN_RELATIVE_SCORE = 0.3
+# What a title that consists of the keyword alone adds to a document's weight of 1.
+NAMED_BONUS = 1.5
+MIN_ABBREVIATION = 2
+ABBREVIATION_DISCOUNT = 0.75
+
+_DASHES = re.compile("[-/\u2010-\u2015\u2212]+")
+_SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Plain text under one heading: one or more paragraphs separated by a blank line."""
+
+    heading: str | None
+    text: str
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file of the corpus after extraction. `quality` runs from 0 (lists of links) to 1 (prose)."""
+
+    title: str
+    passages: tuple[Passage, ...]
+    url: str | None = None
+    licence: str | None = None
+    published_on: date | None = None
+    quality: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPassage:
+    heading: str | None
+    text: str
+    score: float
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document that says something about the keyword; its passages stand in the order of the document."""
+
+    title: str
+    url: str | None
+    path: str | None
+    licence: str | None
+    passages: tuple[RankedPassage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Insufficient:
+    """A normal outcome: the corpus does not carry an honest article. `detail` is for the person who asked."""
+
+    detail: str
+    reason: str = "insufficient_sources"
+
+
+Findings = Found | Insufficient
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A stemmed word of the keyword, its place in the keyword, and how many passages of the corpus use it."""
+
+    lexeme: str
+    offset: int
+    frequency: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage that shares a word with the keyword. The mappings give the positions of the keyword's lexemes."""
+
+    document_id: int
+    document_title: str
+    path: str
+    url: str | None
+    licence: str | None
+    quality: float
+    passages_in_document: int
+    position: int
+    passage: Passage
+    body_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    heading_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    title_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    keyword: str
+    terms: tuple[Term, ...]
+    corpus_passages: int
+
+    @property
+    def lexemes(self) -> frozenset[str]:
+        return frozenset(term.lexeme for term in self.terms)
+
+    def weight(self, lexeme: str) -> float:
+        frequency = next(term.frequency for term in self.terms if term.lexeme == lexeme)
+        return math.log(1 + (self.corpus_passages - frequency + 0.5) / (frequency + 0.5))
+
+    def coverage(self, hits: Mapping[str, Sequence[int]]) -> float:
+        """Share (0..1) of the keyword's weight that the hit words carry."""
+        total = sum(self.weight(lexeme) for lexeme in self.lexemes)
+        return (
+            sum(self.weight(lexeme) for lexeme in self.lexemes if hits.get(lexeme)) / total if total else 0.0
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """A look-up: what was asked and what the index gave."""
+
+    query: Query
+    candidates: Sequence[Candidate]
+
+
+def normalise_keyword(keyword: str) -> str:
+    """The form under which a keyword is cached: `Write-Ahead  Logging` and `write ahead logging` are one."""
+    return _SPACES.sub(" ", _DASHES.sub(" ", keyword)).strip().casefold()
+
+
+def abbreviation(keyword: str, texts: Iterable[str]) -> str | None:
+    """The short name that the corpus itself introduces for the keyword: "Write-Ahead Logging (WAL)" gives WAL."""
+    words = normalise_keyword(keyword).split()
+    initials = "".join(word[0] for word in words).upper()
+    if len(initials) < MIN_ABBREVIATION:
+        return None
+    spelled = r"[\W_]+".join(map(re.escape, words))
+    introduction = re.compile(rf"(?i:{spelled})\s*\({re.escape(initials)}\)")
+    return initials if any(introduction.search(text) for text in texts) else None
+
+
+def decide(query: Query, candidates: Sequence[Candidate], named_by: Hits | None = None) -> Findings:
+    """Rank the candidates and refuse when fewer than `MIN_SOURCES` documents really treat the keyword.
+
+    `named_by` is the look-up of the keyword's abbreviation; of its candidates only those count whose title or
+    heading carries it, because abbreviations are ambiguous.
+    """
+    if not query.terms:
+        return Insufficient(f"The keyword “{query.keyword}” has no searchable words; use more specific ones.")
+    scored = _scored(query, candidates)
+    if named_by is not None:
+        scored = _merged(scored, _by_abbreviation(named_by))
+    sources = _best_sources(scored)
+    if len(sources) < MIN_SOURCES:
+        return Insufficient(_shortage(query, len(sources)))
+    return Found(tuple(sources))
+
+
+def _shortage(query: Query, found: int) -> str:
+    unknown = [term for term in query.terms if term.frequency == 0]
+    if len(unknown) == len(query.lexemes):
+        because = "none of its words occurs there"
+    elif found == 0:
+        because = "no document treats it, only single words of it occur"
+    else:
+        because = f"only {found} {'document treats' if found == 1 else 'documents treat'} it"
+    return (
+        f"The corpus has too little about “{query.keyword}”: {because}, and an article needs at least "
+        f"{MIN_SOURCES} sources. Add documents on the topic or choose another keyword."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """A passage above the floor.
+
+    `named`: title or heading carries the keyword. `anchored`: that, or the text has the keyword's wording.
+    `title_share`: the part (0..1) of the title that the keyword makes up, 0 unless the title carries all of it.
+    """
+
+    score: float
+    named: bool
+    anchored: bool
+    title_share: float
+    candidate: Candidate
+
+
+def _scored(query: Query, candidates: Sequence[Candidate]) -> list[_Scored]:
+    scored = []
+    for candidate in candidates:
+        score = passage_score(query, candidate)
+        if score > 0:
+            share = _title_share(query, candidate)
+            named = share > 0 or _names(query, candidate.heading_hits)
+            scored.append(_Scored(score, named, named or _is_worded(query, candidate), share, candidate))
+    return scored
+
+
+def _title_share(query: Query, candidate: Candidate) -> float:
+    if not _names(query, candidate.title_hits):
+        return 0.0
+    words = [word for word in _DASHES.sub(" ", candidate.document_title).split() if word[0].isalpha()]
+    share = min(1.0, len(query.terms) / max(len(words), 1))
+    # "Index Scanning" has the words of "index-only scans" without being its page.
+    return share if _runs(query.terms, candidate.title_hits) else share / 3
+
+
+def _by_abbreviation(hits: Hits) -> list[_Scored]:
+    named = (each for each in _scored(hits.query, hits.candidates) if each.named)
+    return [replace(each, score=each.score * ABBREVIATION_DISCOUNT) for each in named]
+
+
+def _merged(scored: Sequence[_Scored], others: Sequence[_Scored]) -> list[_Scored]:
+    best: dict[tuple[int, int], _Scored] = {}
+    for each in (*scored, *others):
+        key = (each.candidate.document_id, each.candidate.position)
+        if key not in best or each.score > best[key].score:
+            best[key] = each
+    return list(best.values())
+
+
+def _best_sources(scored: Sequence[_Scored]) -> list[Source]:
+    by_document: dict[int, list[_Scored]] = {}
+    for each in scored:
+        by_document.setdefault(each.candidate.document_id, []).append(each)
+    ranked = sorted(
+        (passages for passages in by_document.values() if _counts(passages)),
+        key=lambda passages: (-_document_score(passages), passages[0].candidate.path),
+    )
+    if not any(each.anchored for passages in ranked for each in passages):
+        # Both words of "time management" stand close together on some pages of a database manual, by chance.
+        return []
+    floor = MIN_RELATIVE_SCORE * max(each.score for each in ranked[0])
+    good = [passages for passages in ranked if max(each.score for each in passages) >= floor]
+    return [_source(passages) for passages in good[:MAX_SOURCES]]
+
+
+def _counts(passages: Sequence[_Scored]) -> bool:
+    return len(passages) >= MIN_UNANCHORED_PASSAGES or any(each.anchored for each in passages)
+
+
+def _document_score(passages: Sequence[_Scored]) -> float:
+    """The best passage counts fully, each further one half of the one before; then what the document is about.
+
+    A page named after the keyword, or one that keeps coming back to it, is a better source than a long page that
+    mentions it somewhere.
+    """
+    best = sorted((each.score for each in passages), reverse=True)[:MAX_PASSAGES_PER_SOURCE]
+    score = sum(each * 0.5**rank for rank, each in enumerate(best))
+    focus = min(1.0, len(passages) / max(passages[0].candidate.passages_in_document, 1))
+    named = 1 + NAMED_BONUS * max(each.title_share for each in passages)
+    return score * named * (0.4 + 0.6 * math.sqrt(focus))
+
+
+def _source(passages: Sequence[_Scored]) -> Source:
+    best = sorted(passages, key=lambda each: (-each.score, each.candidate.position))[:MAX_PASSAGES_PER_SOURCE]
+    reading_order = sorted(best, key=lambda each: each.candidate.position)
+    first = reading_order[0].candidate
+    return Source(
+        title=first.document_title,
+        url=first.url,
+        path=first.path,
+        licence=first.licence,
+        passages=tuple(_ranked(each) for each in reading_order),
+    )
+
+
+def _ranked(scored: _Scored) -> RankedPassage:
+    passage = scored.candidate.passage
+    return RankedPassage(passage.heading, passage.text, round(scored.score, 4), passage.flags)
+
+
+def passage_score(query: Query, candidate: Candidate) -> float:
+    """Relevance of one passage; 0 means below the floor."""
+    in_title = _names(query, candidate.title_hits)
+    in_heading = _names(query, candidate.heading_hits)
+    if not _above_floor(query, candidate, named=in_title or in_heading):
+        return 0.0
+    body = candidate.body_hits
+    uses = sum(len(body.get(lexeme, ())) for lexeme in query.lexemes)
+    phrases = _runs(query.terms, body)
+    score = query.coverage(body) * (1 + _saturated(uses, half=4)) + 2 * _saturated(phrases, half=1)
+    score += 1.5 * in_heading + 1.5 * in_title
+    return score * candidate.quality
+
+
+def _above_floor(query: Query, candidate: Candidate, *, named: bool) -> bool:
+    body = candidate.body_hits
+    if len(query.lexemes) == 1:
+        (lexeme,) = query.lexemes
+        uses = len(body.get(lexeme, ()))
+        return uses >= MIN_LONE_USES or (named and uses >= 1)
+    matched = [lexeme for lexeme in query.lexemes if body.get(lexeme)]
+    if named:
+        # The page says what it is about; its passages need not repeat the whole keyword each time.
+        return bool(matched)
+    if len(matched) < 2 or query.coverage(body) < MIN_COVERAGE:  # noqa: PLR2004 - "two distinct words" is the rule
+        return False
+    return _tightest_window(query, body) <= len(matched) + MAX_GAP
+
+
+def _is_worded(query: Query, candidate: Candidate) -> bool:
+    """True when the keyword's wording itself occurs: at least two of its words side by side."""
+    if len(query.lexemes) == 1:
+        return True
+    return any(_runs(pair, candidate.body_hits) for pair in pairwise(query.terms))
+
+
+def _names(query: Query, hits: Mapping[str, Sequence[int]]) -> bool:
+    """True when a title or heading carries every word of the keyword."""
+    return all(hits.get(lexeme) for lexeme in query.lexemes)
+
+
+def _saturated(count: int, *, half: float) -> float:
+    return count / (count + half)
+
+
+def _runs(terms: Sequence[Term], hits: Mapping[str, Sequence[int]]) -> int:
+    """How often the terms stand there at the distances they have in the keyword (inflections, hyphens aside)."""
+    first, *rest = terms
+    positions = {term.lexeme: frozenset(hits.get(term.lexeme, ())) for term in rest}
+    return sum(
+        all(start + term.offset - first.offset in positions[term.lexeme] for term in rest)
+        for start in hits.get(first.lexeme, ())
+    )
+
+
+def _tightest_window(query: Query, hits: Mapping[str, Sequence[int]]) -> int:
+    """Words from the first to the last of the closest group that has each matched word once."""
+    occurrences = sorted(_occurrences(query, hits))
+    wanted = len({lexeme for _, lexeme in occurrences})
+    latest: dict[str, int] = {}
+    tightest = 1 << 20
+    for position, lexeme in occurrences:
+        latest[lexeme] = position
+        if len(latest) == wanted:
+            tightest = min(tightest, position - min(latest.values()) + 1)
+    return tightest
+
+
+def _occurrences(query: Query, hits: Mapping[str, Sequence[int]]) -> Iterator[tuple[int, str]]:
+    for lexeme in query.lexemes:
+        for position in hits.get(lexeme, ()):
+            yield position, lexeme

@@ -1,0 +1,104 @@
+"""`research.requested` → search → rows and `research.completed` or `research.failed`."""
+
+from datetime import timedelta
+
+import structlog
+
+from envelope import DomainMessage
+from envelope.payloads import ResearchCompleted, ResearchFailed, ResearchRequested
+from messaging import Context, Database, Record, RetryLater, Transaction
+from research import store
+from research.clients.provider import Provider, ProviderUnavailableError
+from research.domain import Found, Insufficient
+
+log = structlog.get_logger(__name__)
+
+UNAVAILABLE_PAUSE = timedelta(seconds=30)
+
+
+class Handlers:
+    def __init__(self, database: Database, provider: Provider) -> None:
+        self._database = database
+        self._provider = provider
+
+    async def research_requested(self, message: DomainMessage[ResearchRequested], context: Context) -> Record:
+        """Answer from the cache or search; the search runs with no transaction open."""
+        request = message.payload
+        async with self._database.connection() as connection:
+            cached = await store.fresh_research(
+                connection, request.brand_slug, request.keyword, self._provider.name
+            )
+        if cached is not None:
+            log.info(
+                "research_reused", brand=request.brand_slug, keyword=request.keyword, research_id=str(cached)
+            )
+            return _completed(message, cached)
+        try:
+            findings = await self._provider.search(request.keyword)
+        except ProviderUnavailableError as error:
+            raise RetryLater(str(error), after=UNAVAILABLE_PAUSE) from error
+        match findings:
+            case Insufficient():
+                log.info(
+                    "research_refused",
+                    brand=request.brand_slug,
+                    keyword=request.keyword,
+                    reason=findings.reason,
+                )
+                return _failed(message, findings)
+            case Found():
+                log.info(
+                    "research_done",
+                    brand=request.brand_slug,
+                    keyword=request.keyword,
+                    sources=len(findings.sources),
+                    attempt=context.attempt,
+                )
+                return self._found(message, findings)
+
+    def _found(self, message: DomainMessage[ResearchRequested], findings: Found) -> Record:
+        request = message.payload
+
+        async def record(tx: Transaction) -> None:
+            research_id = await store.save_research(
+                tx.connection,
+                brand_slug=request.brand_slug,
+                keyword=request.keyword,
+                priority=request.priority,
+                provider=self._provider.name,
+                sources=findings.sources,
+            )
+            await _completed(message, research_id)(tx)
+
+        return record
+
+
+def _completed(message: DomainMessage[ResearchRequested], research_id: store.ResearchId) -> Record:
+    request = message.payload
+
+    async def record(tx: Transaction) -> None:
+        tx.send(
+            ResearchCompleted(
+                brand_slug=request.brand_slug, research_id=research_id, keyword=request.keyword
+            ),
+            caused_by=message,
+        )
+
+    return record
+
+
+def _failed(message: DomainMessage[ResearchRequested], refusal: Insufficient) -> Record:
+    request = message.payload
+
+    async def record(tx: Transaction) -> None:
+        tx.send(
+            ResearchFailed(
+                brand_slug=request.brand_slug,
+                keyword=request.keyword,
+                reason=refusal.reason,
+                detail=refusal.detail,
+            ),
+            caused_by=message,
+        )
+
+    return record

@@ -1,0 +1,148 @@
+"""The corpus index: documents and passages in the service's own database, and the full-text look-up."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import asyncpg
+
+from messaging import Connection
+from research.domain import Candidate, Document, Passage, Query, Term
+
+# More candidates than any article needs; ranking in Python stays within a few milliseconds.
+CANDIDATES = 600
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What tells a changed file from an unchanged one. `size` in bytes, `modified_ns` since the epoch."""
+
+    path: str
+    size: int
+    modified_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFile:
+    """A file that was looked at: its document, or the problem that kept it out."""
+
+    state: FileState
+    document: Document | None
+    problem: str | None = None
+
+
+async def known_files(connection: Connection, corpus: str) -> dict[str, FileState]:
+    rows = await connection.fetch("select path, size, modified_ns from documents where corpus = $1", corpus)
+    return {row["path"]: FileState(row["path"], row["size"], row["modified_ns"]) for row in rows}
+
+
+async def forget_files(connection: Connection, corpus: str, paths: Sequence[str]) -> None:
+    await connection.execute("delete from documents where corpus = $1 and path = any($2)", corpus, paths)
+
+
+async def forget_other_corpora(connection: Connection, corpus: str) -> None:
+    await connection.execute("delete from documents where corpus <> $1", corpus)
+
+
+async def save_files(connection: Connection, corpus: str, files: Sequence[IndexedFile]) -> None:
+    """Replace what is known of these files. Run it in a transaction."""
+    await forget_files(connection, corpus, [file.state.path for file in files])
+    documents = [file.document or Document(title="", passages=(), quality=0) for file in files]
+    rows = await connection.fetch(
+        "insert into documents"
+        " (corpus, path, size, modified_ns, title, url, licence, published_on, quality, passage_count, problem)"
+        " select $1, f.* from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[],"
+        " $8::date[], $9::real[], $10::integer[], $11::text[]) as f returning document_id, path",
+        corpus,
+        [file.state.path for file in files],
+        [file.state.size for file in files],
+        [file.state.modified_ns for file in files],
+        [document.title for document in documents],
+        [document.url for document in documents],
+        [document.licence for document in documents],
+        [document.published_on for document in documents],
+        [document.quality for document in documents],
+        [len(document.passages) for document in documents],
+        [file.problem for file in files],
+    )
+    ids: dict[str, int] = {row["path"]: row["document_id"] for row in rows}
+    await connection.copy_records_to_table(
+        "passages",
+        columns=["document_id", "position", "heading", "content", "flags"],
+        records=[
+            (ids[file.state.path], position, passage.heading, passage.text, passage.flags)
+            for file, document in zip(files, documents, strict=True)
+            for position, passage in enumerate(document.passages)
+        ],
+    )
+
+
+async def parse_query(connection: Connection, corpus: str, keyword: str) -> Query:
+    """The keyword as the index sees it: stemmed words without stop words, each with its frequency."""
+    rows = await connection.fetch(
+        """
+        select term.lexeme, term.positions[1] as position,
+               (select count(*) from passages join documents using (document_id)
+                where corpus = $1 and search @@ as_query(term.lexeme)) as frequency
+        from unnest(searchable($2)) as term
+        order by position
+        """,
+        corpus,
+        keyword,
+    )
+    passages = await connection.fetchval(
+        "select count(*) from passages join documents using (document_id) where corpus = $1", corpus
+    )
+    terms = tuple(Term(row["lexeme"], row["position"], row["frequency"]) for row in rows)
+    return Query(keyword=keyword, terms=terms, corpus_passages=passages)
+
+
+async def candidates(connection: Connection, corpus: str, query: Query) -> list[Candidate]:
+    """Passages that use a word of the keyword, the most promising first, with the places of those words."""
+    rows = await connection.fetch(
+        """
+        with wanted as (
+            select string_agg(as_query(lexeme)::text, ' | ')::tsquery as any_word,
+                   string_agg(as_query(lexeme)::text, ' & ')::tsquery as all_words
+            from unnest($2::text[]) as lexeme
+        ), best as (
+            select documents.*, passages.position, passages.heading, passages.content, passages.flags,
+                   passages.search, passages.heading_search
+            from wanted, passages join documents using (document_id)
+            where corpus = $1 and search @@ any_word
+            order by title_search @@ all_words or heading_search @@ all_words desc,
+                     search @@ all_words desc, ts_rank_cd(search, all_words) * quality desc,
+                     ts_rank(search, any_word) desc, document_id, position
+            limit $3
+        )
+        select document_id, path, title, url, licence, quality, passage_count, position, heading,
+               content, flags, hits(search, $2) as body_hits,
+               hits(heading_search, $2) as heading_hits, hits(title_search, $2) as title_hits
+        from best
+        """,
+        corpus,
+        sorted(query.lexemes),
+        CANDIDATES,
+    )
+    return [_candidate(row) for row in rows]
+
+
+def _candidate(row: asyncpg.Record) -> Candidate:
+    return Candidate(
+        document_id=row["document_id"],
+        document_title=row["title"],
+        path=row["path"],
+        url=row["url"],
+        licence=row["licence"],
+        quality=row["quality"],
+        passages_in_document=row["passage_count"],
+        position=row["position"],
+        passage=Passage(row["heading"], row["content"], tuple(row["flags"])),
+        body_hits=_hits(row["body_hits"]),
+        heading_hits=_hits(row["heading_hits"]),
+        title_hits=_hits(row["title_hits"]),
+    )
+
+
+def _hits(value: str | None) -> Mapping[str, Sequence[int]]:
+    return json.loads(value) if value else {}

@@ -1,0 +1,13 @@
+"""Settings of the service, from environment variables."""
+
+from pydantic import DirectoryPath, Field
+
+from messaging import ServiceSettings
+
+
+class Settings(ServiceSettings):
+    http_port: int = 8011
+    corpus: DirectoryPath = Field(description="folder of .md, .txt and .html documents to research in")
+    corpus_rescan_seconds: float = Field(
+        default=300.0, gt=0, description="pause between looks for changed documents"
+    )

@@ -1,0 +1,106 @@
+"""Research results and their sources: the rows behind `GET /v1/research/{id}` and the 7-day cache."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, NewType
+from uuid import UUID
+
+from messaging import Connection
+from research.domain import CACHE_PERIOD, Source, normalise_keyword
+
+ResearchId = NewType("ResearchId", UUID)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResearch:
+    research_id: ResearchId
+    brand_slug: str
+    keyword: str
+    priority: str
+    provider: str
+    created_at: datetime
+    expires_at: datetime
+    sources: tuple[dict[str, Any], ...]
+    """As the API shows them: n, title, url, path, licence, passages [{heading, text, score, flags}]."""
+
+
+async def fresh_research(
+    connection: Connection, brand_slug: str, keyword: str, provider: str
+) -> ResearchId | None:
+    """The brand's unexpired research on the keyword, spelled in any way, by the database's clock."""
+    found: UUID | None = await connection.fetchval(
+        "select research_id from research where brand_slug = $1 and cache_key = $2 and provider = $3"
+        " and expires_at > now() order by created_at desc limit 1",
+        brand_slug,
+        normalise_keyword(keyword),
+        provider,
+    )
+    return None if found is None else ResearchId(found)
+
+
+async def save_research(
+    connection: Connection,
+    *,
+    brand_slug: str,
+    keyword: str,
+    priority: str,
+    provider: str,
+    sources: Sequence[Source],
+) -> ResearchId:
+    """Store the result, or give the one that a concurrent request has just stored. Run it in a transaction."""
+    # Two requests for one keyword may have searched at the same time; the second must see the first one's row.
+    await connection.execute(
+        "select pg_advisory_xact_lock(hashtextextended($1, 0))", f"{brand_slug}/{normalise_keyword(keyword)}"
+    )
+    existing = await fresh_research(connection, brand_slug, keyword, provider)
+    if existing is not None:
+        return existing
+    research_id = await connection.fetchval(
+        "insert into research (brand_slug, keyword, cache_key, priority, provider, expires_at)"
+        " values ($1, $2, $3, $4, $5, now() + $6) returning research_id",
+        brand_slug,
+        keyword,
+        normalise_keyword(keyword),
+        priority,
+        provider,
+        CACHE_PERIOD,
+    )
+    await connection.executemany(
+        "insert into sources (research_id, n, title, url, path, licence, passages)"
+        " values ($1, $2, $3, $4, $5, $6, $7::jsonb)",
+        [
+            (
+                research_id,
+                n,
+                source.title,
+                source.url,
+                source.path,
+                source.licence,
+                json.dumps([asdict(passage) for passage in source.passages]),
+            )
+            for n, source in enumerate(sources, start=1)
+        ],
+    )
+    return ResearchId(research_id)
+
+
+async def get_research(connection: Connection, research_id: UUID) -> StoredResearch | None:
+    row = await connection.fetchrow("select * from research where research_id = $1", research_id)
+    if row is None:
+        return None
+    sources = await connection.fetch(
+        "select n, title, url, path, licence, passages from sources where research_id = $1 order by n",
+        research_id,
+    )
+    return StoredResearch(
+        research_id=ResearchId(row["research_id"]),
+        brand_slug=row["brand_slug"],
+        keyword=row["keyword"],
+        priority=row["priority"],
+        provider=row["provider"],
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        sources=tuple({**source, "passages": json.loads(source["passages"])} for source in sources),
+    )

@@ -1,0 +1,171 @@
+"""The decision whether a corpus can answer a keyword."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from research.domain import (
+    MAX_SOURCES,
+    Candidate,
+    Found,
+    Hits,
+    Insufficient,
+    Passage,
+    Query,
+    Term,
+    abbreviation,
+    decide,
+    normalise_keyword,
+)
+
+PHRASE = {"hot": [4], "standbi": [5]}
+NEAR = {"hot": [4], "standbi": [9]}
+FAR = {"hot": [4], "standbi": [60]}
+
+
+def query(*lexemes: str, frequencies: Sequence[int] = (10, 10, 10)) -> Query:
+    terms = tuple(Term(lexeme, at, frequencies[at - 1]) for at, lexeme in enumerate(lexemes, start=1))
+    return Query(" ".join(lexemes), terms, corpus_passages=1000)
+
+
+def passage(
+    document: int,
+    body: dict[str, list[int]],
+    *,
+    position: int = 0,
+    title: dict[str, list[int]] | None = None,
+    heading: dict[str, list[int]] | None = None,
+    quality: float = 1.0,
+    text: str = "text",
+) -> Candidate:
+    return Candidate(
+        document_id=document,
+        document_title=f"Document {document}",
+        path=f"{document}.md",
+        url=None,
+        licence=None,
+        quality=quality,
+        passages_in_document=1,
+        position=position,
+        passage=Passage(None, text),
+        body_hits=body,
+        heading_hits=heading or {},
+        title_hits=title or {},
+    )
+
+
+HOT_STANDBY = query("hot", "standbi")
+
+
+def paths(findings: Found | Insufficient) -> list[str | None]:
+    assert isinstance(findings, Found)
+    return [source.path for source in findings.sources]
+
+
+def test_three_documents_with_the_phrase_are_enough() -> None:
+    assert paths(decide(HOT_STANDBY, [passage(n, PHRASE) for n in (1, 2, 3)])) == ["1.md", "2.md", "3.md"]
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ({"hot": [1, 2, 3]}, "one word of two"),
+        (FAR, "both words, in different places"),
+        ({}, "none"),
+    ],
+)
+def test_weak_passages_do_not_count(body: dict[str, list[int]], why: str) -> None:
+    findings = decide(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), passage(3, body)])
+    assert isinstance(findings, Insufficient), why
+    assert findings.reason == "insufficient_sources"
+    assert "only 2 documents treat it" in findings.detail
+
+
+def test_three_passages_of_one_document_are_one_source() -> None:
+    findings = decide(HOT_STANDBY, [passage(1, PHRASE, position=at) for at in range(3)])
+    assert isinstance(findings, Insufficient)
+
+
+def test_words_that_meet_by_chance_are_no_sources() -> None:
+    assert isinstance(decide(HOT_STANDBY, [passage(n, NEAR) for n in range(9)]), Insufficient)
+
+
+def test_the_rare_word_of_a_keyword_may_not_be_missing() -> None:
+    keyword = query("cybersecur", "small", "busi", frequencies=(0, 90, 20))
+    found = decide(keyword, [passage(n, {"small": [1], "busi": [2]}) for n in range(9)])
+    assert isinstance(found, Insufficient)
+
+
+def test_a_title_that_names_the_keyword_lets_passages_be_brief() -> None:
+    titled = passage(3, {"standbi": [1]}, title={"hot": [1], "standbi": [2]})
+    assert "3.md" in paths(decide(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), titled]))
+
+
+def test_the_page_on_the_keyword_comes_first() -> None:
+    titled = passage(3, PHRASE, title={"hot": [1], "standbi": [2]})
+    assert paths(decide(HOT_STANDBY, [passage(1, PHRASE), passage(2, PHRASE), titled]))[0] == "3.md"
+
+
+def test_poor_pages_come_last_or_not_at_all() -> None:
+    good = [passage(n, PHRASE) for n in (1, 2, 3)]
+    assert paths(decide(HOT_STANDBY, [passage(4, PHRASE, quality=0.05), *good])) == ["1.md", "2.md", "3.md"]
+
+
+@pytest.mark.parametrize(("uses", "counts"), [([3], False), ([3, 9], True)])
+def test_a_lone_word_must_be_used_repeatedly(uses: list[int], counts: bool) -> None:
+    findings = decide(query("autovacuum"), [passage(n, {"autovacuum": uses}) for n in (1, 2, 3)])
+    assert isinstance(findings, Found) is counts
+
+
+def test_a_lone_word_in_a_heading_needs_one_use() -> None:
+    candidates = [passage(n, {"autovacuum": [3]}, heading={"autovacuum": [1]}) for n in (1, 2, 3)]
+    assert isinstance(decide(query("autovacuum"), candidates), Found)
+
+
+def test_there_are_not_more_sources_than_an_article_can_use() -> None:
+    assert len(paths(decide(HOT_STANDBY, [passage(n, PHRASE) for n in range(40)]))) == MAX_SOURCES
+
+
+def test_passages_of_a_source_stand_in_reading_order() -> None:
+    first = [
+        passage(1, NEAR, position=2, text="c"),
+        passage(1, PHRASE, position=0, text="a"),
+        passage(1, PHRASE, position=1, text="b"),
+    ]
+    findings = decide(HOT_STANDBY, [*first, passage(2, PHRASE), passage(3, PHRASE)])
+    assert isinstance(findings, Found)
+    texts = {source.path: [each.text for each in source.passages] for source in findings.sources}
+    assert texts["1.md"] == ["a", "b", "c"]
+
+
+def test_pages_named_by_the_abbreviation_count() -> None:
+    wal = query("wal")
+    named = passage(3, {"wal": [1]}, title={"wal": [1]})
+    mention = passage(4, {"wal": [1, 2, 3]})
+    keyword = query("write", "ahead", "log")
+    phrase = {"write": [1], "ahead": [2], "log": [3]}
+    findings = decide(keyword, [passage(1, phrase), passage(2, phrase)], Hits(wal, [named, mention]))
+    assert sorted(map(str, paths(findings))) == ["1.md", "2.md", "3.md"]
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("Write-Ahead Logging (WAL) is safe.", "WAL"),
+        ("write ahead logging\n(WAL)", "WAL"),
+        ("Write-ahead logging (see WAL)", None),
+        ("Write-ahead logging (ABC)", None),
+    ],
+)
+def test_abbreviations_are_those_that_the_corpus_introduces(text: str, short: str | None) -> None:
+    assert abbreviation("write-ahead logging", ["Other.", text]) == short
+
+
+def test_keywords_without_words_are_refused_with_advice() -> None:
+    findings = decide(query(), [])
+    assert isinstance(findings, Insufficient)
+    assert "more specific" in findings.detail
+
+
+def test_spellings_of_a_keyword_share_one_cache_entry() -> None:
+    assert normalise_keyword(" Write-Ahead\u00a0 LOGGING ") == normalise_keyword("write\u2011ahead logging")

@@ -1,0 +1,209 @@
+"""`research.requested` and `GET /v1/research/{id}` on a real PostgreSQL."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+import structlog
+from pydantic import SecretStr
+
+from envelope import DomainMessage, new_event_id
+from envelope.payloads import Priority, ResearchRequested
+from messaging import Context, Database, RetryLater, ServiceKey, Transaction
+from research.clients.provider import ProviderUnavailableError
+from research.domain import Findings, Found, Insufficient, RankedPassage, Source
+from research.handlers import Handlers
+from research.http_api import create_api
+
+KEY = "a-service-key-for-tests"
+SOURCES = tuple(
+    Source(
+        f"Title {n}",
+        None,
+        f"{n}.md",
+        "MIT",
+        (RankedPassage("Heading", "Some text.", 1.5, ("prompt_injection",)),),
+    )
+    for n in (1, 2, 3)
+)
+CONTEXT = Context(queue="research-commands", attempt=1, log=structlog.get_logger())
+
+
+class Answers:
+    """A provider that answers as told and counts how often it was asked."""
+
+    name = "answers"
+
+    def __init__(self, findings: Findings | Exception) -> None:
+        self.findings = findings
+        self.asked = 0
+
+    async def search(self, keyword: str) -> Findings:
+        assert keyword
+        self.asked += 1
+        if isinstance(self.findings, Exception):
+            raise self.findings
+        return self.findings
+
+
+def request(
+    keyword: str = "cold brew", brand: str = "daily-grind", priority: Priority = Priority.HIGH
+) -> DomainMessage[ResearchRequested]:
+    return DomainMessage(
+        event_id=new_event_id(),
+        type="research.requested",
+        source="orchestrator",
+        timestamp=datetime.now(UTC),
+        correlation_id="chain",
+        causation_id=None,
+        payload=ResearchRequested(brand_slug=brand, keyword=keyword, priority=priority),
+    )
+
+
+async def sent(
+    database: Database, provider: Answers, message: DomainMessage[ResearchRequested]
+) -> dict[str, Any]:
+    """Handle the message as the runtime does; the envelope of the one message that was sent."""
+    record = await Handlers(database, provider).research_requested(message, CONTEXT)
+    async with database.connection() as connection, connection.transaction():
+        tx = Transaction(connection, "research")
+        await record(tx)
+    (row,) = tx.outgoing
+    envelope: dict[str, Any] = json.loads(row.body)
+    assert envelope["causation_id"] == str(message.event_id)
+    assert envelope["correlation_id"] == "chain"
+    return envelope
+
+
+async def test_sources_are_stored_and_announced(research_database: Database) -> None:
+    envelope = await sent(research_database, Answers(Found(SOURCES)), request())
+    assert envelope["type"] == "research.completed"
+    assert envelope["payload"]["keyword"] == "cold brew"
+    async with research_database.connection() as connection:
+        row = await connection.fetchrow("select * from research")
+    assert row is not None
+    assert (str(row["research_id"]), row["priority"], row["provider"]) == (
+        envelope["payload"]["research_id"],
+        "high",
+        "answers",
+    )
+    assert (row["expires_at"] - row["created_at"]).days == 7
+
+
+async def test_too_few_sources_are_announced_with_the_reason(research_database: Database) -> None:
+    envelope = await sent(research_database, Answers(Insufficient("Too little.")), request())
+    assert envelope["type"] == "research.failed"
+    assert envelope["payload"] == {
+        "brand_slug": "daily-grind",
+        "keyword": "cold brew",
+        "reason": "insufficient_sources",
+        "detail": "Too little.",
+    }
+
+
+async def test_a_second_request_within_a_week_reuses_the_research(research_database: Database) -> None:
+    provider = Answers(Found(SOURCES))
+    first = await sent(research_database, provider, request("cold brew"))
+    second = await sent(research_database, provider, request("Cold-Brew"))
+    assert second["payload"] == {**first["payload"], "keyword": "Cold-Brew"}
+    assert second["event_id"] != first["event_id"]
+    assert provider.asked == 1
+
+
+async def test_other_brands_and_later_weeks_search_again(research_database: Database) -> None:
+    provider = Answers(Found(SOURCES))
+    ids = {(await sent(research_database, provider, request()))["payload"]["research_id"]}
+    ids.add((await sent(research_database, provider, request(brand="other")))["payload"]["research_id"])
+    async with research_database.connection() as connection:
+        await connection.execute("update research set expires_at = now()")
+    ids.add((await sent(research_database, provider, request()))["payload"]["research_id"])
+    assert (len(ids), provider.asked) == (3, 3)
+
+
+async def test_simultaneous_requests_share_one_research(research_database: Database) -> None:
+    provider = Answers(Found(SOURCES))
+    handlers = Handlers(research_database, provider)
+    # Both have searched before either has written.
+    records = await asyncio.gather(*(handlers.research_requested(request(), CONTEXT) for _ in range(2)))
+
+    async def write(at: int) -> str:
+        async with research_database.connection() as connection, connection.transaction():
+            tx = Transaction(connection, "research")
+            await records[at](tx)
+        return str(json.loads(tx.outgoing[0].body)["payload"]["research_id"])
+
+    assert len(set(await asyncio.gather(write(0), write(1)))) == 1
+    assert provider.asked == 2
+
+
+async def test_an_unavailable_provider_is_asked_again_later(research_database: Database) -> None:
+    handlers = Handlers(research_database, Answers(ProviderUnavailableError("still indexing")))
+    with pytest.raises(RetryLater, match="still indexing"):
+        await handlers.research_requested(request(), CONTEXT)
+
+
+@pytest.fixture
+async def api(research_database: Database) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(create_api(research_database, ServiceKey(SecretStr(KEY))))
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://research", headers={"X-Service-Key": KEY}
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+async def research_id(research_database: Database) -> UUID:
+    envelope = await sent(research_database, Answers(Found(SOURCES)), request())
+    return UUID(envelope["payload"]["research_id"])
+
+
+async def test_research_can_be_read_by_id(api: httpx.AsyncClient, research_id: UUID) -> None:
+    response = await api.get(f"/v1/research/{research_id}")
+    assert response.status_code == 200
+    body = response.json()
+    assert (body["research_id"], body["brand_slug"], body["keyword"], body["provider"]) == (
+        str(research_id),
+        "daily-grind",
+        "cold brew",
+        "answers",
+    )
+    assert [source["n"] for source in body["sources"]] == [1, 2, 3]
+    assert body["sources"][0] == {
+        "n": 1,
+        "title": "Title 1",
+        "url": None,
+        "path": "1.md",
+        "licence": "MIT",
+        "passages": [
+            {"heading": "Heading", "text": "Some text.", "score": 1.5, "flags": ["prompt_injection"]}
+        ],
+    }
+
+
+async def test_unchanged_research_is_not_sent_twice(api: httpx.AsyncClient, research_id: UUID) -> None:
+    etag = (await api.get(f"/v1/research/{research_id}")).headers["etag"]
+    for sends in (etag, f"W/{etag}", f'"other", {etag}', "*"):
+        response = await api.get(f"/v1/research/{research_id}", headers={"If-None-Match": sends})
+        assert (response.status_code, response.content, response.headers["etag"]) == (304, b"", etag)
+    assert (
+        await api.get(f"/v1/research/{research_id}", headers={"If-None-Match": '"other"'})
+    ).status_code == 200
+
+
+@pytest.mark.parametrize("unknown", [str(uuid4()), "nonsense"])
+async def test_unknown_ids_are_404_with_advice(api: httpx.AsyncClient, unknown: str) -> None:
+    response = await api.get(f"/v1/research/{unknown}")
+    assert response.status_code == 404
+    assert "research.completed" in response.json()["detail"]
+
+
+@pytest.mark.parametrize("headers", [{"X-Service-Key": ""}, {"X-Service-Key": "wrong"}])
+async def test_the_service_key_is_required(
+    api: httpx.AsyncClient, research_id: UUID, headers: dict[str, str]
+) -> None:
+    assert (await api.get(f"/v1/research/{research_id}", headers=headers)).status_code == 401

@@ -1,0 +1,21 @@
+"""The composition root."""
+
+from envelope.payloads import SocialCreate
+from messaging import QueuePolicy, Service, on_batch
+from social.handlers import Handlers
+from social.http_api import create_app
+from social.settings import Settings
+from social.urls import FeedUrls
+
+
+def build(settings: Settings) -> Service:
+    service = Service("social", settings)
+    urls = FeedUrls.under(settings.public_url)
+    # Composing takes a few milliseconds a command; small batches keep the pages answering meanwhile.
+    service.consume(
+        "social-commands",
+        on_batch(Handlers(urls).social_create, SocialCreate),
+        policy=QueuePolicy(max_batch_size=25),
+    )
+    service.serve(create_app(service.database, urls, posts_per_page=settings.posts_per_page))
+    return service

@@ -1,0 +1,148 @@
+"""The public feeds: pages and Atom. Everything is read-only and open to everybody."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from uuid import UUID
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from messaging import Database, DatabaseUnavailableError
+from social import rendering, store
+from social.domain import BrandSlug
+from social.rendering import Renderer
+from social.security import SecurityHeaders
+from social.store import Feed
+from social.urls import FeedUrls
+
+_MAX_FEEDS = 1_000
+_ATOM_ENTRIES = 30
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+_BRIEFLY = "public, max-age=30"
+_FOR_EVER = "public, max-age=31536000, immutable"
+_HTML = "text/html; charset=utf-8"
+_ATOM = "application/atom+xml; charset=utf-8"
+_ASSETS: Mapping[str, str] = {"feed.css": "text/css; charset=utf-8", "favicon.svg": "image/svg+xml"}
+
+
+def create_app(database: Database, urls: FeedUrls, *, posts_per_page: int) -> Starlette:
+    pages = Pages(database, urls, Renderer(urls), posts_per_page)
+    return Starlette(
+        routes=[
+            Route("/", pages.feeds),
+            Route("/assets/{name}", pages.asset),
+            Route("/feeds/{brand}", pages.feed),
+            Route("/feeds/{brand}/", pages.to_feed),
+            Route("/feeds/{brand}/feed.xml", pages.atom),
+            Route("/feeds/{brand}/{post_id}", pages.post),
+        ],
+        middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=1024)],
+        exception_handlers={404: pages.not_found, DatabaseUnavailableError: pages.unavailable},
+    )
+
+
+class Pages:
+    def __init__(self, database: Database, urls: FeedUrls, renderer: Renderer, posts_per_page: int) -> None:
+        self._database = database
+        self._urls = urls
+        self._renderer = renderer
+        self._posts_per_page = posts_per_page
+
+    async def feeds(self, request: Request) -> Response:
+        async with self._database.connection() as connection:
+            feeds = await store.feeds(connection, _MAX_FEEDS)
+        return _respond(request, self._renderer.feeds(feeds), media_type=_HTML)
+
+    async def asset(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in _ASSETS:
+            raise HTTPException(404)
+        current = request.query_params.get("v") == rendering.asset_version(name)
+        cache_control = _FOR_EVER if current else _BRIEFLY
+        return _respond(request, rendering.asset(name), media_type=_ASSETS[name], cache_control=cache_control)
+
+    async def to_feed(self, request: Request) -> Response:
+        # Only text of this form may reach a Location header.
+        if not _SLUG.fullmatch(request.path_params["brand"]):
+            raise HTTPException(404)
+        return RedirectResponse(self._urls.feed(request.path_params["brand"]), status_code=308)
+
+    async def feed(self, request: Request) -> Response:
+        feed = await self._feed(request)
+        before = request.query_params.get("before")
+        after = None if before is None else _uuid(before)
+        async with self._database.connection() as connection:
+            posts = await store.newest(connection, feed.brand_slug, self._posts_per_page + 1, before=after)
+        if not posts:
+            raise HTTPException(404)
+        body = self._renderer.feed(
+            feed,
+            posts[: self._posts_per_page],
+            is_first=after is None,
+            has_more=len(posts) > self._posts_per_page,
+        )
+        return _respond(request, body, media_type=_HTML)
+
+    async def post(self, request: Request) -> Response:
+        feed = await self._feed(request)
+        async with self._database.connection() as connection:
+            stored = await store.post(connection, feed.brand_slug, _uuid(request.path_params["post_id"]))
+        if stored is None:
+            raise HTTPException(404)
+        return _respond(request, self._renderer.post(feed, stored), media_type=_HTML)
+
+    async def atom(self, request: Request) -> Response:
+        feed = await self._feed(request)
+        async with self._database.connection() as connection:
+            posts = await store.newest(connection, feed.brand_slug, _ATOM_ENTRIES)
+        return _respond(request, self._renderer.atom(feed, posts), media_type=_ATOM)
+
+    async def not_found(self, request: Request, _error: Exception) -> Response:
+        try:
+            feed = await self._find_feed(request)
+        except DatabaseUnavailableError:
+            feed = None
+        return HTMLResponse(self._renderer.not_found(feed), status_code=404)
+
+    async def unavailable(self, _request: Request, _error: Exception) -> Response:
+        headers = {"Retry-After": "30", "Cache-Control": "no-store"}
+        return HTMLResponse(self._renderer.unavailable(), status_code=503, headers=headers)
+
+    async def _feed(self, request: Request) -> Feed:
+        feed = await self._find_feed(request)
+        if feed is None:
+            raise HTTPException(404)
+        return feed
+
+    async def _find_feed(self, request: Request) -> Feed | None:
+        brand = request.path_params.get("brand", "")
+        if not _SLUG.fullmatch(brand):
+            return None
+        async with self._database.connection() as connection:
+            return await store.feed(connection, BrandSlug(brand))
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise HTTPException(404) from None
+
+
+def _respond(request: Request, body: str, *, media_type: str, cache_control: str = _BRIEFLY) -> Response:
+    """200 with the body, or 304 without if the client has it already (RFC 9110, section 13)."""
+    content = body.encode()
+    # Weak, because the same page may travel compressed or not.
+    etag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {"ETag": etag, "Cache-Control": cache_control}
+    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
+    if etag.removeprefix("W/") in known:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)

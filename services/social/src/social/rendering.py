@@ -1,0 +1,119 @@
+"""Pages and feeds as text. Deterministic: the same rows and settings give the same bytes."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from urllib.parse import urlsplit
+from uuid import NAMESPACE_URL, uuid5
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from social.channels import CHANNELS
+from social.domain import BULLET
+from social.store import Feed, StoredPost
+from social.urls import FeedUrls
+
+ACCENTS = 6  # as many as feed.css defines
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, or the items of a list."""
+
+    kind: str  # "paragraph" | "list"
+    lines: tuple[str, ...]
+
+
+class Renderer:
+    def __init__(self, urls: FeedUrls) -> None:
+        self._templates = Environment(
+            loader=PackageLoader("social", "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._templates.globals.update(
+            urls=urls,
+            accent=_accent,
+            channels=CHANNELS,
+            style_url=f"{urls.asset('feed.css')}?v={asset_version('feed.css')}",
+        )
+        self._templates.filters.update(
+            blocks=lambda text: list(blocks(text)),
+            host=_host,
+            iso=_iso,
+            long_date=_long_date,
+            summary=_summary,
+        )
+
+    def feeds(self, feeds: Sequence[Feed]) -> str:
+        return self._render("feeds.html.j2", feeds=feeds)
+
+    def feed(self, feed: Feed, posts: Sequence[StoredPost], *, is_first: bool, has_more: bool) -> str:
+        return self._render("feed.html.j2", feed=feed, posts=posts, is_first=is_first, has_more=has_more)
+
+    def post(self, feed: Feed, stored: StoredPost) -> str:
+        return self._render("post.html.j2", feed=feed, stored=stored)
+
+    def atom(self, feed: Feed, posts: Sequence[StoredPost]) -> str:
+        # An identity that survives a move to another address, as Atom demands (RFC 4287, 4.2.6).
+        feed_id = uuid5(NAMESPACE_URL, f"brand-engine:feed:{feed.brand_slug}").urn
+        return self._render("atom.xml.j2", feed=feed, posts=posts, feed_id=feed_id)
+
+    def not_found(self, feed: Feed | None) -> str:
+        return self._render("not_found.html.j2", feed=feed)
+
+    def unavailable(self) -> str:
+        return self._render("unavailable.html.j2")
+
+    def _render(self, template: str, **context: object) -> str:
+        return self._templates.get_template(template).render(**context)
+
+
+@cache
+def asset(name: str) -> str:
+    return files("social").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def asset_version(name: str) -> str:
+    """Changes with the file, so that browsers may keep each version for ever."""
+    return hashlib.sha256(asset(name).encode()).hexdigest()[:12]
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The paragraphs and lists of a post's plain text."""
+    for paragraph in text.split("\n\n"):
+        for bulleted, lines in groupby(paragraph.splitlines(), key=lambda line: line.startswith(BULLET)):
+            if bulleted:
+                yield Block("list", tuple(line.removeprefix(BULLET) for line in lines))
+            else:
+                yield Block("paragraph", (" ".join(lines),))
+
+
+def _summary(text: str) -> str:
+    return next((block.lines[0] for block in blocks(text)), "")
+
+
+def _host(link: str) -> str:
+    return (urlsplit(link).hostname or "").removeprefix("www.")
+
+
+def _accent(feed: Feed) -> int:
+    """The number of a brand's colour, 0 to ACCENTS - 1: stable, and different for most neighbours."""
+    return hashlib.sha256(feed.brand_slug.encode()).digest()[0] % ACCENTS
+
+
+def _long_date(moment: datetime) -> str:
+    moment = moment.astimezone(UTC)
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

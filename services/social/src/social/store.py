@@ -1,0 +1,162 @@
+"""The rows of accounts and posts, and the statements on them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+
+from messaging import Connection
+from social.channels import FEED
+from social.domain import BrandSlug, Count, Draft, Facet, Post, PostId, brand_name
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    brand_slug: BrandSlug
+    name: str
+    posts: int
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPost:
+    post: Post
+    posted_at: datetime
+
+
+async def publish(connection: Connection, posts: Sequence[Post]) -> dict[UUID, tuple[BrandSlug, PostId]]:
+    """Stores the posts that do not exist yet; returns for each `content_id` the brand and id of the post that stands."""
+    if not posts:
+        return {}
+    await _connect_feeds(connection, {post.brand_slug for post in posts})
+    # In one order everywhere, so that two batches wait for each other instead of locking each other out.
+    posts = sorted(posts, key=lambda post: post.post_id)
+    await connection.execute(
+        """
+        insert into posts (post_id, brand_slug, content_id, channel, title, text, tags, link, drafts)
+        select post_id, brand_slug, content_id, $4, title, text, tags::jsonb, link, drafts::jsonb
+        from unnest($1::uuid[], $2::text[], $3::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
+             as new (post_id, brand_slug, content_id, title, text, tags, link, drafts)
+        on conflict do nothing
+        """,
+        [post.post_id for post in posts],
+        [post.brand_slug for post in posts],
+        [post.content_id for post in posts],
+        FEED,
+        [post.title for post in posts],
+        [post.text for post in posts],
+        [json.dumps(post.tags) for post in posts],
+        [post.link for post in posts],
+        [json.dumps([asdict(draft) for draft in post.drafts]) for post in posts],
+    )
+    rows = await connection.fetch(
+        "select content_id, brand_slug, post_id from posts where channel = $1 and content_id = any ($2::uuid[])",
+        FEED,
+        [post.content_id for post in posts],
+    )
+    return {row["content_id"]: (BrandSlug(row["brand_slug"]), PostId(row["post_id"])) for row in rows}
+
+
+async def _connect_feeds(connection: Connection, brands: set[BrandSlug]) -> None:
+    slugs = sorted(brands)
+    await connection.execute(
+        """
+        insert into accounts (brand_slug, channel, display_name)
+        select brand_slug, $2, display_name from unnest($1::text[], $3::text[]) as new (brand_slug, display_name)
+        on conflict do nothing
+        """,
+        slugs,
+        FEED,
+        [brand_name(slug) for slug in slugs],
+    )
+
+
+async def feeds(connection: Connection, limit: int) -> list[Feed]:
+    """Feeds with at least one post, the most recently changed first."""
+    rows = await connection.fetch(
+        """
+        select brand_slug, display_name, count(*) as posts, max(posted_at) as changed_at
+        from accounts join posts using (brand_slug, channel)
+        where channel = $1
+        group by brand_slug, display_name
+        order by changed_at desc, brand_slug
+        limit $2
+        """,
+        FEED,
+        limit,
+    )
+    return [_feed(row) for row in rows]
+
+
+async def feed(connection: Connection, brand: BrandSlug) -> Feed | None:
+    row = await connection.fetchrow(
+        """
+        select brand_slug, display_name, count(*) as posts, max(posted_at) as changed_at
+        from accounts join posts using (brand_slug, channel)
+        where brand_slug = $1 and channel = $2
+        group by brand_slug, display_name
+        """,
+        brand,
+        FEED,
+    )
+    return None if row is None else _feed(row)
+
+
+async def newest(
+    connection: Connection, brand: BrandSlug, limit: int, *, before: UUID | None = None
+) -> list[StoredPost]:
+    """Posts of the brand's feed, the newest first; `before` is the id of the post that they follow."""
+    rows = await connection.fetch(
+        """
+        select * from posts
+        where brand_slug = $1 and channel = $2
+          and ($4::uuid is null or (posted_at, post_id) < (select posted_at, post_id from posts where post_id = $4))
+        order by posted_at desc, post_id desc
+        limit $3
+        """,
+        brand,
+        FEED,
+        limit,
+        before,
+    )
+    return [_post(row) for row in rows]
+
+
+async def post(connection: Connection, brand: BrandSlug, post_id: UUID) -> StoredPost | None:
+    row = await connection.fetchrow(
+        "select * from posts where post_id = $1 and brand_slug = $2 and channel = $3", post_id, brand, FEED
+    )
+    return None if row is None else _post(row)
+
+
+def _feed(row: asyncpg.Record) -> Feed:
+    return Feed(BrandSlug(row["brand_slug"]), row["display_name"], row["posts"], row["changed_at"])
+
+
+def _post(row: asyncpg.Record) -> StoredPost:
+    return StoredPost(
+        Post(
+            post_id=PostId(row["post_id"]),
+            brand_slug=BrandSlug(row["brand_slug"]),
+            content_id=row["content_id"],
+            channel=row["channel"],
+            title=row["title"],
+            text=row["text"],
+            tags=tuple(json.loads(row["tags"])),
+            link=row["link"],
+            drafts=tuple(
+                Draft(
+                    channel=draft["channel"],
+                    text=draft["text"],
+                    counts=tuple(Count(**count) for count in draft["counts"]),
+                    facets=tuple(Facet(**facet) for facet in draft["facets"]),
+                    api_text=draft["api_text"],
+                )
+                for draft in json.loads(row["drafts"])
+            ),
+        ),
+        row["posted_at"],
+    )

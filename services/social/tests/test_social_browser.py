@@ -1,0 +1,120 @@
+"""The pages as a reader's browser shows them."""
+
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import BrowserContext, Page, async_playwright
+
+from envelope.payloads import SocialCreate
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+SCREENS = [(1280, 900), (390, 844)]
+SCHEMES = ["light", "dark"]
+AWKWARD = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenherstellerverzeichnis <b>&amp;</b> — عن القهوة ☕"
+
+
+@pytest.fixture(params=SCREENS, ids=lambda size: f"{size[0]}px")
+async def size(request: pytest.FixtureRequest) -> dict[str, int]:
+    return {"width": request.param[0], "height": request.param[1]}
+
+
+@pytest.fixture(params=SCHEMES)
+async def context(request: pytest.FixtureRequest, size: dict[str, int]) -> AsyncIterator[BrowserContext]:
+    async with async_playwright() as playwright:
+        with tempfile.TemporaryDirectory(prefix="social-browser-", ignore_cleanup_errors=True) as folder:
+            context = await playwright.chromium.launch_persistent_context(
+                folder,
+                executable_path=CHROMIUM,
+                headless=True,
+                args=list(FLAGS),
+                viewport={"width": size["width"], "height": size["height"]},
+                color_scheme=request.param,
+            )
+            try:
+                yield context
+            finally:
+                await context.close()
+
+
+async def visit(context: BrowserContext, address: str, complaints: list[str]) -> Page:
+    page = await context.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    await page.goto(address)
+    return page
+
+
+async def overflow(page: Page) -> int:
+    """Pixels by which the page is wider than the window."""
+    width: int = await page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    return width
+
+
+_CONTRAST = """
+([selector, property]) => {
+  const luminance = (text) => {
+    const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map((v) => v / 255)
+      .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ink = luminance(getComputedStyle(document.querySelector(selector)).color);
+  const paper = luminance(getComputedStyle(document.body).backgroundColor);
+  return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+}
+"""
+
+
+async def test_the_pages_fit_the_screen_and_can_be_read(
+    social: Any,
+    new_command: Callable[..., SocialCreate],
+    context: BrowserContext,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    address = await social.post(new_command())
+    awkward = await social.post(new_command(title=AWKWARD, key_points=(AWKWARD, "x" * 300)))
+    complaints: list[str] = []
+    for name, path in (
+        ("feeds", "/"),
+        ("feed", "/feeds/daily-grind"),
+        ("post", address),
+        ("awkward", awkward),
+        ("missing", "/feeds/nobody"),
+    ):
+        page = await visit(context, path if path.startswith("http") else social.url + path, complaints)
+        assert await overflow(page) <= 0, name
+        for selector in (".quiet", "a:not(.skip)"):
+            if await page.locator(selector).count():
+                # WCAG 2.2, 1.4.3: ordinary text needs 4.5.
+                assert await page.evaluate(_CONTRAST, [selector, "color"]) >= 4.5, (name, selector)
+        await page.screenshot(path=tmp_path / f"{request.node.callspec.id}-{name}.png", full_page=True)
+    assert [text for text in complaints if "404" not in text] == []
+
+
+async def test_one_click_selects_a_whole_draft(
+    social: Any, new_command: Callable[..., SocialCreate], context: BrowserContext
+) -> None:
+    page = await visit(context, await social.post(new_command()), [])
+    draft = page.locator("section[aria-labelledby=draft-linkedin] > .copy")
+    await draft.click()
+    selected = await page.evaluate("getSelection().toString()")
+    assert selected.strip() == (await draft.inner_text()).strip()
+    assert selected.strip().endswith("#PourOverCoffee #DailyGrind")

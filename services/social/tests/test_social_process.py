@@ -1,0 +1,52 @@
+"""The service as it is deployed: a process of its own, with its settings in the environment."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+
+import httpx
+import psutil
+import pytest
+
+IDLE_MEMORY = 90 * 2**20
+
+
+@pytest.fixture
+async def environment(
+    make_database: Callable[[None], Awaitable[str]], rabbitmq_url: str, free_port: Callable[[], int]
+) -> dict[str, str]:
+    return {
+        **os.environ,
+        "RABBITMQ_URL": rabbitmq_url,
+        "DATABASE_URL": await make_database(None),
+        "SERVICE_KEY": "test-service-key-0123456789",
+        "HTTP_PORT": str(free_port()),
+    }
+
+
+def test_it_migrates_starts_idles_lean_and_stops_when_asked(environment: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "social"]
+    url = f"http://127.0.0.1:{environment['HTTP_PORT']}"
+    subprocess.run([*command, "migrate"], env=environment, check=True, timeout=60)
+    with subprocess.Popen(command, env=environment) as process:
+        try:
+            _wait_until_ready(process, url)
+            httpx.get(url).raise_for_status()
+            assert psutil.Process(process.pid).memory_info().rss < IDLE_MEMORY
+        finally:
+            process.terminate()
+            assert process.wait(30) == 0
+
+
+def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str) -> None:
+    deadline = time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            if httpx.get(f"{url}/health/ready").status_code == httpx.codes.OK:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.05)
+    raise AssertionError("the service did not become ready")
