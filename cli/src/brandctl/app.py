@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from brandctl import demo, signals
+from brandctl import dead_letters, demo, signals, topology
 from brandctl.api import ApiError
 from brandctl.local import postgres, processes, rabbitmq, services
 from brandctl.local.folder import InUseError
@@ -28,13 +28,17 @@ _EXPECTED = (
 )
 
 
+app.add_typer(dead_letters.app)
+app.add_typer(topology.app)
+
+
 @app.callback()
 def brandctl() -> None:
     """Keeps every command a sub-command, however many there are."""
 
 
 @app.command(name="demo")
-def run_demo(  # noqa: PLR0917 - Typer passes its options by name
+def run_demo(
     brand: Annotated[
         str | None, typer.Option(envvar="BRAND", help="Slug of the brand.", show_default="the sample brand")
     ] = None,
@@ -86,4 +90,8 @@ def run_demo(  # noqa: PLR0917 - Typer passes its options by name
 
 
 def main() -> None:
-    app()
+    try:
+        app()
+    except dead_letters.CommandError as error:
+        Console(stderr=True, highlight=False).print(str(error), style="red", markup=False)
+        raise SystemExit(1) from error

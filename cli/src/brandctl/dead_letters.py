@@ -112,7 +112,7 @@ def list_dead_letters(
             letter["id"],
             letter["failed_at"][:19],
             letter["queue"],
-            letter["type"] or "–",
+            letter["type"] or "-",
             letter["reason"],
             letter["detail"][:80],
             letter["state"],

@@ -72,14 +72,16 @@ def run(options: Options, console: Console) -> bool:
         (folder.root / "demo.json").unlink(missing_ok=True)
         if left := folder.clean():
             say(console, f"Ended what an earlier run left behind: {', '.join(left)}", "yellow")
-        with _stack(folder, options.corpus, console) as stack:
-            cycle = _pipeline(stack, brand, keywords, options, console)
-            progress.show_links(console, brand.slug, cycle, stack.addresses)
-            report = folder.write_json("demo.json", report_of(cycle, time.time() - options.started))
-            _hints(console, folder, stack, report)
-            if not options.ends:
-                _stay(stack, console)
-        folder.forget()
+        try:
+            with _stack(folder, options.corpus, console) as stack:
+                cycle = _pipeline(stack, brand, keywords, options, console)
+                progress.show_links(console, brand.slug, cycle, stack.addresses)
+                report = folder.write_json("demo.json", report_of(cycle, time.time() - options.started))
+                _hints(console, folder, stack, report)
+                if not options.ends:
+                    _stay(stack, console)
+        finally:
+            folder.forget()
         return all(keyword.ended_well for keyword in cycle.keywords)
 
 

@@ -1,5 +1,4 @@
 from messaging import command_line
-
 from orchestrator.app import build
 from orchestrator.settings import Settings
 

@@ -1,16 +1,16 @@
 """What the HTTP API takes and gives. Every refusal is a sentence that says what to do."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
-from envelope.payloads import Priority
 from fastapi.exceptions import RequestValidationError
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from envelope.payloads import Priority
 from orchestrator.content_store import StoredContent
 from orchestrator.domain import Bucket, KeywordState, bucket, fold_duplicates, percent
 from orchestrator.store import Brand, Cycle, KeywordRow
@@ -61,7 +61,7 @@ def _channels(channels: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(channels))
 
 
-def _keywords(keywords: Any) -> Any:
+def _countable(keywords: Any) -> Any:
     # Counted before each one is looked at: the count is the better answer to a list that is far too long.
     if isinstance(keywords, list | tuple):
         if not keywords:
@@ -71,11 +71,21 @@ def _keywords(keywords: Any) -> Any:
     return keywords
 
 
+Keyword = Annotated[
+    str,
+    AfterValidator(_keyword),
+    # For the document only: the check itself counts after folding white space, and says what to do.
+    Field(json_schema_extra={"minLength": 1, "maxLength": MAX_KEYWORD_LENGTH}),
+]
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=40)]
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _View(BaseModel):
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+
+class _Request(_View):
+    model_config = ConfigDict(extra="forbid")
 
 
 class BrandRequest(_Request):
@@ -105,27 +115,28 @@ class ResearchRequest(_Request):
     """Keywords to turn into articles. Duplicates (but for case and spacing) are folded, the first spelling stays."""
 
     keywords: Annotated[
-        tuple[Annotated[str, AfterValidator(_keyword), Field(min_length=1, max_length=10_000)], ...],
+        tuple[Keyword, ...],
         Field(
             min_length=1,
             max_length=MAX_KEYWORDS,
             examples=[["pour over ratio", "cold brew", "espresso grind size"]],
         ),
-        AfterValidator(lambda keywords: fold_duplicates(keywords)),
+        BeforeValidator(_countable),
+        AfterValidator(fold_duplicates),
     ]
     """1 to 1,000 keywords of at most 200 characters."""
     priority: Annotated[Priority, Field(examples=["normal"])] = Priority.NORMAL
     """Passed on to research."""
 
 
-class Problem(BaseModel):
+class Problem(_View):
     """Why a request was refused."""
 
     detail: Annotated[str, Field(examples=["keywords: is empty; give at least one keyword"])]
     """A sentence that says what is wrong and what to do."""
 
 
-class BrandView(BaseModel):
+class BrandView(_View):
     slug: Annotated[str, Field(examples=["daily-grind"])]
     name: Annotated[str, Field(examples=["The Daily Grind"])]
     description: str
@@ -149,7 +160,7 @@ class BrandView(BaseModel):
         )
 
 
-class CycleAccepted(BaseModel):
+class CycleAccepted(_View):
     """The batch is accepted; its progress is at the address in the `Location` header."""
 
     cycle_id: UUID
@@ -169,12 +180,12 @@ class CycleState(StrEnum):
     """Every keyword has ended, one way or the other."""
 
 
-class PostView(BaseModel):
+class PostView(_View):
     platform: Annotated[str, Field(examples=["feed"])]
     url: Annotated[str, Field(examples=["http://127.0.0.1:8013/feeds/daily-grind/0197a3c4"])]
 
 
-class KeywordView(BaseModel):
+class KeywordView(_View):
     keyword: Annotated[str, Field(examples=["pour over ratio"])]
     state: KeywordState
     """`queued` at research; `refused`: too little material to write honestly; `failed`: `reason` says why. A `refused` or
@@ -201,7 +212,7 @@ class KeywordView(BaseModel):
         )
 
 
-class CycleView(BaseModel):
+class CycleView(_View):
     """Progress of a batch. `total` = `pending` + `processing` + `completed` + `failed`."""
 
     cycle_id: UUID
@@ -243,14 +254,14 @@ class CycleView(BaseModel):
         )
 
 
-class ContentBrand(BaseModel):
+class ContentBrand(_View):
     slug: Annotated[str, Field(examples=["daily-grind"])]
     name: str
     description: str
     language: str
 
 
-class SourceView(BaseModel):
+class SourceView(_View):
     n: Annotated[int, Field(ge=1, examples=[1])]
     """What ` [n]` in the article refers to."""
     title: str
@@ -260,7 +271,7 @@ class SourceView(BaseModel):
     licence: str | None
 
 
-class ContentView(BaseModel):
+class ContentView(_View):
     """An article. The title is not in the body, nor are the sources: whoever renders it adds both."""
 
     content_id: UUID
@@ -317,33 +328,28 @@ def problem_of(error: RequestValidationError) -> str:
     return f"{shown}: {complaint}" if shown else complaint
 
 
-def _complaint(error: Any) -> str:
-    context = error.get("ctx") or {}
-    match error["type"]:
-        case "value_error":
-            return str(context["error"])
-        case "missing" if len(error["loc"]) == 1:
-            return "the request has no body; send a JSON object"
-        case "missing":
-            return "is missing; it is required"
-        case "extra_forbidden":
-            return "is not a field of this request; remove it or correct its spelling (see /docs)"
-        case "too_short":
-            return "is empty; give at least one keyword"
-        case "too_long":
-            return f"has more than {context['max_length']:,} entries; split the list"
-        case "model_attributes_type" | "model_type" | "dict_type":
-            return "the request body must be a JSON object"
-        case "string_too_long":
-            return f"has more than {context['max_length']:,} characters; shorten it"
-        case "string_too_short":
-            return "is blank; fill it in or leave it out"
-        case "string_pattern_mismatch":
-            return f"does not match {context['pattern']}"
-        case "uuid_parsing" | "uuid_type":
-            return "is not a UUID"
-        case _:
-            return str(error["msg"])
+_COMPLAINTS: Final = {
+    "missing": "is missing; it is required",
+    "extra_forbidden": "is not a field of this request; remove it or correct its spelling",
+    "model_attributes_type": "the request body must be a JSON object",
+    "string_type": "must be a string",
+    "tuple_type": "must be a list",
+    "too_long": "has more than {max_length:,} entries, which is the limit; split the list",
+    "string_too_long": "has more than {max_length:,} characters; shorten it",
+    "string_too_short": "is blank; fill it in or leave it out",
+    "string_pattern_mismatch": "does not match {pattern}",
+    "enum": "must be {expected}",
+    "uuid_parsing": "is not a UUID",
+    "value_error": "{error}",
+}
+"""What is said of pydantic's error types; for others, what pydantic says."""
+
+
+def _complaint(error: Mapping[str, Any]) -> str:
+    if error["type"] == "missing" and len(error["loc"]) == 1:
+        return "the request has no body; send a JSON object"
+    template = _COMPLAINTS.get(error["type"])
+    return template.format(**error.get("ctx", {})) if template else str(error["msg"])
 
 
 def _shown(text: str) -> str:

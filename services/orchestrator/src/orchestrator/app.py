@@ -12,7 +12,6 @@ from envelope.payloads import (
     SocialPosted,
 )
 from messaging import QueuePolicy, Service, ServiceKey, on_batch, on_each
-
 from orchestrator.clients.research import ResearchClient
 from orchestrator.handlers import ContentWorkflow, route
 from orchestrator.housekeeping import Housekeeping

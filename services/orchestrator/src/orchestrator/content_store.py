@@ -9,7 +9,6 @@ from uuid import UUID
 
 from envelope.payloads import ArticleContext
 from messaging import Connection
-
 from orchestrator.article import Article, Source
 from orchestrator.domain import free_slug
 

@@ -6,7 +6,8 @@ so events may come late, twice, or in any order, and the keyword ends in the sam
 """
 
 import unicodedata
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -230,7 +231,7 @@ def fold_duplicates(keywords: Sequence[str]) -> tuple[str, ...]:
     return tuple(first.values())
 
 
-def free_slug(wanted: str, taken: Set[str]) -> str:
+def free_slug(wanted: str, taken: AbstractSet[str]) -> str:
     """`wanted`, or `wanted-2`, `wanted-3`, … : the first that is not taken."""
     if wanted not in taken:
         return wanted
@@ -244,7 +245,7 @@ def readable(text: str) -> str:
     return line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 1]}…"
 
 
-def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) -> Keyword:
+def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) -> Keyword:  # noqa: PLR0911  (one for each event)
     match event:
         case ResearchCompleted():
             if keyword.research_id is not None:

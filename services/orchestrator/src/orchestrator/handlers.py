@@ -1,13 +1,15 @@
 """Messages in, rows and messages out: the router of brand events, and the content workflow."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 from uuid import UUID
 
 import structlog
+from pydantic import TypeAdapter
+
 from envelope import DomainMessage, new_event_id
 from envelope.payloads import (
     ContentGenerate,
@@ -18,8 +20,6 @@ from envelope.payloads import (
     ResearchFailed,
 )
 from messaging import Context, Database, Record, Transaction, Unprocessable
-from pydantic import TypeAdapter
-
 from orchestrator import content_store, store
 from orchestrator.article import Article, Source
 from orchestrator.composer import NotEnoughMaterialError, compose
@@ -179,9 +179,9 @@ def _let_go(event: Event) -> None:
     log.info("event_about_nothing_known", event_id=str(event.event_id), correlation_id=event.correlation_id)
 
 
-async def _note_addresses(tx: Transaction, events: Sequence[Event], changed: Sequence[KeywordRow]) -> None:
+async def _note_addresses(tx: Transaction, events: Sequence[Event], changed: Iterable[KeywordRow]) -> None:
     published = {event.payload.content_id for event in events if isinstance(event.payload, ContentPublished)}
-    urls = {
+    urls: dict[UUID, str] = {
         row.facts.content_id: row.facts.published_url
         for row in changed
         if row.facts.content_id in published and row.facts.published_url is not None

@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Final
 
 import structlog
-from messaging import Database
 
+from messaging import Database
 from orchestrator import content_store, store
 from orchestrator.domain import give_up
 

@@ -7,15 +7,15 @@ from http import HTTPStatus
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from envelope import new_event_id
-from envelope.payloads import ResearchRequested
 from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.security import APIKeyHeader
-from messaging import Connection, Database, DatabaseUnavailableError
 from pydantic import BaseModel
 
+from envelope import new_event_id
+from envelope.payloads import ResearchRequested
+from messaging import Connection, Database, DatabaseUnavailableError
 from orchestrator import content_store, store
 from orchestrator.api_models import (
     SLUG_PATTERN,

@@ -4,7 +4,9 @@ It is an ASGI middleware, because a web framework reads and parses the body befo
 would learn what is wrong with his body, and would have it held in memory, before he is told that he lacks the key.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
@@ -17,6 +19,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY_BYTES: Final = 4 * 1024 * 1024
 """1,000 keywords of 200 characters, each written as two JSON escapes, come to 2.4 MB."""
+MAX_DISCARD_BYTES: Final = 32 * 1024 * 1024
+MAX_DISCARD_SECONDS: Final = 5.0
+"""How much of a refused body is read, and thrown away, before the answer."""
 
 Authorise: TypeAlias = Callable[[Request], Awaitable[None]]
 
@@ -32,10 +37,12 @@ class Guard:
         if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
             await self._app(scope, receive, send)
             return
+        request = Request(scope, receive)
         try:
-            await self._authorise(Request(scope))
-            body = await _read(Request(scope, receive))
+            await self._authorise(request)
+            body = await _read(request)
         except HTTPException as refusal:
+            await _discard(receive)
             response = JSONResponse({"detail": refusal.detail}, refusal.status_code, refusal.headers)
             await response(scope, receive, send)
             return
@@ -63,6 +70,18 @@ async def _read(request: Request) -> bytes:
                 HTTPStatus.UNPROCESSABLE_ENTITY, f"the request body is not valid JSON: {problem}"
             ) from problem
     return bytes(body)
+
+
+async def _discard(receive: Receive) -> None:
+    """Reads on for a while: a client that is still sending when the connection closes never sees the answer."""
+    size = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(MAX_DISCARD_SECONDS):
+            while size < MAX_DISCARD_BYTES:
+                message = await receive()
+                size += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
 
 
 def _announced_size(headers: Headers) -> int:

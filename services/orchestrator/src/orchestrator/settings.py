@@ -3,8 +3,9 @@
 from datetime import timedelta
 from typing import Annotated
 
-from messaging import ServiceSettings
 from pydantic import AnyHttpUrl, Field
+
+from messaging import ServiceSettings
 
 Hours = Annotated[float, Field(gt=0, le=24 * 365)]
 Days = Annotated[float, Field(gt=0, le=3650)]

@@ -5,17 +5,16 @@ Whoever decides about a brand's keywords holds the brand's row lock (`lock_brand
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 
+import asyncpg
+
 from messaging import Connection
-
 from orchestrator.domain import BrandSlug, ContentId, CycleId, Keyword, KeywordState, Post, Setback, Stage
-
-Row: TypeAlias = Mapping[str, Any]
 
 UNDER_WAY = "('queued', 'writing', 'publishing', 'promoting')"
 """As in the partial index keywords_under_way; a literal, so that the planner sees that the index applies."""
@@ -304,7 +303,7 @@ async def _cycle(connection: Connection, condition: str, *arguments: object) -> 
     return Cycle(**row) if row else None
 
 
-def _brand(row: Row) -> Brand:
+def _brand(row: asyncpg.Record) -> Brand:
     return Brand(
         slug=row["slug"],
         name=row["name"],
@@ -317,7 +316,7 @@ def _brand(row: Row) -> Brand:
     )
 
 
-def _keyword(row: Row) -> KeywordRow:
+def _keyword(row: asyncpg.Record) -> KeywordRow:
     setbacks = json.loads(row["setbacks"])
     facts = Keyword(
         brand_slug=row["brand_slug"],

@@ -22,9 +22,9 @@ from collections.abc import Awaitable, Callable
 from typing import Self, TypeVar
 from uuid import UUID
 
-from messaging import Connection, Database
 from pydantic import TypeAdapter
 
+from messaging import Connection, Database
 
 ResultT = TypeVar("ResultT")
 

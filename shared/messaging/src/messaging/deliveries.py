@@ -67,6 +67,8 @@ class Unsettled:
     def received(self, delivery: Delivery) -> None:
         self._deliveries[delivery] = None
         # Tags count from 1 on each channel. One frame may acknowledge "all up to here" only while none is missing.
+        if delivery.channel not in self._arrived_up_to:
+            self.forget_closed()
         previous = self._arrived_up_to.get(delivery.channel, 0)
         self._arrived_up_to[delivery.channel] = delivery.tag if delivery.tag == previous + 1 else -1
 

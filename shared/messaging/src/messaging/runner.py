@@ -86,12 +86,9 @@ class QueueRunner:
         ]
 
     @property
-    def failed(self) -> BaseException | None:
-        """What ended one of the runner's own tasks, which nothing should."""
-        for task in self._tasks:
-            if task.done() and not task.cancelled():
-                return task.exception() or RuntimeError(f"{task.get_name()} ended")
-        return None
+    def tasks(self) -> Sequence[asyncio.Task[None]]:
+        """What runs until `stop`; should one end before, the service cannot go on."""
+        return self._tasks
 
     async def stop(self, grace_seconds: float) -> None:
         """Takes no more deliveries, finishes what is in hand within the grace period, gives back the rest."""

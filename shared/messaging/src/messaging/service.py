@@ -136,13 +136,16 @@ class Service:
             asyncio.create_task(self._publisher.run(), name="publishing connection")
         ]
         working = asyncio.create_task(self._start_work(tasks), name="start")
+        vital: set[asyncio.Task[Any]] = {serving, *tasks}
         try:
             await asyncio.wait({serving, stopping, working}, return_when=asyncio.FIRST_COMPLETED)
             if working.done() and not stopping.done() and not serving.done():
                 working.result()
                 log.info("service_started", queues=[runner.queue for runner in self.runners], port=self.port)
-                await asyncio.wait({serving, stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
-            for task in (serving, *tasks):
+                tasks_of_runners = [task for runner in self.runners for task in runner.tasks]
+                vital = {serving, *tasks, *tasks_of_runners}
+                await asyncio.wait({stopping, *vital}, return_when=asyncio.FIRST_COMPLETED)
+            for task in vital:
                 if task.done() and not stopping.done():
                     task.result()
                     raise RuntimeError(f"{task.get_name()} ended by itself")
@@ -284,9 +287,7 @@ class Service:
         elif not self._publisher.ready:
             found["broker"] = "the publishing connection is down"
         for runner in self.runners:
-            if runner.failed is not None:
-                found[runner.queue] = f"stopped working: {runner.failed!r}"
-            elif not runner.subscription.consuming:
+            if not runner.subscription.consuming:
                 found[runner.queue] = "is not being consumed"
         if self._relay.overfull:
             found["outbox"] = "too many messages wait to be published"

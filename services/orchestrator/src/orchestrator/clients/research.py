@@ -9,9 +9,9 @@ from typing import Annotated, Final
 from uuid import UUID
 
 import httpx
-from messaging import RetryLater, Unprocessable
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
+from messaging import RetryLater, Unprocessable
 from orchestrator.article import Passage, Source
 
 MAX_BYTES: Final = 8 * 1024 * 1024
@@ -47,7 +47,7 @@ class _Research(BaseModel):
 class ResearchClient:
     """`base_url` as of RESEARCH_URL; `timeout` in seconds, for the whole exchange."""
 
-    def __init__(self, base_url: str, service_key: str, timeout: float) -> None:  # noqa: ASYNC109  (a plain constructor)
+    def __init__(self, base_url: str, service_key: str, timeout: float) -> None:
         self._base_url = base_url.rstrip("/")
         self._service_key = service_key
         self._timeout = timeout

@@ -1,0 +1,3 @@
+from brandctl.app import main
+
+main()

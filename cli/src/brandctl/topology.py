@@ -1,0 +1,46 @@
+"""`brandctl topology`: exchanges, queues and bindings."""
+
+import asyncio
+from typing import Annotated
+
+import aio_pika
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from brandctl.dead_letters import CommandError
+from messaging import topology
+
+app = typer.Typer(
+    name="topology", help="Exchanges, queues and bindings: show, declare.", no_args_is_help=True
+)
+
+
+@app.command()
+def show() -> None:
+    """Shows what the system declares on its broker."""
+    described = topology.describe()
+    table = Table("queue", "bound to", "arguments")
+    for queue in described.queues:
+        bound = [
+            f"{each.exchange}: {each.routing_key}" for each in described.bindings if each.queue == queue.name
+        ]
+        table.add_row(queue.name, "\n".join(bound), "\n".join(f"{k}={v}" for k, v in queue.arguments.items()))
+    Console().print(table)
+
+
+@app.command()
+def declare(
+    url: Annotated[
+        str | None, typer.Option(envvar="RABBITMQ_URL", help="amqp://user:password@host:5672/vhost")
+    ] = None,
+) -> None:
+    """Declares it on a broker; safe to repeat. What is there with other arguments is reported, never changed."""
+    given = url
+    if not given:
+        raise CommandError("RABBITMQ_URL is not set: amqp://user:password@host:5672/vhost")
+    try:
+        asyncio.run(topology.declare(given))
+    except (aio_pika.exceptions.AMQPError, OSError, TimeoutError) as error:
+        raise CommandError(f"cannot declare the topology: {error}") from error
+    typer.echo(f"declared {len(topology.describe().queues)} queues")

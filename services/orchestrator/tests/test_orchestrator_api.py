@@ -1,0 +1,299 @@
+"""The HTTP API over real HTTP, on a real database."""
+
+import json
+import time
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from messaging import Database
+
+BRAND = {"name": "The Daily Grind", "description": "Home coffee.", "channels": ["feed"]}
+
+
+@pytest.fixture
+async def brand(api: httpx.AsyncClient) -> str:
+    (await api.put("/v1/brands/daily-grind", json=BRAND)).raise_for_status()
+    return "daily-grind"
+
+
+async def refused(response: httpx.Response, status: int) -> str:
+    assert response.status_code == status, response.text
+    body = response.json()
+    assert set(body) == {"detail"}
+    assert isinstance(body["detail"], str)
+    return body["detail"]
+
+
+async def test_a_brand_is_created_once_and_replaced_after_that(api: httpx.AsyncClient) -> None:
+    created = await api.put("/v1/brands/daily-grind", json=BRAND)
+    again = await api.put("/v1/brands/daily-grind", json=BRAND)
+    changed = await api.put("/v1/brands/daily-grind", json=BRAND | {"name": "New", "channels": []})
+    read = await api.get("/v1/brands/daily-grind")
+
+    assert (created.status_code, created.headers["location"]) == (201, "/v1/brands/daily-grind")
+    assert (again.status_code, again.json()) == (200, created.json())
+    assert changed.json()["channels"] == []
+    assert changed.json()["created_at"] == created.json()["created_at"]
+    assert read.json() == changed.json()
+    assert read.headers["etag"] == changed.headers["etag"] != created.headers["etag"]
+
+
+async def test_keywords_become_a_cycle_with_one_request_each(
+    api: httpx.AsyncClient, brand: str, orchestrator_database: Database
+) -> None:
+    keywords = ["cold brew", " Cold  Brew ", "pour over"]
+    response = await api.post(f"/v1/brands/{brand}/research", json={"keywords": keywords, "priority": "high"})
+
+    accepted = response.json()
+    assert response.status_code == 202
+    assert accepted["total"] == 2
+    assert response.headers["location"] == f"/v1/cycles/{accepted['cycle_id']}"
+    cycle = (await api.get(response.headers["location"])).json()
+    assert {
+        name: cycle[name] for name in ("pending", "processing", "completed", "failed", "total", "percent")
+    } == {
+        "pending": 2,
+        "processing": 0,
+        "completed": 0,
+        "failed": 0,
+        "total": 2,
+        "percent": 0,
+    }
+    assert cycle["state"] == "running"
+    assert cycle["keywords"][0] == {
+        "keyword": "cold brew",
+        "state": "queued",
+        "reason": None,
+        "content_id": None,
+        "published_url": None,
+        "posts": [],
+    }
+    async with orchestrator_database.connection() as connection:
+        bodies = [json.loads(row["body"]) for row in await connection.fetch("select body from outbox")]
+    assert {body["correlation_id"] for body in bodies} == {accepted["correlation_id"]}
+    assert sorted(body["payload"]["keyword"] for body in bodies) == ["cold brew", "pour over"]
+    assert {body["payload"]["priority"] for body in bodies} == {"high"}
+
+
+async def test_an_unchanged_cycle_is_not_sent_again(api: httpx.AsyncClient, brand: str) -> None:
+    accepted = await api.post(f"/v1/brands/{brand}/research", json={"keywords": ["tea"]})
+    first = await api.get(accepted.headers["location"])
+
+    etag = first.headers["etag"]
+    for known in (etag, f'"other", W/{etag}', "*"):
+        same = await api.get(accepted.headers["location"], headers={"If-None-Match": known})
+        assert (same.status_code, same.content) == (304, b"")
+    other = await api.get(accepted.headers["location"], headers={"If-None-Match": '"other"'})
+    assert other.status_code == 200
+
+
+async def test_an_idempotency_key_begins_one_cycle(
+    api: httpx.AsyncClient, brand: str, orchestrator_database: Database
+) -> None:
+    url, key = f"/v1/brands/{brand}/research", {"Idempotency-Key": "campaign 1"}
+    first = await api.post(url, json={"keywords": ["tea", "TEA"]}, headers=key)
+    again = await api.post(url, json={"keywords": [" tea "]}, headers=key)
+    other = await api.post(url, json={"keywords": ["coffee"]}, headers=key)
+    bad = await api.post(url, json={"keywords": ["tea"]}, headers={"Idempotency-Key": "x" * 201})
+
+    assert (again.status_code, again.json()) == (202, first.json())
+    assert "used for another request" in await refused(other, 409)
+    assert "Idempotency-Key" in await refused(bad, 422)
+    async with orchestrator_database.connection() as connection:
+        assert await connection.fetchval("select count(*) from outbox") == 1
+
+
+async def test_a_thousand_long_keywords_are_quick(api: httpx.AsyncClient, brand: str) -> None:
+    keywords = [f"{number:04}{'😀' * 195}" for number in range(1000)]
+    body = json.dumps({"keywords": keywords})
+    assert len(body) > 2_000_000
+
+    began = time.monotonic()
+    response = await api.post(f"/v1/brands/{brand}/research", content=body)
+
+    assert response.json()["total"] == 1000
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ({"keywords": []}, "at least one keyword"),
+        ({"keywords": ["tea", "  "]}, "keywords[1]: is blank"),
+        ({"keywords": ["\u200b"]}, "no letter or digit"),
+        ({"keywords": ["a" * 201]}, "201 characters, the limit is 200"),
+        ({"keywords": [f"{number}" for number in range(1001)]}, "1,001 entries, the limit is 1,000"),
+        ({"keywords": ["a\x00b"]}, "control character"),
+        ({"keywords": ["a\nb"]}, "control character"),
+        ({"keywords": "tea"}, "keywords: must be a list"),
+        ({"keywords": [1]}, "keywords[0]: must be a string"),
+        ({"keywords": ["tea"], "priority": "urgent"}, "'high', 'normal' or 'low'"),
+        ({"keywords": ["tea"], "colour": 1}, "colour: is not a field"),
+        ({}, "keywords: is missing"),
+        ([], "must be a JSON object"),
+        (None, "JSON object"),
+    ],
+)
+async def test_unusable_keywords_are_refused_with_a_sentence(
+    api: httpx.AsyncClient, brand: str, body: Any, hint: str
+) -> None:
+    response = await api.post(f"/v1/brands/{brand}/research", json=body)
+
+    assert hint in await refused(response, 422)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b'{"keywords": ["\\ud800"]}',
+        b"[" * 100_000,
+        b'{"keywords": [NaN]}',
+        b"null",
+        b"0",
+    ],
+)
+async def test_bodies_that_are_no_json_are_refused(api: httpx.AsyncClient, brand: str, body: bytes) -> None:
+    await refused(await api.post(f"/v1/brands/{brand}/research", content=body), 422)
+
+
+@pytest.mark.parametrize(
+    ("changes", "hint"),
+    [
+        ({"name": " "}, "name"),
+        ({"name": "a\x00"}, "control character"),
+        ({"language": "English!"}, "language"),
+        ({"channels": ["Feed"]}, "channels[0]"),
+        ({"channels": ["feed"] * 21}, "20"),
+        ({"target": ""}, "target"),
+        ({"description": "\x00"}, "control character"),
+        ({"naem": "x"}, "naem"),
+    ],
+)
+async def test_unusable_brands_are_refused_with_a_sentence(
+    api: httpx.AsyncClient, changes: dict[str, Any], hint: str
+) -> None:
+    assert hint in await refused(await api.put("/v1/brands/daily-grind", json=BRAND | changes), 422)
+
+
+@pytest.mark.parametrize(
+    "slug", ["Daily", "a--b", "-a", "a-", "a_b", "a" * 64, "a%00", "%ff", "a%0A", "%C3%A9"]
+)
+async def test_bad_slugs_are_refused(api: httpx.AsyncClient, slug: str) -> None:
+    assert "slug" in await refused(await api.put(f"/v1/brands/{slug}", json=BRAND), 422)
+    assert "slug" in await refused(await api.get(f"/v1/brands/{slug}"), 422)
+    assert "slug" in await refused(
+        await api.post(f"/v1/brands/{slug}/research", json={"keywords": ["tea"]}), 422
+    )
+
+
+async def test_what_does_not_exist_says_what_to_do(api: httpx.AsyncClient) -> None:
+    unknown = "0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f"
+    post = await api.post("/v1/brands/nobody/research", json={"keywords": ["tea"]})
+
+    assert "PUT /v1/brands/nobody" in await refused(post, 404)
+    assert "PUT /v1/brands/nobody" in await refused(await api.get("/v1/brands/nobody"), 404)
+    assert unknown in await refused(await api.get(f"/v1/cycles/{unknown}"), 404)
+    assert unknown in await refused(await api.get(f"/v1/content/{unknown}"), 404)
+    assert "UUID" in await refused(await api.get("/v1/cycles/1"), 422)
+
+
+@pytest.mark.parametrize("key", [None, "", "wrong", "é"])
+async def test_without_the_key_nothing_is_said_about_the_body(
+    api: httpx.AsyncClient, key: str | None
+) -> None:
+    headers = [] if key is None else [(b"X-Service-Key", key.encode("latin-1"))]
+    async with httpx.AsyncClient(base_url=api.base_url) as stranger:
+        for method, path in (
+            ("POST", "/v1/brands/daily-grind/research"),
+            ("PUT", "/v1/brands/!"),
+            ("GET", "/v1/cycles/x"),
+            ("GET", "/v1/anything"),
+        ):
+            response = await stranger.request(method, path, content=b"{", headers=headers)
+            assert "X-Service-Key" in await refused(response, 401)
+
+
+async def test_large_bodies_are_refused_announced_or_not(api: httpx.AsyncClient, brand: str) -> None:
+    async def chunks() -> Any:
+        for _ in range(6):
+            yield b" " * 1024 * 1024
+
+    url = f"/v1/brands/{brand}/research"
+    assert "4 MiB" in await refused(await api.post(url, content=chunks()), 413)
+    announced = await api.post(url, content=b" " * (4 * 1024 * 1024 + 1))
+    assert "4 MiB" in await refused(announced, 413)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+_BODIES = st.one_of(
+    st.binary(max_size=200),
+    _JSON.map(json.dumps),
+    # ensure_ascii writes surrogates as escapes, so they get past the encoding of the request.
+    st.fixed_dictionaries(
+        {"keywords": st.lists(st.text(st.characters(), max_size=30), max_size=5)},
+        optional={"priority": st.sampled_from(["high", "normal", "low"]) | st.text()},
+    ).map(json.dumps),
+    st.fixed_dictionaries(
+        {"name": st.text(max_size=20)},
+        optional={
+            "description": st.text(),
+            "language": st.text(),
+            "channels": st.lists(st.text()),
+            "target": _JSON,
+        },
+    ).map(json.dumps),
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(body=_BODIES, method=st.sampled_from(["PUT", "POST"]))
+def test_no_body_is_too_strange_for_an_answer(fuzz: Any, body: bytes | str, method: str) -> None:
+    status = fuzz(method, body)
+
+    assert status in {200, 201, 202, 404, 422}
+
+
+@pytest.fixture
+def fuzz(live_api: httpx.Client) -> Any:
+    live_api.put("/v1/brands/fuzzed", json=BRAND).raise_for_status()
+
+    def ask(method: str, body: bytes | str) -> int:
+        path = "/v1/brands/fuzzed" if method == "PUT" else "/v1/brands/fuzzed/research"
+        return live_api.request(method, path, content=body).status_code
+
+    return ask
+
+
+async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
+    document = (await api.get("/openapi.json")).json()
+
+    assert document["components"]["securitySchemes"]["ServiceKey"]["name"] == "X-Service-Key"
+    operations = [
+        (path, method, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+    assert len(operations) == 5
+    for path, method, operation in operations:
+        assert operation["summary"], (path, method)
+        assert {"401", "422", "503"} <= set(operation["responses"]), (path, method)
+        for status, response in operation["responses"].items():
+            assert response["description"], (path, method, status)
+            if status in {"401", "404", "409", "413", "422", "503"}:
+                schema = response["content"]["application/json"]["schema"]
+                assert schema == {"$ref": "#/components/schemas/Problem"}, (path, method, status)
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+    cycle = document["components"]["schemas"]["CycleView"]["properties"]
+    assert cycle["percent"]["description"].startswith("Keywords that have ended")
+    assert (await api.get("/docs")).status_code == 200

@@ -1,0 +1,376 @@
+"""Events on a real database: what the router changes, what it sends, and who may decide when."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from envelope import DomainMessage, new_event_id
+from envelope.payloads import (
+    ContentGenerated,
+    ContentPublished,
+    DeadLetterRecorded,
+    Priority,
+    ResearchCompleted,
+    ResearchFailed,
+    SocialPosted,
+)
+from messaging import Database
+from orchestrator import content_store, store
+from orchestrator.article import Article, Source
+from orchestrator.domain import BrandSlug, CycleId, KeywordState
+from orchestrator.handlers import route
+from orchestrator.housekeeping import Housekeeping, in_words
+from orchestrator.http_api import begin_cycle
+from orchestrator.store import Cycle, KeywordRow, NewCycle
+
+ARTICLE = Article(
+    title="Cold brew",
+    slug="cold-brew",
+    meta_description="How to steep it.",
+    body_markdown="## Time\n\nTwelve hours are enough. [1]",
+    word_count=4,
+    key_points=("Twelve hours are enough.",),
+    cited=(1,),
+)
+SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
+
+MessageOf = Callable[..., DomainMessage[Any]]
+
+
+async def begin(
+    database: Database,
+    *keywords: str,
+    slug: str = "daily-grind",
+    channels: Sequence[str] = ("feed",),
+    key: str | None = None,
+) -> Cycle:
+    async with database.transaction() as tx:
+        await store.upsert_brand(
+            tx.connection,
+            slug=slug,
+            name="The Daily Grind",
+            description="",
+            language="en",
+            channels=channels,
+            target="site",
+        )
+    wanted = NewCycle(
+        CycleId(new_event_id()),
+        str(new_event_id()),
+        BrandSlug(slug),
+        Priority.NORMAL,
+        keywords,
+        key,
+        b"digest",
+    )
+    return await begin_cycle(database, wanted)
+
+
+async def handle(database: Database, *events: DomainMessage[Any]) -> None:
+    async with database.transaction() as tx:
+        await route(events, tx)
+
+
+async def rows_of(database: Database, cycle: Cycle) -> list[KeywordRow]:
+    async with database.connection() as connection:
+        return await store.keywords_of(connection, cycle.cycle_id)
+
+
+async def sent(database: Database) -> Counter[str]:
+    async with database.connection() as connection:
+        return Counter(row["type"] for row in await connection.fetch("select type from outbox"))
+
+
+async def write_article(database: Database, content_id: UUID, article: Article = ARTICLE) -> None:
+    async with database.transaction() as tx:
+        await content_store.insert_content(
+            tx.connection,
+            content_id=content_id,
+            brand_slug="daily-grind",
+            keyword="cold brew",
+            research_id=UUID(int=5),
+            article=article,
+            sources=[SOURCE],
+        )
+
+
+def researched(keyword: str, slug: str = "daily-grind") -> ResearchCompleted:
+    return ResearchCompleted(brand_slug=slug, research_id=new_event_id(), keyword=keyword)
+
+
+async def test_three_keywords_become_exactly_three_of_each_message(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    keywords = ("cold brew", "pour over", "espresso")
+    cycle = await begin(orchestrator_database, *keywords, channels=("feed", "x"))
+    correlation = cycle.correlation_id
+
+    await handle(
+        orchestrator_database, *(message_of(researched(keyword), correlation) for keyword in keywords)
+    )
+    ids = [row.facts.content_id for row in await rows_of(orchestrator_database, cycle)]
+    assert None not in ids
+    for content_id in ids:
+        assert content_id is not None
+        await write_article(orchestrator_database, content_id)
+    # Everything twice, the pages before the announcements, all in one batch.
+    pages = [
+        ContentPublished(brand_slug="daily-grind", content_id=each, published_url=f"http://site.test/{each}")
+        for each in ids
+        if each
+    ]
+    announced = [
+        ContentGenerated(brand_slug="daily-grind", content_id=each, keyword=keyword, word_count=4)
+        for each, keyword in zip(ids, keywords, strict=True)
+        if each
+    ]
+    await handle(orchestrator_database, *(message_of(each, correlation) for each in announced))
+    await handle(
+        orchestrator_database, *(message_of(each, correlation) for each in (*pages, *announced, *pages))
+    )
+    posts = [
+        SocialPosted(
+            brand_slug="daily-grind", content_id=each, platform=platform, post_url="http://post.test/"
+        )
+        for each in ids
+        if each
+        for platform in ("feed", "x")
+    ]
+    await handle(orchestrator_database, *(message_of(each, correlation) for each in posts))
+
+    rows = await rows_of(orchestrator_database, cycle)
+    assert {row.facts.state for row in rows} == {KeywordState.COMPLETED}
+    assert await sent(orchestrator_database) == {
+        "research.requested": 3,
+        "content.generate": 3,
+        "content.publish": 3,
+        "social.create": 3,
+    }
+    async with orchestrator_database.connection() as connection:
+        correlations = await connection.fetch("select distinct correlation_id from outbox")
+        content = await content_store.find_content(connection, ids[0] or UUID(int=0))
+    assert [row["correlation_id"] for row in correlations] == [correlation]
+    assert content is not None
+    assert content.published_url == f"http://site.test/{ids[0]}"
+
+
+async def test_events_about_nothing_of_ours_are_let_go(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew")
+    await begin(orchestrator_database, "cold brew", slug="other-brand")
+
+    await handle(
+        orchestrator_database,
+        message_of(researched("cold brew"), "somebody else's"),
+        message_of(researched("cold brew")),
+        message_of(researched("another keyword"), cycle.correlation_id),
+        message_of(researched("cold brew", "other-brand"), cycle.correlation_id),
+        message_of(researched("cold brew", "unknown-brand"), cycle.correlation_id),
+        message_of(
+            ContentGenerated(
+                brand_slug="daily-grind", content_id=UUID(int=3), keyword="cold brew", word_count=1
+            )
+        ),
+        message_of(
+            DeadLetterRecorded(dead_event_id=UUID(int=4), queue="social-commands", reason="exhausted"),
+            cycle.correlation_id,
+        ),
+    )
+
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.state is KeywordState.QUEUED
+    assert set(await sent(orchestrator_database)) == {"research.requested"}
+
+
+async def test_a_dead_letter_fails_its_keyword_and_a_late_success_takes_it_up_again(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew", "pour over")
+    recorded = DeadLetterRecorded(
+        dead_event_id=UUID(int=4),
+        queue="research-commands",
+        message_type="research.requested",
+        reason="exhausted",
+        detail="the corpus is away",
+        keyword="cold brew",
+    )
+
+    await handle(orchestrator_database, message_of(recorded, cycle.correlation_id))
+    failed, other = await rows_of(orchestrator_database, cycle)
+    assert failed.facts.state is KeywordState.FAILED
+    assert failed.facts.reason == "dead letter on research-commands: exhausted: the corpus is away"
+    assert other.facts.state is KeywordState.QUEUED
+
+    await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
+    resumed, _ = await rows_of(orchestrator_database, cycle)
+    assert resumed.facts.state is KeywordState.WRITING
+
+
+async def test_two_replicas_decide_about_one_brand_one_after_the_other(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    brands = ["brand-a", "brand-b", "brand-c"]
+    cycles = [await begin(orchestrator_database, "cold brew", slug=slug) for slug in brands]
+    events = [
+        message_of(researched("cold brew", slug), cycle.correlation_id)
+        for slug, cycle in zip(brands, cycles, strict=True)
+    ]
+
+    # The same news in opposite orders: without one order of locking this would deadlock sooner or later.
+    async with asyncio.timeout(20):
+        await asyncio.gather(
+            *(
+                handle(orchestrator_database, *(events if number % 2 else reversed(events)))
+                for number in range(8)
+            )
+        )
+
+    assert (await sent(orchestrator_database))["content.generate"] == 3
+
+
+async def test_a_held_brand_delays_its_decisions_but_not_new_cycles(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew")
+    event = message_of(researched("cold brew"), cycle.correlation_id)
+    async with orchestrator_database.transaction() as holder:
+        await store.lock_brands_of(holder.connection, [cycle.correlation_id], [])
+        waiting = asyncio.create_task(handle(orchestrator_database, event))
+        wanted = NewCycle(
+            CycleId(new_event_id()), "another", BrandSlug("daily-grind"), "normal", ("tea",), None, b"digest"
+        )
+        async with asyncio.timeout(5):
+            await begin_cycle(orchestrator_database, wanted)
+        assert not waiting.done()
+
+    await waiting
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.state is KeywordState.WRITING
+
+
+async def test_refused_research_ends_the_keyword_with_its_reason(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "chocolate cake")
+    refusal = ResearchFailed(
+        brand_slug="daily-grind", keyword="chocolate cake", reason="insufficient_sources", detail="0 of 3"
+    )
+
+    await handle(orchestrator_database, message_of(refusal, cycle.correlation_id))
+
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert (row.facts.state, row.facts.reason) == (KeywordState.REFUSED, "insufficient_sources: 0 of 3")
+
+
+async def test_a_thousand_keywords_are_taken_and_routed_quickly(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    keywords = [f"keyword {number}" for number in range(1000)]
+    async with asyncio.timeout(5):
+        cycle = await begin(orchestrator_database, *keywords)
+    assert cycle.total == 1000
+
+    async with asyncio.timeout(10):
+        for start in range(0, 1000, 100):
+            batch = [
+                message_of(researched(each), cycle.correlation_id) for each in keywords[start : start + 100]
+            ]
+            await handle(orchestrator_database, *batch)
+
+    assert await sent(orchestrator_database) == {"research.requested": 1000, "content.generate": 1000}
+
+
+async def test_articles_of_one_brand_get_different_addresses(orchestrator_database: Database) -> None:
+    await begin(orchestrator_database, "cold brew")
+    ids = [new_event_id() for _ in range(4)]
+
+    await asyncio.gather(*(write_article(orchestrator_database, each) for each in ids))
+    await write_article(orchestrator_database, ids[0])
+
+    async with orchestrator_database.connection() as connection:
+        slugs = [row["slug"] for row in await connection.fetch("select slug from content order by slug")]
+    assert slugs == ["cold-brew", "cold-brew-2", "cold-brew-3", "cold-brew-4"]
+
+
+def housekeeping(database: Database, *, stall: float = 3600, keep: float = 3600) -> Housekeeping:
+    return Housekeeping(
+        database,
+        stall_after=timedelta(seconds=stall),
+        keep_cycles=timedelta(seconds=keep),
+        longest_sleep=timedelta(hours=1),
+    )
+
+
+async def test_keywords_without_movement_fail_by_the_database_clock(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew", "pour over")
+    async with orchestrator_database.connection() as connection:
+        await connection.execute(
+            "update keywords set moved_at = moved_at - interval '2 hours' where keyword = 'cold brew'"
+        )
+
+    await asyncio.gather(*(housekeeping(orchestrator_database).tidy() for _ in range(3)))
+
+    stalled, fresh = await rows_of(orchestrator_database, cycle)
+    assert stalled.facts.reason == "no outcome after 1 hour in research"
+    assert stalled.facts.state is KeywordState.FAILED
+    assert fresh.facts.state is KeywordState.QUEUED
+    await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
+    resumed, _ = await rows_of(orchestrator_database, cycle)
+    assert resumed.facts.state is KeywordState.WRITING
+
+
+async def test_the_reaper_leaves_a_brand_alone_that_someone_decides_about(
+    orchestrator_database: Database,
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew")
+    async with orchestrator_database.connection() as connection:
+        await connection.execute("update keywords set moved_at = moved_at - interval '2 hours'")
+
+    async with orchestrator_database.transaction() as holder:
+        await store.lock_brands_of(holder.connection, [cycle.correlation_id], [])
+        async with asyncio.timeout(5):
+            assert await housekeeping(orchestrator_database).fail_stalled() == 0
+
+    assert await housekeeping(orchestrator_database).fail_stalled() == 1
+
+
+async def test_old_cycles_go_once_they_have_ended_and_articles_stay(orchestrator_database: Database) -> None:
+    old, running = [await begin(orchestrator_database, "cold brew") for _ in range(2)]
+    content_id = new_event_id()
+    await write_article(orchestrator_database, content_id)
+    async with orchestrator_database.connection() as connection:
+        await connection.execute("update cycles set created_at = now() - interval '2 hours'")
+        await connection.execute("update keywords set state = 'completed' where cycle_id = $1", old.cycle_id)
+        await connection.execute(
+            "insert into workflow_steps values ($1, 'fetch_research', '[]', now() - interval '2 hours')",
+            content_id,
+        )
+
+    await housekeeping(orchestrator_database, stall=1e6).tidy()
+
+    async with orchestrator_database.connection() as connection:
+        assert await store.find_cycle(connection, old.cycle_id) is None
+        assert await store.find_cycle(connection, running.cycle_id) is not None
+        assert await content_store.find_content(connection, content_id) is not None
+        assert await connection.fetchval("select count(*) from workflow_steps") == 0
+
+
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [
+        (timedelta(hours=6), "6 hours"),
+        (timedelta(minutes=90), "90 minutes"),
+        (timedelta(minutes=1), "1 minute"),
+        (timedelta(seconds=0.2), "1 second"),
+    ],
+)
+def test_spans_are_told_in_words(span: timedelta, words: str) -> None:
+    assert in_words(span) == words
