@@ -45,6 +45,11 @@ down: ## Stop what `make up` started (not yet)
 faults bench up down:
 	@echo 'make $@ is not there yet; it arrives with a later release.' >&2; exit 2
 
+.PHONY: schemas
+schemas: ## Renew the JSON Schemas of all messages (for maintainers)
+	@deploy/local/setup.sh python
+	@$(BIN)/python -m envelope.schemas
+
 .PHONY: lock
 lock: ## Renew requirements.lock (for maintainers; LOCK_ARGS=--upgrade for newer versions)
 	@deploy/local/setup.sh python

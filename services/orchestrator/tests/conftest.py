@@ -4,7 +4,9 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
@@ -21,12 +23,10 @@ from orchestrator.http_api import http_api
 SERVICE_KEY = "test-service-key-0123456789"
 
 
-@pytest.fixture
-async def orchestrator_database(
-    make_database: Callable[[str], Awaitable[str]],
-) -> AsyncIterator[Database]:
-    """The orchestrator's migrated database. No broker is connected: what is sent stays in the outbox to be seen."""
-    connections = Connections(await make_database("orchestrator"), name="orchestrator test", size=8)
+@asynccontextmanager
+async def _database_at(url: str) -> AsyncIterator[Database]:
+    """No broker is connected: what is sent stays in the outbox to be seen."""
+    connections = Connections(url, name="orchestrator test", size=8)
     await connections.open()
     try:
         relay = Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none"))
@@ -36,23 +36,48 @@ async def orchestrator_database(
 
 
 @pytest.fixture
-async def api(orchestrator_database: Database) -> AsyncIterator[httpx.AsyncClient]:
-    """A client with the service key, on a server of the API."""
-    app = http_api(orchestrator_database, ServiceKey(SecretStr(SERVICE_KEY)))
+async def orchestrator_url(make_database: Callable[[str], Awaitable[str]]) -> str:
+    """The URL of the orchestrator's database, migrated."""
+    return await make_database("orchestrator")
+
+
+@pytest.fixture
+def orchestrator_database_at() -> Callable[[str], AbstractAsyncContextManager[Database]]:
+    return _database_at
+
+
+@pytest.fixture
+async def orchestrator_database(orchestrator_url: str) -> AsyncIterator[Database]:
+    async with _database_at(orchestrator_url) as database:
+        yield database
+
+
+@asynccontextmanager
+async def _served(database: Database) -> AsyncIterator[int]:
+    """The API on a free port, which is yielded."""
+    app = http_api(database, ServiceKey(SecretStr(SERVICE_KEY)))
     server = http.server(app, "127.0.0.1", 0)
     serving = asyncio.create_task(server.serve())
     try:
         async with asyncio.timeout(10):
-            while not server.started:
+            while not server.started:  # noqa: ASYNC110  (the server has no event for it)
                 await asyncio.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        async with httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=30
-        ) as client:
-            yield client
+        yield server.servers[0].sockets[0].getsockname()[1]
     finally:
         server.should_exit = True
         await serving
+
+
+@pytest.fixture
+async def api(orchestrator_database: Database) -> AsyncIterator[httpx.AsyncClient]:
+    """A client with the service key, on a server of the API."""
+    async with (
+        _served(orchestrator_database) as port,
+        httpx.AsyncClient(
+            base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=30
+        ) as client,
+    ):
+        yield client
 
 
 @pytest.fixture
@@ -79,23 +104,9 @@ def live_api(orchestrator_url: str) -> Iterator[httpx.Client]:
     stop = threading.Event()
 
     async def serve() -> None:
-        connections = Connections(orchestrator_url, name="orchestrator test", size=4)
-        await connections.open()
-        database = Database(
-            connections,
-            Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none")),
-            "orchestrator",
-        )
-        app = http_api(database, ServiceKey(SecretStr(SERVICE_KEY)))
-        server = http.server(app, "127.0.0.1", 0)
-        serving = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        started.set_result(server.servers[0].sockets[0].getsockname()[1])
-        await asyncio.to_thread(stop.wait)
-        server.should_exit = True
-        await serving
-        await connections.close()
+        async with _database_at(orchestrator_url) as database, _served(database) as port:
+            started.set_result(port)
+            await asyncio.to_thread(stop.wait)
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
@@ -108,6 +119,50 @@ def live_api(orchestrator_url: str) -> Iterator[httpx.Client]:
         thread.join(10)
 
 
+class ResearchStandIn(ThreadingHTTPServer):
+    """Answers every request with what it was told to; remembers what was asked."""
+
+    daemon_threads = True
+    status = 200
+    headers: dict[str, str] = {}  # noqa: RUF012  (replaced, never changed)
+    body = b""
+    asked: tuple[str, str | None] = ("", None)
+    silent = threading.Event()
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.silent = threading.Event()
+        self.silent.set()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/"
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: ResearchStandIn
+
+    def do_GET(self) -> None:  # the name that http.server calls
+        self.server.asked = (self.path, self.headers.get("X-Service-Key"))
+        self.server.silent.wait(10)
+        with suppress(OSError):
+            self.send_response(self.server.status)
+            for name, value in self.server.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(self.server.body)))
+            self.end_headers()
+            self.wfile.write(self.server.body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
 @pytest.fixture
-async def orchestrator_url(make_database: Callable[[str], Awaitable[str]]) -> str:
-    return await make_database("orchestrator")
+def research() -> Iterator[ResearchStandIn]:
+    with ResearchStandIn() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.silent.set()
+        server.shutdown()
+        thread.join()

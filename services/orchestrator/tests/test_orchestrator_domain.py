@@ -248,7 +248,8 @@ def test_order_and_duplicates_change_neither_the_end_nor_the_number_of_messages(
 
 
 def test_every_order_of_the_normal_run_completes() -> None:
-    for events in itertools.permutations([RESEARCHED, GENERATED, PUBLISHED, posted("feed")]):
+    normal_run: list[RoutedEvent] = [RESEARCHED, GENERATED, PUBLISHED, posted("feed")]
+    for events in itertools.permutations(normal_run):
         ended, _ = play(keyword("feed"), *events)
         assert ended.state is KeywordState.COMPLETED
 

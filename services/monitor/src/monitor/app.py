@@ -1,15 +1,22 @@
-"""The composition root."""
+"""The only place that wires the service together."""
+
+from datetime import timedelta
 
 from envelope.payloads import DeadLetterResolved
 from messaging import Service, ServiceKey, on_batch
-from monitor.handlers import record, resolved
+from monitor import handlers
 from monitor.http_api import create_api
+from monitor.operations import Operations
+from monitor.retention import Retention
 from monitor.settings import Settings
 
 
 def build(settings: Settings) -> Service:
     service = Service("monitor", settings)
-    service.consume_dead_letters(record)
-    service.consume("monitor-commands", on_batch(resolved, DeadLetterResolved))
-    service.serve(create_api(service.database, ServiceKey(settings.service_key)))
+    service.consume_dead_letters(handlers.record)
+    service.consume("monitor-commands", on_batch(handlers.resolve, DeadLetterResolved))
+    operations = Operations(service.database)
+    service.serve(create_api(service.database, operations, ServiceKey(settings.service_key)))
+    retention = Retention(service.database, timedelta(days=settings.retention_days))
+    service.background("retention", retention.run)
     return service

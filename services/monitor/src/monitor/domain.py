@@ -1,125 +1,163 @@
-"""What may happen to a dead letter; decisions only."""
+"""Dead letters: in which state what may be done with one, and how one death settles another."""
 
-import json
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, assert_never
+from typing import Final, NewType, assert_never
 from uuid import UUID
+
+DeadMessageId = NewType("DeadMessageId", UUID)
+
+SILENT_AFTER: Final = timedelta(hours=24)
+"""A replay unheard of for so long will not be heard of again (its queue was purged, say): retries, with their longest
+waits, end much earlier."""
+
+ANNOUNCEMENT: Final = "dead_letter.recorded"
 
 
 class State(StrEnum):
     OPEN = "open"
-    """Nobody has dealt with it."""
+    """Waits for an operator."""
     REPLAYING = "replaying"
-    """Sent again; not handled yet."""
+    """Was sent again; its consumer has not said yet how that went."""
     RESOLVED = "resolved"
-    """Its replay was handled."""
-    SUPERSEDED = "superseded"
-    """Its replay died too, and is a dead letter of its own."""
+    """Its replay was handled, or died as another dead letter, which then is the one to look at."""
     DISCARDED = "discarded"
-    """An operator decided that it will not be handled."""
+    """An operator decided that it is not to be handled."""
 
 
-class NotPossibleError(Exception):
-    """The operation does not fit the dead letter; the message says why and what to do."""
+class Problem(StrEnum):
+    CONFLICT = "conflict"
+    """Its state does not allow it, or does not allow it any more."""
+    UNPROCESSABLE = "unprocessable"
+    """What it is does not allow it, ever."""
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
-    """The message that is sent again."""
+class Refusal:
+    """Why something may not be done, in a sentence that says what to do instead."""
 
-    queue: str
-    type: str
-    correlation_id: str | None
-    body: bytes
-    event_id: UUID
-    replay_of: UUID
+    problem: Problem
+    reason: str
 
 
-def replay(
-    *, state: State, body: bytes, event_id: UUID | None, queue: str, new_event_id: UUID, now: datetime
-) -> Replay:
-    """The replay of a dead letter: a new identity, the same conversation, caused by the original.
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a dead message stands: all that decisions about it need."""
 
-    Raises:
-        NotPossibleError: it is not open, or its body is no envelope.
+    id: DeadMessageId
+    state: State
+    replayable: bool
+    replayed_at: datetime | None = None
+    replay_event_id: UUID | None = None
+    resolution: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a death enters the records."""
+
+    state: State
+    resolution: str | None = None
+    replay_of: DeadMessageId | None = None
+    closes: DeadMessageId | None = None
+    """The earlier death that this one stands for from now on."""
+
+
+def refuse_replay(dead: Standing) -> Refusal | None:
+    """None if it may be replayed."""
+    match dead.state:
+        case State.OPEN if dead.replayable:
+            return None
+        case State.OPEN:
+            return Refusal(
+                Problem.UNPROCESSABLE,
+                "its body is no envelope within the size limit, so no consumer can ever read it: correct the sender, "
+                "have it send the message anew, then discard this dead letter with a reason",
+            )
+        case State.REPLAYING:
+            return Refusal(
+                Problem.CONFLICT,
+                f"it is being replayed already, as {dead.replay_event_id}: wait until that is resolved or dead again",
+            )
+        case State.RESOLVED | State.DISCARDED:
+            return Refusal(Problem.CONFLICT, _settled(dead, "replayed"))
+        case _:
+            assert_never(dead.state)
+
+
+def refuse_discard(dead: Standing, *, now: datetime) -> Refusal | None:
+    """None if it may be discarded."""
+    match dead.state:
+        case State.OPEN:
+            return None
+        case State.REPLAYING if dead.replayed_at is not None and now - dead.replayed_at >= SILENT_AFTER:
+            return None
+        case State.REPLAYING:
+            return Refusal(
+                Problem.CONFLICT,
+                f"its replay {dead.replay_event_id} is on its way and may still be handled: wait until it is resolved "
+                f"or dead again; a replay unheard of for {SILENT_AFTER.total_seconds() / 3600:.0f} hours may be discarded",
+            )
+        case State.RESOLVED | State.DISCARDED:
+            return Refusal(Problem.CONFLICT, _settled(dead, "discarded"))
+        case _:
+            assert_never(dead.state)
+
+
+def begin(dead: DeadMessageId, *, handled_as: UUID | None, earlier: Standing | None) -> Beginning:
+    """How a new death is recorded.
+
+    Args:
+        dead: its identity.
+        handled_as: the message that did its work, where a consumer has said so: itself or a replay of it.
+        earlier: the death whose replay this message was.
     """
-    match state:
-        case State.OPEN:
-            pass
-        case State.REPLAYING:
-            raise NotPossibleError("it is being replayed already; wait for the outcome")
-        case State.RESOLVED | State.SUPERSEDED | State.DISCARDED:
-            raise NotPossibleError(f"it is {state.value}; only open dead letters can be replayed")
+    replay_of = None if earlier is None else earlier.id
+    if handled_as is not None:
+        # A broker gives up on a message that it cannot get acknowledged, handled or not.
+        return Beginning(State.RESOLVED, handled_resolution(handled_as), replay_of)
+    if earlier is None:
+        return Beginning(State.OPEN)
+    match earlier.state:
+        case State.OPEN | State.REPLAYING:
+            return Beginning(State.OPEN, replay_of=earlier.id, closes=earlier.id)
+        case State.RESOLVED | State.DISCARDED:
+            return Beginning(State.OPEN, replay_of=earlier.id)
         case _:
-            assert_never(state)
-    if event_id is None:
-        raise NotPossibleError(
-            "its body is no envelope, so no handler could take it: look at the body, have its sender send it properly, "
-            "then discard it"
-        )
-    envelope: dict[str, Any] = json.loads(body)
-    changed = {"event_id": str(new_event_id), "causation_id": str(event_id), "timestamp": now.isoformat()}
-    return Replay(
-        queue=queue,
-        type=envelope["type"],
-        correlation_id=envelope.get("correlation_id"),
-        body=json.dumps(envelope | changed).encode(),
-        event_id=new_event_id,
-        replay_of=event_id,
-    )
+            assert_never(earlier.state)
 
 
-def check_discard(state: State) -> None:
-    """Raises `NotPossibleError` unless a dead letter in this state can be discarded."""
-    match state:
-        case State.OPEN:
-            return
-        case State.REPLAYING:
-            raise NotPossibleError("it is being replayed; wait for the outcome, then discard what is left")
-        case State.RESOLVED | State.SUPERSEDED | State.DISCARDED:
-            raise NotPossibleError(f"it is {state.value} already")
-        case _:
-            assert_never(state)
+def handled_resolution(event_id: UUID) -> str:
+    return f"handled as {event_id}"
 
 
-_FRAME = re.compile(r'File "(?:.*/)?([^/"]+)", line (\d+), in (\S+)')
+def replaced_resolution(by: DeadMessageId) -> str:
+    return f"replaced by {by}"
 
 
-def innermost_frame(stack: str | None) -> str | None:
-    """`file.py:12 in function` of the last frame of a stack."""
+def is_announced(message_type: str | None) -> bool:
+    """Whether `dead_letter.recorded` is sent for a death.
+
+    Not for the death of such an announcement: a consumer that cannot take one would cause the next, without end.
+    """
+    return message_type != ANNOUNCEMENT
+
+
+_FRAME: Final = re.compile(
+    r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<function>.+)$', re.MULTILINE
+)
+
+
+def failing_frame(stack: str | None) -> str | None:
+    """The innermost frame of a Python stack, `folder/file.py:12 in function`; None if there is none."""
     frames = _FRAME.findall(stack or "")
-    return None if not frames else f"{frames[-1][0]}:{frames[-1][1]} in {frames[-1][2]}"
+    if not frames:
+        return None
+    file, line, function = frames[-1]
+    return f"{'/'.join(file.split('/')[-2:])}:{line} in {function}"[:300]
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What a dead message was about, as far as its payload names it."""
-
-    brand_slug: str | None = None
-    keyword: str | None = None
-    content_id: UUID | None = None
-
-
-_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_MAX_SLUG, _MAX_KEYWORD = 63, 200
-
-
-def subject_of(body: bytes) -> Subject:
-    """Brand, keyword and content of a dead message; whatever is missing or malformed is None."""
-    try:
-        payload = json.loads(body)["payload"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return Subject()
-    if not isinstance(payload, dict):
-        return Subject()
-    slug, keyword = payload.get("brand_slug"), payload.get("keyword")
-    good_slug = isinstance(slug, str) and len(slug) <= _MAX_SLUG and _SLUG.fullmatch(slug)
-    good_keyword = isinstance(keyword, str) and 0 < len(keyword) <= _MAX_KEYWORD and "\x00" not in keyword
-    try:
-        content_id = UUID(payload["content_id"])
-    except (KeyError, TypeError, ValueError, AttributeError):
-        content_id = None
-    return Subject(slug if good_slug else None, keyword if good_keyword else None, content_id)
+def _settled(dead: Standing, wish: str) -> str:
+    return f"it is {dead.state.value} already ({dead.resolution}) and cannot be {wish} any more"

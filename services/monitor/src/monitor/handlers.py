@@ -1,70 +1,143 @@
-"""Recording dead letters, and closing those whose replay was handled."""
+"""What arrives: deaths, and word of replays that were handled. Both set-based: one statement per step for a whole batch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+from uuid import UUID
 
 import structlog
+from pydantic import TypeAdapter, ValidationError
 
-from envelope import DomainMessage
-from envelope.payloads import DeadLetterRecorded, DeadLetterResolved
+from envelope import DomainMessage, EnvelopeHead
+from envelope.payloads import BrandSlug, DeadLetterRecorded, DeadLetterResolved, Keyword
 from messaging import DeadLetter, Transaction
 from monitor import store
-from monitor.domain import subject_of
+from monitor.cleaning import clean, clean_json, clean_or_none, without_credentials
+from monitor.domain import Beginning, DeadMessageId, Standing, State, begin, failing_frame, is_announced
+from monitor.rewriting import read_head
 
 log = structlog.get_logger(__name__)
 
-_OWN_EVENT = "dead_letter.recorded"
-_MAX_DETAIL = 2000
+_MAX_DETAIL: Final = 2_000
+_MAX_INTEGER: Final = 2**31 - 1
+_SUBJECT: Final[Mapping[str, TypeAdapter[Any]]] = {
+    "brand_slug": TypeAdapter(BrandSlug),
+    "keyword": TypeAdapter(Keyword),
+    "content_id": TypeAdapter(UUID),
+}
 
 
 async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction) -> None:
-    """Writes dead letters down, alerts, and tells the others."""
-    await store.insert(tx.connection, [(message.event_id, message.payload) for message in messages])
-    replays = [message.payload.dead_event_id for message in messages if message.payload.replay_of is not None]
-    if replays:
-        await store.supersede(tx.connection, [event_id for event_id in replays if event_id is not None])
+    """Deaths become rows, and each is announced once."""
+    await store.share_order(tx.connection)
+    event_ids = [m.payload.dead_event_id for m in messages if m.payload.dead_event_id is not None]
+    handled = await store.handled_messages(tx.connection, event_ids)
+    earlier = await store.replayed_as(tx.connection, event_ids)
+    rows: dict[UUID, store.NewDeath] = {}
+    heads: dict[UUID, EnvelopeHead | None] = {}
     for message in messages:
-        letter = message.payload
-        _alert(message)
-        # An announcement that dies is not announced again, or the two would chase each other for ever.
-        if letter.message_type != _OWN_EVENT:
-            tx.send(_announcement(message), correlation_id=letter.correlation_id)
-
-
-async def resolved(messages: Sequence[DomainMessage[DeadLetterResolved]], tx: Transaction) -> None:
-    """Closes dead letters whose replay has been handled by its consumer."""
-    await store.resolve(tx.connection, [message.payload.replay_event_id for message in messages])
+        head = heads[message.event_id] = read_head(message.payload.body)
+        beginning = _beginning(message, handled, earlier)
+        rows[message.event_id] = _row(message, beginning, replayable=head is not None)
+    fresh = await store.insert(tx.connection, list(rows.values()))
+    closed = {
+        row.beginning.closes: row.id for row in rows.values() if row.beginning.closes and row.id in fresh
+    }
+    await store.close_replaced(tx.connection, closed)
     for message in messages:
-        log.info(
-            "dead_letter_resolved", event_id=str(message.payload.dead_event_id), queue=message.payload.queue
-        )
+        row = rows[message.event_id]
+        if row.id in fresh and row.beginning.state is State.OPEN:
+            _alert(row)
+            if is_announced(row.type):
+                tx.send(_announcement(row, heads[message.event_id]), caused_by=message)
 
 
-def _announcement(message: DomainMessage[DeadLetter]) -> DeadLetterRecorded:
+async def resolve(messages: Sequence[DomainMessage[DeadLetterResolved]], tx: Transaction) -> None:
+    """Replays that were handled settle the deaths they were made for, in whatever order the two arrive."""
+    await store.take_order(tx.connection)
+    await store.note_handled(tx.connection, [message.payload for message in messages])
+    await store.resolve_handled(tx.connection, [message.payload.replay_event_id for message in messages])
+
+
+def _beginning(
+    message: DomainMessage[DeadLetter],
+    handled: Mapping[tuple[UUID, str], UUID],
+    earlier: Mapping[tuple[UUID, str], Standing],
+) -> Beginning:
+    dead = DeadMessageId(message.event_id)
     letter = message.payload
-    subject = subject_of(letter.body)
-    return DeadLetterRecorded(
-        dead_event_id=letter.dead_event_id or message.event_id,
+    if letter.dead_event_id is None:
+        return begin(dead, handled_as=None, earlier=None)
+    key = (letter.dead_event_id, letter.queue)
+    return begin(dead, handled_as=handled.get(key), earlier=earlier.get(key))
+
+
+def _row(message: DomainMessage[DeadLetter], beginning: Beginning, *, replayable: bool) -> store.NewDeath:
+    letter = message.payload
+    stack = clean_or_none(letter.stack)
+    return store.NewDeath(
+        id=DeadMessageId(message.event_id),
+        event_id=letter.dead_event_id,
         queue=letter.queue,
-        message_type=letter.message_type,
+        type=clean_or_none(letter.message_type),
+        source=clean_or_none(letter.source),
+        correlation_id=clean_or_none(letter.correlation_id),
+        payload=letter.body,
+        headers=clean_json(letter.headers),
         reason=letter.reason.value,
-        detail=letter.detail[:_MAX_DETAIL],
-        brand_slug=subject.brand_slug,
-        keyword=subject.keyword,
-        content_id=subject.content_id,
+        exception_type=clean_or_none(letter.exception_type),
+        detail=clean(letter.detail),
+        stack=stack,
+        frame=failing_frame(stack),
+        attempts=min(letter.attempts, _MAX_INTEGER),
+        service=clean_or_none(letter.service),
+        first_failed_at=letter.first_failed_at,
+        failed_at=letter.failed_at,
+        replayable=replayable,
+        beginning=beginning,
     )
 
 
-def _alert(message: DomainMessage[DeadLetter]) -> None:
-    letter = message.payload
+def _alert(row: store.NewDeath) -> None:
     log.error(
         "dead_letter_recorded",
-        id=str(message.event_id),
-        event_id=str(letter.dead_event_id) if letter.dead_event_id else None,
-        type=letter.message_type,
-        queue=letter.queue,
-        correlation_id=letter.correlation_id,
-        reason=letter.reason.value,
-        detail=letter.detail,
-        attempts=letter.attempts,
-        failed_in=letter.service,
+        dead_letter_id=str(row.id),
+        dead_event_id=str(row.event_id) if row.event_id else None,
+        queue=row.queue,
+        type=row.type,
+        source=row.source,
+        correlation_id=row.correlation_id,
+        reason=row.reason,
+        exception_type=row.exception_type,
+        detail=without_credentials(row.detail[:_MAX_DETAIL]),
+        frame=row.frame,
+        attempts=row.attempts,
+        failing_service=row.service,
+        first_failed_at=row.first_failed_at.isoformat() if row.first_failed_at else None,
+        failed_at=row.failed_at.isoformat(),
+        replayable=row.replayable,
+        replay_of=str(row.beginning.replay_of) if row.beginning.replay_of else None,
     )
+
+
+def _announcement(row: store.NewDeath, head: EnvelopeHead | None) -> DeadLetterRecorded:
+    # What is no envelope has no event_id of its own; its identity in the records stands in.
+    return DeadLetterRecorded(
+        dead_event_id=row.event_id or row.id,
+        queue=row.queue,
+        message_type=row.type,
+        reason=row.reason,
+        detail=row.detail[:_MAX_DETAIL],
+        **_subject(head),
+    )
+
+
+def _subject(head: EnvelopeHead | None) -> dict[str, Any]:
+    """What the message was about, as far as its payload says so in valid terms."""
+    subject: dict[str, Any] = {}
+    for name, adapter in _SUBJECT.items():
+        value = None if head is None else head.payload.get(name)
+        if value is not None:
+            with suppress(ValidationError):
+                subject[name] = adapter.validate_python(value)
+    return subject

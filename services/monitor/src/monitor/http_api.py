@@ -1,217 +1,233 @@
-"""The operator's API to dead letters."""
+"""The HTTP API for operators: look at dead letters, replay them, discard them."""
 
-import base64
-import json
-from datetime import datetime
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Annotated, Any, Final, NoReturn, assert_never
 from uuid import UUID
 
-from fastapi import Depends, FastAPI, HTTPException, Query, Request
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from fastapi.security import APIKeyHeader
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from messaging import Database, ServiceKey
-from monitor import operations, store
-from monitor.domain import NotPossibleError, State
-from monitor.store import DeadMessage
+from messaging import Database, DatabaseUnavailableError
+from monitor import reading
+from monitor.api_models import (
+    MAX_PAGE,
+    BulkReplayRequest,
+    BulkReplayStarted,
+    DeadLetterPage,
+    DeadLetterView,
+    Detail,
+    DiscardRequest,
+    FullDeadLetterView,
+    ReplayStarted,
+    Summary,
+    Text,
+)
+from monitor.domain import Problem, Refusal, State
+from monitor.operations import Operations, Replayed, Unknown
+from monitor.store import Selection
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
-Reason = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=3, max_length=500, pattern=r"^[^\x00]*$")
-]
+Authorise = Callable[[Request], Awaitable[None]]
+Responses = dict[int | str, dict[str, Any]]
 
+DESCRIPTION: Final = (
+    "Messages that ended in a dead-letter queue, why, and what became of them. A replay is a new message; its dead "
+    "letter is resolved when its consumer has handled that one."
+)
+REFUSALS: Final[Responses] = {
+    401: {"model": Detail, "description": "The header X-Service-Key is missing or wrong."},
+    422: {"model": Detail, "description": "The request cannot be carried out; `detail` says what to change."},
+    503: {"model": Detail, "description": "The database is away; try again."},
+}
+UNKNOWN: Final[Responses] = {404: {"model": Detail, "description": "There is no such dead letter."}}
+CONFLICT: Final[Responses] = {409: {"model": Detail, "description": "Its state does not allow this."}}
 
-class DeadLetterView(BaseModel):
-    """A dead letter, without its body."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    id: UUID
-    number: int
-    event_id: UUID | None
-    queue: str
-    type: str | None
-    source: str | None
-    correlation_id: str | None
-    reason: str
-    exception_type: str | None
-    detail: str
-    frame: str | None
-    attempts: int
-    service: str | None
-    first_failed_at: datetime | None
-    failed_at: datetime
-    recorded_at: datetime
-    state: State
-    replay_of: UUID | None
-    replay_event_id: UUID | None
-    replayed_at: datetime | None
-    resolution: str | None
-    resolved_at: datetime | None
-
-
-class DeadLetterDetail(DeadLetterView):
-    """A dead letter with body, headers and stack."""
-
-    body: Any
-    """As JSON where it parses, else as text with what is not UTF-8 replaced."""
-    body_base64: str
-    headers: dict[str, Any]
-    stack: str | None
+_MAX_GROUPS: Final = 200
+_STATUS: Final = {
+    Problem.CONFLICT: HTTPStatus.CONFLICT,
+    Problem.UNPROCESSABLE: HTTPStatus.UNPROCESSABLE_ENTITY,
+}
 
 
-class DeadLetterPage(BaseModel):
-    dead_letters: list[DeadLetterView]
-    open: int
-    """Open dead letters in all."""
-    next_before: int | None
-    """`before` for the next page; null on the last."""
+class KeyFirst:
+    """Asks for the key before anything of the request is read: a stranger learns nothing from complaints about a body."""
+
+    def __init__(self, app: ASGIApp, *, authorise: Authorise) -> None:
+        self._app = app
+        self._authorise = authorise
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith("/v1/"):
+            try:
+                await self._authorise(Request(scope))
+            except HTTPException as refusal:
+                await JSONResponse({"detail": refusal.detail}, refusal.status_code)(scope, receive, send)
+                return
+            except Exception as refusal:
+                # Starlette's own class, of which FastAPI's is a subclass.
+                status = getattr(refusal, "status_code", None)
+                if status is None:
+                    raise
+                await JSONResponse({"detail": getattr(refusal, "detail", "")}, status)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
-class Group(BaseModel):
-    queue: str
-    type: str | None
-    reason: str
-    exception_type: str | None
-    frame: str | None
-    count: int
-    first_failed_at: datetime
-    last_failed_at: datetime
-
-
-class Replayed(BaseModel):
-    replay_event_id: UUID
-
-
-class ReplayRequest(BaseModel):
-    """Which open dead letters to replay; what is left out matches all."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    ids: list[UUID] | None = None
-    queue: Name | None = None
-    type: Name | None = None
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100
-
-
-class ReplayedMany(BaseModel):
-    count: int
-    ids: list[UUID]
-
-
-class DiscardRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    reason: Reason
-
-
-def create_api(database: Database, service_key: ServiceKey) -> FastAPI:
-    api = FastAPI(
-        title="Brand Engine: monitor",
-        description="Dead letters: what could not be handled, why, and what to do with it.",
-        dependencies=[Depends(service_key)],
-    )
-    api.add_exception_handler(operations.UnknownDeadLetterError, _answer(404))
-    api.add_exception_handler(NotPossibleError, _answer(409))
-    api.add_exception_handler(RequestValidationError, _explain)
-    _add_reading(api, database)
-    _add_operations(api, database)
+def create_api(database: Database, operations: Operations, authorise: Authorise) -> FastAPI:
+    api = FastAPI(title="Brand Engine: monitor", description=DESCRIPTION, version="1")
+    api.add_middleware(KeyFirst, authorise=authorise)
+    api.add_exception_handler(RequestValidationError, _invalid_request)
+    api.add_exception_handler(DatabaseUnavailableError, _database_away)
+    api.include_router(_reading_routes(database))
+    api.include_router(_operating_routes(database, operations))
     return api
 
 
-def _add_reading(api: FastAPI, database: Database) -> None:
-    @api.get("/v1/dead-letters")
+def _router() -> APIRouter:
+    # The middleware checks the key; this makes the API's description ask for it.
+    key = APIKeyHeader(name="X-Service-Key", auto_error=False)
+    return APIRouter(prefix="/v1/dead-letters", dependencies=[Depends(key)], responses=REFUSALS)
+
+
+def _reading_routes(database: Database) -> APIRouter:
+    router = _router()
+
+    @router.get("", summary="Dead letters, newest first")
     async def list_dead_letters(
         state: State | None = None,
-        queue: Name | None = None,
-        type: Name | None = None,  # noqa: A002  (the name in the URL)
-        correlation_id: Name | None = None,
-        before: Annotated[int | None, Query(ge=0, lt=2**63)] = None,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+        queue: Annotated[Text | None, Query(description="The queue they died in, without -dlq.")] = None,
+        type: Annotated[Text | None, Query(description="Message type.")] = None,  # noqa: A002 - the wire name
+        correlation_id: Text | None = None,
+        replayable: bool | None = None,
+        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+        before: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
     ) -> DeadLetterPage:
-        """Newest first."""
+        wanted = reading.Filter(state, _source_queue(queue), type, correlation_id, replayable)
         async with database.connection() as connection:
-            found = await store.newest(
-                connection,
-                state=state,
-                queue=queue,
-                message_type=type,
-                correlation_id=correlation_id,
-                before=before,
-                limit=limit,
-            )
-            count = await store.count_open(connection)
-        views = [DeadLetterView.model_validate(letter) for letter in found]
-        return DeadLetterPage(
-            dead_letters=views, open=count, next_before=found[-1].number if len(found) == limit else None
-        )
-
-    @api.get("/v1/dead-letters/summary")
-    async def summarise() -> list[Group]:
-        """Open dead letters grouped by queue, reason, exception and innermost frame."""
-        async with database.connection() as connection:
-            return [Group(**group) for group in await store.summary(connection)]
-
-    @api.get("/v1/dead-letters/{identity}")
-    async def get_dead_letter(identity: UUID) -> DeadLetterDetail:
-        async with database.connection() as connection:
-            letter = await store.get(connection, identity)
-        if letter is None:
+            page = await reading.page(connection, wanted, limit=limit + 1, before=before)
+        if page is None:
             raise HTTPException(
-                404, f"there is no dead letter {identity}; list them with GET /v1/dead-letters"
+                422, f"before: there is no dead letter {before}; begin again without `before`"
             )
-        return _detail(letter)
-
-
-def _add_operations(api: FastAPI, database: Database) -> None:
-    @api.post("/v1/dead-letters/replay", status_code=202)
-    async def replay_matching(request: ReplayRequest) -> ReplayedMany:
-        """Sends matching open dead letters back to their queues, oldest first."""
-        ids = await operations.replay_many(
-            database, ids=request.ids, queue=request.queue, message_type=request.type, limit=request.limit
+        items = [DeadLetterView.model_validate(item) for item in page.items[:limit]]
+        following = items[-1].id if len(page.items) > limit else None
+        return DeadLetterPage(
+            items=items, next=following, matching=page.matching, open=page.open, now=page.now
         )
-        return ReplayedMany(count=len(ids), ids=ids)
 
-    @api.post("/v1/dead-letters/{identity}/replay", status_code=202)
-    async def replay_dead_letter(identity: UUID) -> Replayed:
-        """Sends it back to its queue as a new message. It is resolved once its consumer has handled that."""
-        return Replayed(replay_event_id=await operations.replay_one(database, identity))
+    @router.get("/summary", summary="Like failures, grouped")
+    async def summarise(state: State | None = State.OPEN, queue: Text | None = None) -> Summary:
+        wanted = reading.Filter(state, _source_queue(queue))
+        async with database.connection() as connection:
+            groups = await reading.groups(connection, wanted, limit=_MAX_GROUPS)
+        return Summary.model_validate({"groups": groups})
 
-    @api.post("/v1/dead-letters/{identity}/discard", status_code=204)
-    async def discard_dead_letter(identity: UUID, request: DiscardRequest) -> None:
-        """Closes it without handling it; the reason stays on record."""
-        await operations.discard(database, identity, request.reason)
+    @router.get("/{dead_letter_id}", summary="One dead letter in full", responses=UNKNOWN)
+    async def read_dead_letter(dead_letter_id: str) -> FullDeadLetterView:
+        return await _read(database, _identity(dead_letter_id))
+
+    return router
 
 
-def _detail(letter: DeadMessage) -> DeadLetterDetail:
-    view = DeadLetterView.model_validate(letter)
-    return DeadLetterDetail(
-        **view.model_dump(),
-        body=_readable(letter.payload),
-        body_base64=base64.b64encode(letter.payload).decode(),
-        headers=letter.headers,
-        stack=letter.stack,
+def _operating_routes(database: Database, operations: Operations) -> APIRouter:
+    router = _router()
+
+    @router.post("/replay", status_code=202, summary="Replay open dead letters, oldest first")
+    async def replay_many(request: BulkReplayRequest) -> BulkReplayStarted:
+        selection = Selection(
+            _source_queue(request.queue),
+            request.type,
+            None if request.ids is None else tuple(request.ids),
+            request.until,
+        )
+        done = await operations.replay_all(selection, request.limit)
+        replays = [ReplayStarted(id=dead, replay_event_id=replay) for dead, replay in done.replays.items()]
+        return BulkReplayStarted(replayed=len(replays), replays=replays)
+
+    @router.post(
+        "/{dead_letter_id}/replay",
+        status_code=202,
+        summary="Send it again to the queue it died in",
+        responses={**UNKNOWN, **CONFLICT},
     )
+    async def replay(dead_letter_id: str) -> FullDeadLetterView:
+        dead = _identity(dead_letter_id)
+        match await operations.replay(dead):
+            case Replayed():
+                return await _read(database, dead)
+            case Refusal() as refusal:
+                _refuse(dead, "replayed", refusal)
+            case Unknown():
+                raise _not_found(dead_letter_id)
+            case other:
+                assert_never(other)
+
+    @router.post(
+        "/{dead_letter_id}/discard",
+        summary="Close it for good, unhandled",
+        responses={**UNKNOWN, **CONFLICT},
+    )
+    async def discard(dead_letter_id: str, request: DiscardRequest) -> FullDeadLetterView:
+        dead = _identity(dead_letter_id)
+        match await operations.discard(dead, request.reason):
+            case None:
+                return await _read(database, dead)
+            case Refusal() as refusal:
+                _refuse(dead, "discarded", refusal)
+            case Unknown():
+                raise _not_found(dead_letter_id)
+            case other:
+                assert_never(other)
+
+    return router
 
 
-def _readable(body: bytes) -> Any:
+async def _read(database: Database, dead: UUID) -> FullDeadLetterView:
+    async with database.connection() as connection:
+        row = await reading.one(connection, dead)
+    if row is None:
+        raise _not_found(str(dead))
+    return FullDeadLetterView.of(row)
+
+
+def _identity(text: str) -> UUID:
     try:
-        return json.loads(body, parse_constant=str)
-    except (ValueError, RecursionError):
-        return body.decode(errors="replace")
+        return UUID(text)
+    except ValueError:
+        raise _not_found(text) from None
 
 
-def _answer(status: int) -> Any:
-    async def handle(_request: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, status_code=status)
-
-    return handle
+def _source_queue(queue: str | None) -> str | None:
+    """People name either queue of the pair."""
+    return None if queue is None else queue.removesuffix("-dlq")
 
 
-async def _explain(_request: Request, error: Exception) -> JSONResponse:
+def _not_found(dead: str) -> HTTPException:
+    return HTTPException(404, f"there is no dead letter {dead[:100]}; GET /v1/dead-letters lists their ids")
+
+
+def _refuse(dead: UUID, wish: str, refusal: Refusal) -> NoReturn:
+    raise HTTPException(_STATUS[refusal.problem], f"dead letter {dead} cannot be {wish}: {refusal.reason}")
+
+
+async def _invalid_request(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    sentences = [
-        f"{'.'.join(str(part) for part in each['loc'][1:])}: {each['msg']}" for each in error.errors()
-    ]
-    return JSONResponse({"detail": "; ".join(sentences)}, status_code=422)
+    problems = "; ".join(f"{_place(problem['loc'])}: {problem['msg']}" for problem in error.errors()[:10])
+    # The complaint may quote what cannot be encoded.
+    readable = problems.encode(errors="replace").decode()
+    return JSONResponse({"detail": readable}, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location[1:]) or str(location[0])
+
+
+async def _database_away(_: Request, _error: Exception) -> JSONResponse:
+    return JSONResponse(
+        {"detail": "the database of monitor is away; try again in a few seconds"},
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        {"Retry-After": "5"},
+    )

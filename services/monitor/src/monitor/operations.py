@@ -1,83 +1,98 @@
-"""What an operator does with dead letters; each operation is one transaction."""
+"""What operators do with dead letters: replay and discard. One outcome each, however many ask at once."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
+
+import structlog
 
 from envelope import new_event_id
 from messaging import Database, Transaction
+from messaging.headers import REPLAY_OF
 from monitor import store
-from monitor.domain import NotPossibleError, check_discard, replay
-from monitor.store import DeadMessage
+from monitor.domain import DeadMessageId, Refusal, refuse_discard, refuse_replay
+from monitor.rewriting import replay_of
+
+log = structlog.get_logger(__name__)
+
+_CHUNK: Final = 50
+"""Messages replayed in one transaction: at 128 kB each, what may be in memory at a time."""
 
 
-class UnknownDeadLetterError(LookupError):
-    pass
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """There is no such dead letter."""
 
 
-async def replay_one(database: Database, identity: UUID) -> UUID:
-    """Sends a dead letter back to its queue as a new message; returns that message's `event_id`.
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Dead letter → `event_id` of its replay."""
 
-    Raises:
-        UnknownDeadLetterError: there is none with this id.
-        NotPossibleError: it cannot be replayed; says why.
-    """
-    async with database.transaction() as tx:
-        return await _replay(tx, await _locked(tx, identity))
+    replays: dict[DeadMessageId, UUID]
 
 
-async def replay_many(
-    database: Database, *, ids: Sequence[UUID] | None, queue: str | None, message_type: str | None, limit: int
-) -> list[UUID]:
-    """Replays up to `limit` open dead letters that match, oldest first; returns the ids of those dead letters."""
-    async with database.transaction() as tx:
-        chosen = await store.lock_open(
-            tx.connection, ids=ids, queue=queue, message_type=message_type, limit=limit
+class Operations:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def replay(self, dead: UUID) -> Replayed | Refusal | Unknown:
+        """Sends a dead message again, to the queue it died in."""
+        async with self._database.transaction() as tx:
+            claimed = await store.claim(tx.connection, dead)
+            if claimed is None:
+                return Unknown()
+            refusal = refuse_replay(claimed.standing)
+            if refusal is not None:
+                return refusal
+            return await _send_again(tx, [claimed])
+
+    async def replay_all(self, selection: store.Selection, limit: int) -> Replayed:
+        """Replays the selected open ones, oldest first, up to `limit`; those that cannot be replayed stay as they are."""
+        replays: dict[DeadMessageId, UUID] = {}
+        while len(replays) < limit:
+            wanted = min(_CHUNK, limit - len(replays))
+            async with self._database.transaction() as tx:
+                claimed = await store.claim_open(tx.connection, selection, wanted)
+                if claimed:
+                    replays |= (await _send_again(tx, claimed)).replays
+            if len(claimed) < wanted:
+                break
+        return Replayed(replays)
+
+    async def discard(self, dead: UUID, reason: str) -> Refusal | Unknown | None:
+        """Closes a dead letter for good; None if that was done."""
+        async with self._database.transaction() as tx:
+            claimed = await store.claim(tx.connection, dead)
+            if claimed is None:
+                return Unknown()
+            refusal = refuse_discard(claimed.standing, now=claimed.now)
+            if refusal is None:
+                await store.mark_discarded(tx.connection, claimed.standing.id, reason)
+                log.info("dead_letter_discarded", dead_letter_id=str(dead), reason=reason)
+            return refusal
+
+
+async def _send_again(tx: Transaction, claimed: Sequence[store.Claimed]) -> Replayed:
+    replays: dict[DeadMessageId, UUID] = {}
+    for one in claimed:
+        replay = replay_of(one.payload, event_id=new_event_id(), now=one.now)
+        tx.send_raw(
+            queue=one.queue,
+            body=replay.body,
+            event_id=replay.event_id,
+            type=replay.type,
+            correlation_id=replay.correlation_id,
+            headers={REPLAY_OF: str(replay.original)},
         )
-        for letter in chosen:
-            await _replay(tx, letter)
-        return [letter.id for letter in chosen]
-
-
-async def discard(database: Database, identity: UUID, reason: str) -> None:
-    """Closes a dead letter that will not be handled.
-
-    Raises:
-        UnknownDeadLetterError: there is none with this id.
-        NotPossibleError: it is closed, or being replayed.
-    """
-    async with database.transaction() as tx:
-        letter = await _locked(tx, identity)
-        check_discard(letter.state)
-        await store.mark_discarded(tx.connection, identity, reason)
-
-
-async def _locked(tx: Transaction, identity: UUID) -> DeadMessage:
-    letter = await store.lock(tx.connection, identity)
-    if letter is None:
-        raise UnknownDeadLetterError(f"there is no dead letter {identity}")
-    return letter
-
-
-async def _replay(tx: Transaction, letter: DeadMessage) -> UUID:
-    message = replay(
-        state=letter.state,
-        body=letter.payload,
-        event_id=letter.event_id,
-        queue=letter.queue,
-        new_event_id=new_event_id(),
-        now=datetime.now(UTC),
-    )
-    tx.send_raw(
-        queue=message.queue,
-        body=message.body,
-        event_id=message.event_id,
-        type=message.type,
-        correlation_id=message.correlation_id,
-        headers={"replay-of": str(message.replay_of)},
-    )
-    await store.mark_replaying(tx.connection, letter.id, message.event_id)
-    return message.event_id
-
-
-__all__ = ["NotPossibleError", "UnknownDeadLetterError", "discard", "replay_many", "replay_one"]
+        replays[one.standing.id] = replay.event_id
+        log.info(
+            "dead_letter_replayed",
+            dead_letter_id=str(one.standing.id),
+            replay_event_id=str(replay.event_id),
+            queue=one.queue,
+            type=replay.type,
+            correlation_id=replay.correlation_id,
+        )
+    await store.mark_replaying(tx.connection, replays)
+    return Replayed(replays)

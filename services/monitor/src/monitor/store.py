@@ -1,29 +1,43 @@
-"""The SQL of dead messages."""
+"""Writing down deaths and what became of them: the statements behind handlers and operations."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from datetime import datetime
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
-from messaging import Connection, DeadLetter
-from monitor.domain import State, innermost_frame
+from pydantic import JsonValue
+
+from envelope.payloads import DeadLetterResolved
+from messaging import Connection
+from monitor.domain import (
+    Beginning,
+    DeadMessageId,
+    Standing,
+    State,
+    handled_resolution,
+    replaced_resolution,
+)
+
+# Deaths and word of handled replays come over different queues. Each must see what the other has written, so word is
+# taken in alone, while any number of batches of deaths may be recorded side by side.
+_ORDER: Final = 7_305_811_405
+_STANDING: Final = "id, state, replayable, replayed_at, replay_event_id, resolution"
 
 
 @dataclass(frozen=True, slots=True)
-class DeadMessage:
-    """One row."""
+class NewDeath:
+    """A row to be."""
 
-    id: UUID
-    number: int
+    id: DeadMessageId
     event_id: UUID | None
     queue: str
     type: str | None
     source: str | None
     correlation_id: str | None
     payload: bytes
-    headers: dict[str, Any]
+    headers: JsonValue
     reason: str
     exception_type: str | None
     detail: str
@@ -33,170 +47,215 @@ class DeadMessage:
     service: str | None
     first_failed_at: datetime | None
     failed_at: datetime
-    recorded_at: datetime
-    state: State
-    replay_of: UUID | None
-    replay_event_id: UUID | None
-    replayed_at: datetime | None
-    resolution: str | None
-    resolved_at: datetime | None
+    replayable: bool
+    beginning: Beginning
 
 
-_COLUMNS = ", ".join(field.name for field in fields(DeadMessage))
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A dead message under its row lock."""
+
+    standing: Standing
+    queue: str
+    payload: bytes
+    now: datetime
+    """By the database's clock."""
 
 
-async def insert(connection: Connection, letters: Sequence[tuple[UUID, DeadLetter]]) -> None:
-    """Records dead letters under the ids given; one that is recorded already stays as it is."""
-    await connection.execute(
-        """
-        insert into dead_messages (id, event_id, queue, type, source, correlation_id, payload, headers, reason,
-            exception_type, detail, stack, frame, attempts, service, first_failed_at, failed_at, replay_of)
-        select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[],
-            $8::json[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::int[], $15::text[],
-            $16::timestamptz[], $17::timestamptz[], $18::uuid[])
-        on conflict (id) do nothing
-        """,
-        [identity for identity, _ in letters],
-        *_arrays([letter for _, letter in letters]),
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which open dead messages; None means any."""
+
+    queue: str | None = None
+    type: str | None = None
+    ids: tuple[UUID, ...] | None = None
+    until: datetime | None = None
+    """Recorded no later than this: a replay may die at once, and must not be taken for one that was waiting."""
+
+
+async def share_order(connection: Connection) -> None:
+    await connection.execute("select pg_advisory_xact_lock_shared($1)", _ORDER)
+
+
+async def take_order(connection: Connection) -> None:
+    await connection.execute("select pg_advisory_xact_lock($1)", _ORDER)
+
+
+async def handled_messages(connection: Connection, event_ids: Sequence[UUID]) -> dict[tuple[UUID, str], UUID]:
+    """(event_id, queue) of the messages whose work is known to be done → the message that did it."""
+    rows = await connection.fetch(
+        "select replay_event_id as event_id, queue, replay_event_id from handled_replays"
+        " where replay_event_id = any($1)"
+        " union all"
+        " select dead_event_id, queue, replay_event_id from handled_replays where dead_event_id = any($1)",
+        event_ids,
     )
+    return {(row["event_id"], row["queue"]): row["replay_event_id"] for row in rows}
 
 
-def _arrays(letters: Sequence[DeadLetter]) -> list[list[Any]]:
-    """The columns after `id`, in the order of the insert."""
+async def replayed_as(connection: Connection, event_ids: Sequence[UUID]) -> dict[tuple[UUID, str], Standing]:
+    """(event_id, queue) of replays → the death each was made for, locked."""
+    rows = await connection.fetch(
+        f"select queue, {_STANDING} from dead_messages where replay_event_id = any($1)"  # noqa: S608 - constants
+        " order by id for update",
+        event_ids,
+    )
+    return {(row["replay_event_id"], row["queue"]): _standing(row) for row in rows}
+
+
+async def insert(connection: Connection, rows: Sequence[NewDeath]) -> set[UUID]:
+    """Writes deaths down; returns the ids of those that were not there already."""
+    inserted = await connection.fetch(
+        "insert into dead_messages (id, event_id, queue, type, source, correlation_id, payload, headers, reason,"
+        " exception_type, detail, stack, frame, attempts, service, first_failed_at, failed_at, replayable, state,"
+        " replay_of, resolution, resolved_at)"
+        " select f.*, case when f.resolution is not null then now() end from unnest($1::uuid[], $2::uuid[], $3::text[],"
+        " $4::text[], $5::text[], $6::text[], $7::bytea[], $8::jsonb[], $9::text[], $10::text[], $11::text[],"
+        " $12::text[], $13::text[], $14::integer[], $15::text[], $16::timestamptz[], $17::timestamptz[],"
+        " $18::boolean[], $19::text[], $20::uuid[], $21::text[])"
+        " as f (id, event_id, queue, type, source, correlation_id, payload, headers, reason, exception_type, detail,"
+        " stack, frame, attempts, service, first_failed_at, failed_at, replayable, state, replay_of, resolution)"
+        " on conflict (id) do nothing returning id",
+        *_columns(rows),
+    )
+    return {row["id"] for row in inserted}
+
+
+def _columns(rows: Sequence[NewDeath]) -> list[list[Any]]:
     return [
-        [letter.dead_event_id for letter in letters],
-        [letter.queue for letter in letters],
-        [letter.message_type for letter in letters],
-        [letter.source for letter in letters],
-        [letter.correlation_id for letter in letters],
-        [letter.body for letter in letters],
-        [json.dumps(letter.headers) for letter in letters],
-        [letter.reason.value for letter in letters],
-        [letter.exception_type for letter in letters],
-        [letter.detail for letter in letters],
-        [letter.stack for letter in letters],
-        [innermost_frame(letter.stack) for letter in letters],
-        [min(letter.attempts, 2**31 - 1) for letter in letters],
-        [letter.service for letter in letters],
-        [letter.first_failed_at for letter in letters],
-        [letter.failed_at for letter in letters],
-        [letter.replay_of for letter in letters],
+        [row.id for row in rows],
+        [row.event_id for row in rows],
+        [row.queue for row in rows],
+        [row.type for row in rows],
+        [row.source for row in rows],
+        [row.correlation_id for row in rows],
+        [row.payload for row in rows],
+        [json.dumps(row.headers, allow_nan=False) for row in rows],
+        [row.reason for row in rows],
+        [row.exception_type for row in rows],
+        [row.detail for row in rows],
+        [row.stack for row in rows],
+        [row.frame for row in rows],
+        [row.attempts for row in rows],
+        [row.service for row in rows],
+        [row.first_failed_at for row in rows],
+        [row.failed_at for row in rows],
+        [row.replayable for row in rows],
+        [row.beginning.state.value for row in rows],
+        [row.beginning.replay_of for row in rows],
+        [row.beginning.resolution for row in rows],
     ]
 
 
-async def supersede(connection: Connection, replay_event_ids: Sequence[UUID]) -> None:
-    """Closes the dead letters whose replays died: each replay is a dead letter of its own now."""
+async def close_replaced(connection: Connection, successors: Mapping[DeadMessageId, DeadMessageId]) -> None:
+    """Deaths whose replay died make way for the new ones."""
+    if successors:
+        await connection.execute(
+            "update dead_messages d set state = 'resolved', resolution = f.resolution, resolved_at = now()"
+            " from unnest($1::uuid[], $2::text[]) as f (id, resolution) where d.id = f.id",
+            list(successors),
+            [replaced_resolution(successor) for successor in successors.values()],
+        )
+
+
+async def note_handled(connection: Connection, notices: Sequence[DeadLetterResolved]) -> None:
     await connection.execute(
-        """
-        update dead_messages as old
-        set state = 'superseded', resolution = 'its replay died too: ' || new.id, resolved_at = now()
-        from dead_messages as new
-        where new.event_id = any($1::uuid[]) and old.replay_event_id = new.event_id and old.state = 'replaying'
-        """,
+        "insert into handled_replays (replay_event_id, dead_event_id, queue)"
+        " select * from unnest($1::uuid[], $2::uuid[], $3::text[]) on conflict do nothing",
+        [notice.replay_event_id for notice in notices],
+        [notice.dead_event_id for notice in notices],
+        [notice.queue for notice in notices],
+    )
+
+
+async def resolve_handled(connection: Connection, replay_event_ids: Sequence[UUID]) -> None:
+    """Settles what those replays have settled.
+
+    That is the death each was made for, a death of the replay itself that only the broker believes in, and a death
+    replayed past these records. One that was given up for lost and discarded was handled after all.
+    """
+    rows = await connection.fetch(
+        "select distinct on (d.id) d.id, h.replay_event_id from handled_replays h join dead_messages d"
+        " on d.queue = h.queue and ("
+        "   (d.replay_event_id = h.replay_event_id and d.state in ('replaying', 'discarded'))"
+        "   or (d.event_id in (h.dead_event_id, h.replay_event_id) and d.state = 'open'))"
+        " where h.replay_event_id = any($1) order by d.id",
+        replay_event_ids,
+    )
+    # An operator may be at work on one of them: whoever comes second sees what the first has made of it.
+    await connection.execute(
+        "update dead_messages d set state = 'resolved', resolution = f.resolution, resolved_at = now()"
+        " from unnest($1::uuid[], $2::text[]) as f (id, resolution)"
+        " where d.id = f.id and (d.state in ('open', 'discarded') or d.replay_event_id = any($3))",
+        [row["id"] for row in rows],
+        [handled_resolution(row["replay_event_id"]) for row in rows],
         replay_event_ids,
     )
 
 
-async def resolve(connection: Connection, replay_event_ids: Sequence[UUID]) -> None:
-    """Closes the dead letters whose replays were handled."""
+async def claim(connection: Connection, dead: UUID) -> Claimed | None:
+    """Locks one dead message, waiting for whoever works on it."""
+    row = await connection.fetchrow(
+        f"select {_STANDING}, queue, payload, clock_timestamp() as now from dead_messages"  # noqa: S608 - constants
+        " where id = $1 for update",
+        dead,
+    )
+    return None if row is None else _claimed(row)
+
+
+async def claim_open(connection: Connection, selection: Selection, limit: int) -> list[Claimed]:
+    """Locks up to `limit` of the selected open and replayable messages, the oldest first, past those at work."""
+    rows = await connection.fetch(
+        f"select {_STANDING}, queue, payload, clock_timestamp() as now from dead_messages"  # noqa: S608 - constants
+        " where state = 'open' and replayable and ($1::text is null or queue = $1) and ($2::text is null or type = $2)"
+        " and ($3::uuid[] is null or id = any($3)) and ($4::timestamptz is null or recorded_at <= $4)"
+        " order by recorded_at, id limit $5 for update skip locked",
+        selection.queue,
+        selection.type,
+        selection.ids,
+        selection.until,
+        limit,
+    )
+    return [_claimed(row) for row in rows]
+
+
+async def mark_replaying(connection: Connection, replays: Mapping[DeadMessageId, UUID]) -> None:
     await connection.execute(
-        """
-        update dead_messages set state = 'resolved', resolution = 'replayed', resolved_at = now()
-        where replay_event_id = any($1::uuid[]) and state = 'replaying'
-        """,
-        replay_event_ids,
+        "update dead_messages d set state = 'replaying', replayed_at = clock_timestamp(), replay_event_id = f.replay"
+        " from unnest($1::uuid[], $2::uuid[]) as f (id, replay) where d.id = f.id",
+        list(replays),
+        list(replays.values()),
     )
 
 
-async def get(connection: Connection, identity: UUID) -> DeadMessage | None:
-    row = await connection.fetchrow(f"select {_COLUMNS} from dead_messages where id = $1", identity)  # noqa: S608
-    return None if row is None else _message(row)
-
-
-async def lock(connection: Connection, identity: UUID) -> DeadMessage | None:
-    """Reads a dead letter and keeps others from deciding about it until the transaction ends."""
-    # Two operators may click at the same time; the second must see what the first decided.
-    query = f"select {_COLUMNS} from dead_messages where id = $1 for update"  # noqa: S608
-    row = await connection.fetchrow(query, identity)
-    return None if row is None else _message(row)
-
-
-async def lock_open(
-    connection: Connection,
-    *,
-    ids: Sequence[UUID] | None,
-    queue: str | None,
-    message_type: str | None,
-    limit: int,
-) -> list[DeadMessage]:
-    """Open dead letters that can be replayed, oldest first; those another operator is deciding on are left out."""
-    query = f"""
-        select {_COLUMNS} from dead_messages
-        where state = 'open' and event_id is not null
-          and ($1::uuid[] is null or id = any($1)) and ($2::text is null or queue = $2)
-          and ($3::text is null or type = $3)
-        order by number limit $4 for update skip locked
-        """  # noqa: S608
-    return [_message(row) for row in await connection.fetch(query, ids, queue, message_type, limit)]
-
-
-async def mark_replaying(connection: Connection, identity: UUID, replay_event_id: UUID) -> None:
+async def mark_discarded(connection: Connection, dead: DeadMessageId, reason: str) -> None:
     await connection.execute(
-        "update dead_messages set state = 'replaying', replay_event_id = $2, replayed_at = now() where id = $1",
-        identity,
-        replay_event_id,
-    )
-
-
-async def mark_discarded(connection: Connection, identity: UUID, reason: str) -> None:
-    await connection.execute(
-        "update dead_messages set state = 'discarded', resolution = $2, resolved_at = now() where id = $1",
-        identity,
+        "update dead_messages set state = 'discarded', resolution = $2, resolved_at = clock_timestamp() where id = $1",
+        dead,
         reason,
     )
 
 
-async def newest(
-    connection: Connection,
-    *,
-    state: State | None,
-    queue: str | None,
-    message_type: str | None,
-    correlation_id: str | None,
-    before: int | None,
-    limit: int,
-) -> list[DeadMessage]:
-    """A page of dead letters, newest first; `before` is the `number` that the page before ended with."""
-    query = f"""
-        select {_COLUMNS} from dead_messages
-        where ($1::text is null or state = $1) and ($2::text is null or queue = $2)
-          and ($3::text is null or type = $3) and ($4::text is null or correlation_id = $4)
-          and ($5::bigint is null or number < $5)
-        order by number desc limit $6
-        """  # noqa: S608
-    rows = await connection.fetch(query, state, queue, message_type, correlation_id, before, limit)
-    return [_message(row) for row in rows]
-
-
-async def count_open(connection: Connection) -> int:
-    count = await connection.fetchval("select count(*) from dead_messages where state = 'open'")
-    assert isinstance(count, int)
-    return count
-
-
-async def summary(connection: Connection) -> list[dict[str, Any]]:
-    """Open dead letters, grouped by what looks like the same failure, the largest group first."""
-    rows = await connection.fetch(
-        """
-        select queue, type, reason, exception_type, frame, count(*) as count,
-               min(failed_at) as first_failed_at, max(failed_at) as last_failed_at
-        from dead_messages where state = 'open'
-        group by queue, type, reason, exception_type, frame order by count(*) desc, queue limit 200
-        """
+async def forget_settled(connection: Connection, older_than: timedelta) -> None:
+    await connection.execute(
+        "delete from dead_messages where state in ('resolved', 'discarded') and resolved_at < now() - $1::interval",
+        older_than,
     )
-    return [dict(row) for row in rows]
+    await connection.execute(
+        "delete from handled_replays where handled_at < now() - $1::interval", older_than
+    )
 
 
-def _message(row: Any) -> DeadMessage:
-    values = dict(row) | {"headers": json.loads(row["headers"]), "state": State(row["state"])}
-    return DeadMessage(**values)
+def _claimed(row: Any) -> Claimed:
+    return Claimed(_standing(row), row["queue"], row["payload"], row["now"])
+
+
+def _standing(row: Any) -> Standing:
+    return Standing(
+        id=DeadMessageId(row["id"]),
+        state=State(row["state"]),
+        replayable=row["replayable"],
+        replayed_at=row["replayed_at"],
+        replay_event_id=row["replay_event_id"],
+        resolution=row["resolution"],
+    )

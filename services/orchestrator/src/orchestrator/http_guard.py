@@ -37,12 +37,13 @@ class Guard:
         if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
             await self._app(scope, receive, send)
             return
-        request = Request(scope, receive)
+        incoming = _Incoming(receive)
+        request = Request(scope, incoming)
         try:
             await self._authorise(request)
             body = await _read(request)
         except HTTPException as refusal:
-            await _discard(receive)
+            await incoming.discard()
             response = JSONResponse({"detail": refusal.detail}, refusal.status_code, refusal.headers)
             await response(scope, receive, send)
             return
@@ -51,6 +52,27 @@ class Guard:
         # Only JSON is spoken here, so a client that did not care to say so is understood all the same.
         MutableHeaders(scope=scope)["content-type"] = "application/json"
         await self._app(scope, _replay(body, receive), send)
+
+
+class _Incoming:
+    """The server's `receive`, which remembers whether the body has come to its end."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._ended = False
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._ended = not message.get("more_body", False)
+        return message
+
+    async def discard(self) -> None:
+        """Reads on for a while: a client still sending when the connection closes would never see the answer."""
+        size = 0
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MAX_DISCARD_SECONDS):
+                while not self._ended and size < MAX_DISCARD_BYTES:
+                    size += len((await self()).get("body", b""))
 
 
 async def _read(request: Request) -> bytes:
@@ -70,18 +92,6 @@ async def _read(request: Request) -> bytes:
                 HTTPStatus.UNPROCESSABLE_ENTITY, f"the request body is not valid JSON: {problem}"
             ) from problem
     return bytes(body)
-
-
-async def _discard(receive: Receive) -> None:
-    """Reads on for a while: a client that is still sending when the connection closes never sees the answer."""
-    size = 0
-    with suppress(TimeoutError):
-        async with asyncio.timeout(MAX_DISCARD_SECONDS):
-            while size < MAX_DISCARD_BYTES:
-                message = await receive()
-                size += len(message.get("body", b""))
-                if not message.get("more_body", False):
-                    return
 
 
 def _announced_size(headers: Headers) -> int:

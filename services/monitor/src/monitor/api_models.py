@@ -1,0 +1,151 @@
+"""The shapes of the HTTP API."""
+
+import base64
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Final, Self
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic_core import from_json
+
+from monitor.domain import State
+
+MAX_PAGE: Final = 200
+MAX_BULK: Final = 500
+
+
+def _storable(value: str) -> str:
+    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError("must not contain U+0000 or half of a surrogate pair")
+    return value
+
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_storable)]
+Reason = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500), AfterValidator(_storable)
+]
+
+
+class Detail(BaseModel):
+    """What every refusal looks like."""
+
+    detail: str
+
+
+class DeadLetterView(BaseModel):
+    """One dead message. All times are UTC."""
+
+    id: UUID = Field(description="Identity of this death; what the other routes take.")
+    event_id: UUID | None = Field(description="The message's own id; null if its body is no envelope.")
+    queue: str = Field(description="The queue it died in.")
+    type: str | None
+    source: str | None
+    correlation_id: str | None
+    reason: str
+    exception_type: str | None
+    detail: str
+    frame: str | None = Field(description="Innermost frame of the stack: where it failed.")
+    attempts: int
+    service: str | None = Field(description="The service that gave up on it.")
+    first_failed_at: datetime | None
+    failed_at: datetime
+    recorded_at: datetime
+    replayable: bool = Field(description="Whether its body is an envelope that can be sent again.")
+    state: State
+    replayed_at: datetime | None
+    replay_event_id: UUID | None = Field(description="`event_id` of its replay.")
+    replay_of: UUID | None = Field(description="The earlier dead letter whose replay died as this one.")
+    replaced_by: UUID | None = Field(description="The later dead letter that its replay died as.")
+    resolution: str | None
+    resolved_at: datetime | None
+
+
+class FullDeadLetterView(DeadLetterView):
+    stack: str | None
+    headers: dict[str, JsonValue]
+    payload: JsonValue = Field(description="The body, where it is JSON; null otherwise.")
+    payload_text: str | None = Field(
+        description="The body as text, where it is no JSON; U+FFFD for invalid bytes."
+    )
+    payload_base64: str | None = Field(description="The bytes of the body, where it is no JSON.")
+    payload_bytes: int = Field(description="Size of the whole body.")
+    payload_truncated: bool = Field(description="Whether only the beginning of the body is shown.")
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        body: bytes = row["payload"]
+        truncated = row["payload_bytes"] > len(body)
+        parsed, readable = _parse(body)
+        return cls.model_validate(
+            {
+                **row,
+                "payload": parsed,
+                "payload_text": None if readable else body.decode(errors="replace"),
+                "payload_base64": None if readable else base64.b64encode(body).decode(),
+                "payload_truncated": truncated,
+            }
+        )
+
+
+class DeadLetterPage(BaseModel):
+    items: list[DeadLetterView]
+    next: UUID | None = Field(description="Send it as `before` to get the next page; null on the last one.")
+    matching: int = Field(description="How many match the filters, on all pages.")
+    open: int = Field(description="How many are open, whatever the filters.")
+    now: datetime = Field(description="The time of this page; bulk replay takes it as `until`.")
+
+
+class FailureGroup(BaseModel):
+    """Dead letters that failed alike."""
+
+    queue: str
+    reason: str
+    exception_type: str | None
+    frame: str | None
+    count: int
+    types: list[str]
+    first_failed_at: datetime
+    last_failed_at: datetime
+    newest_id: UUID
+    newest_detail: str
+
+
+class Summary(BaseModel):
+    groups: list[FailureGroup] = Field(description="The largest first.")
+
+
+class DiscardRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    reason: Reason = Field(description="Why it need not be handled; kept as its resolution.")
+
+
+class BulkReplayRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    queue: Text | None = None
+    type: Text | None = None
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)] | None = None
+    until: datetime | None = Field(
+        default=None, description="Only what was recorded by then: `now` of a page that was looked at."
+    )
+    limit: Annotated[int, Field(ge=1, le=MAX_BULK)] = 100
+
+
+class ReplayStarted(BaseModel):
+    id: UUID
+    replay_event_id: UUID
+
+
+class BulkReplayStarted(BaseModel):
+    replayed: int
+    replays: list[ReplayStarted]
+
+
+def _parse(body: bytes) -> tuple[Any, bool]:
+    """The JSON value in the body, and whether there is one."""
+    try:
+        return from_json(body, allow_inf_nan=False), True
+    except ValueError:
+        return None, False

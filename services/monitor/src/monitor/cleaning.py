@@ -1,0 +1,41 @@
+"""Text from anywhere, made fit for PostgreSQL, for JSON and for logs. Pure."""
+
+import math
+import re
+from typing import Final
+
+from pydantic import JsonValue
+
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s@]+(?=@)")
+_MAX_NESTING: Final = 20
+
+
+def clean(text: str) -> str:
+    """Without U+0000 and lone surrogates, which PostgreSQL and UTF-8 have no place for."""
+    return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+
+
+def clean_or_none(text: str | None) -> str | None:
+    return None if text is None else clean(text)
+
+
+def clean_json(value: JsonValue, depth: int = 0) -> JsonValue:
+    """The same value with clean texts; what JSON has no number for, and what is nested too deeply, becomes text."""
+    if depth > _MAX_NESTING:
+        return "…"
+    match value:
+        case str():
+            return clean(value)
+        case float() if not math.isfinite(value):
+            return str(value)
+        case dict():
+            return {clean(name): clean_json(item, depth + 1) for name, item in value.items()}
+        case list():
+            return [clean_json(item, depth + 1) for item in value]
+        case _:
+            return value
+
+
+def without_credentials(text: str) -> str:
+    """User names and passwords inside URLs are blanked: error messages of clients love to repeat them."""
+    return _CREDENTIALS.sub("***", text)

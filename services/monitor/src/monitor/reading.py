@@ -1,0 +1,103 @@
+"""Reading dead letters for people: lists, one in full, and groups of like failures."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from messaging import Connection
+
+READABLE_BYTES: Final = 256 * 1024
+"""As much of a body is shown; twice what a message may have."""
+
+_SUMMARY: Final = (
+    "d.id, d.event_id, d.queue, d.type, d.source, d.correlation_id, d.reason, d.exception_type, d.detail, d.frame,"
+    " d.attempts, d.service, d.first_failed_at, d.failed_at, d.recorded_at, d.replayable, d.state, d.replayed_at,"
+    " d.replay_event_id, d.replay_of, d.resolution, d.resolved_at,"
+    " (select n.id from dead_messages n where n.replay_of = d.id order by n.recorded_at desc limit 1) as replaced_by"
+)
+_MATCHING: Final = (
+    "($1::text is null or d.state = $1) and ($2::text is null or d.queue = $2) and ($3::text is null or d.type = $3)"
+    " and ($4::text is null or d.correlation_id = $4) and ($5::boolean is null or d.replayable = $5)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which dead letters; None means any."""
+
+    state: str | None = None
+    queue: str | None = None
+    type: str | None = None
+    correlation_id: str | None = None
+    replayable: bool | None = None
+
+    def values(self) -> tuple[str | bool | None, ...]:
+        return (self.state, self.queue, self.type, self.correlation_id, self.replayable)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    items: list[dict[str, Any]]
+    matching: int
+    """All that match, on whatever page."""
+    open: int
+    """All open ones, whatever the filter."""
+    now: datetime
+    """By the database's clock."""
+
+
+async def page(connection: Connection, wanted: Filter, *, limit: int, before: UUID | None) -> Page | None:
+    """Up to `limit` dead letters, newest first, that come after `before` in that order; None if there is no `before`."""
+    position = None
+    if before is not None:
+        position = await connection.fetchrow(
+            "select recorded_at, id from dead_messages where id = $1", before
+        )
+        if position is None:
+            return None
+    counts = await connection.fetchrow(
+        "select now() as now, (select count(*) from dead_messages where state = 'open') as open,"
+        f" (select count(*) from dead_messages d where {_MATCHING}) as matching",  # noqa: S608 - constants
+        *wanted.values(),
+    )
+    assert counts is not None
+    rows = await connection.fetch(
+        f"select {_SUMMARY} from dead_messages d where {_MATCHING}"  # noqa: S608 - constants
+        " and ($6::timestamptz is null or (d.recorded_at, d.id) < ($6, $7::uuid))"
+        " order by d.recorded_at desc, d.id desc limit $8",
+        *wanted.values(),
+        None if position is None else position["recorded_at"],
+        before,
+        limit,
+    )
+    return Page([dict(row) for row in rows], counts["matching"], counts["open"], counts["now"])
+
+
+async def one(connection: Connection, dead: UUID) -> Mapping[str, Any] | None:
+    """A dead letter with stack, headers and the first `READABLE_BYTES` of its body."""
+    row = await connection.fetchrow(
+        f"select {_SUMMARY}, d.stack, d.headers, octet_length(d.payload) as payload_bytes,"  # noqa: S608 - constants
+        " substring(d.payload from 1 for $2) as payload from dead_messages d where d.id = $1",
+        dead,
+        READABLE_BYTES,
+    )
+    return None if row is None else {**row, "headers": json.loads(row["headers"])}
+
+
+async def groups(connection: Connection, wanted: Filter, *, limit: int) -> list[dict[str, Any]]:
+    """Like failures together: same queue, reason, exception type and place in the code; the largest group first."""
+    rows = await connection.fetch(
+        "select d.queue, d.reason, d.exception_type, d.frame, count(*) as count,"
+        " array_remove(array_agg(distinct d.type), null) as types, min(d.failed_at) as first_failed_at,"
+        " max(d.failed_at) as last_failed_at, (array_agg(d.id order by d.recorded_at desc, d.id))[1] as newest_id,"
+        " (array_agg(d.detail order by d.recorded_at desc, d.id))[1] as newest_detail"
+        f" from dead_messages d where {_MATCHING}"  # noqa: S608 - constants
+        " group by d.queue, d.reason, d.exception_type, d.frame"
+        " order by count(*) desc, max(d.failed_at) desc, d.queue limit $6",
+        *wanted.values(),
+        limit,
+    )
+    return [dict(row) for row in rows]

@@ -1,0 +1,22 @@
+"""Settled dead letters are kept for a while, and then go: their bodies may hold what nobody should keep."""
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+
+from messaging import Database
+from monitor import store
+
+_PAUSE_SECONDS: Final = 3600.0
+
+
+class Retention:
+    def __init__(self, database: Database, period: timedelta) -> None:
+        self._database = database
+        self._period = period
+
+    async def run(self) -> None:
+        while True:
+            async with self._database.transaction() as tx:
+                await store.forget_settled(tx.connection, self._period)
+            await asyncio.sleep(_PAUSE_SECONDS)

@@ -1,0 +1,78 @@
+"""A dead message's bytes: whether they can be sent again, and the bytes to send. Pure."""
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from envelope import MAX_MESSAGE_BYTES, EnvelopeHead
+
+# Numbers stay text: nothing is computed with them, and a float or a huge integer would not survive.
+_DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+_SPACE: Final = re.compile(r"[ \t\n\r]*")
+_ADDED_BYTES: Final = 200
+"""Room for `causation_id` and a longer `timestamp`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A message that is to do the work of a dead one."""
+
+    event_id: UUID
+    type: str
+    correlation_id: str | None
+    original: UUID
+    """`event_id` of the dead one."""
+    body: bytes
+
+
+def read_head(body: bytes) -> EnvelopeHead | None:
+    """The envelope in the body; None if there is none that a consumer would read."""
+    if len(body) > MAX_MESSAGE_BYTES - _ADDED_BYTES:
+        return None
+    try:
+        return EnvelopeHead.model_validate_json(body)
+    except ValidationError:
+        return None
+
+
+def replay_of(body: bytes, *, event_id: UUID, now: datetime) -> Replay:
+    """The dead message as a new one that names the old as its cause; all else, unknown fields included, stays as it is.
+
+    Raises:
+        ValueError: the body is no envelope.
+    """
+    head = read_head(body)
+    if head is None:
+        raise ValueError("the body is no envelope")
+    members = _members(body.decode())
+    members["event_id"] = json.dumps(str(event_id))
+    members["causation_id"] = json.dumps(str(head.event_id))
+    members["timestamp"] = json.dumps(now.isoformat())
+    text = ",".join(f"{json.dumps(name)}:{value}" for name, value in members.items())
+    return Replay(event_id, head.type, head.correlation_id, head.event_id, f"{{{text}}}".encode())
+
+
+def _members(text: str) -> dict[str, str]:
+    """The members of a JSON object that is known to be valid, their values as they are written."""
+    members: dict[str, str] = {}
+    position = _skip_space(text, _skip_space(text, 0) + 1)
+    while text[position] != "}":
+        name, position = _DECODER.raw_decode(text, position)
+        start = _skip_space(text, _skip_space(text, position) + 1)
+        _, end = _DECODER.raw_decode(text, start)
+        members[name] = text[start:end]
+        position = _skip_space(text, end)
+        if text[position] == ",":
+            position = _skip_space(text, position + 1)
+    return members
+
+
+def _skip_space(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    assert match is not None
+    return match.end()

@@ -1,0 +1,229 @@
+"""The whole service as a process, on a real broker and database; the test plays the other services."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import aio_pika
+import asyncpg
+import httpx
+import psutil
+import pytest
+
+from envelope import DomainMessage, Payload, message_type_of, new_event_id
+from envelope.message import encode
+from envelope.payloads import ContentPublished, ResearchCompleted, ResearchFailed, SocialPosted
+
+SERVICE_KEY = "test-service-key-0123456789"
+SENTENCES = [
+    "{0} is a way of making coffee that rewards patience and clean water.",
+    "The taste of {0} depends on the grind size and on the time of contact.",
+    "Fresh beans give {0} more aroma than beans that were ground last week.",
+    "Most recipes for {0} use sixty grams of coffee for each litre of water.",
+    "A scale makes {0} repeatable because volume says little about weight.",
+]
+
+
+class Backbone:
+    """The broker, as the other services see it."""
+
+    def __init__(self, channel: aio_pika.abc.AbstractChannel, events: aio_pika.abc.AbstractExchange) -> None:
+        self._channel = channel
+        self._events = events
+
+    async def take(self, queue: str, count: int) -> list[dict[str, Any]]:
+        """So many messages of a queue, in order of arrival."""
+        source = await self._channel.get_queue(queue, ensure=False)
+        taken: list[dict[str, Any]] = []
+        async with asyncio.timeout(40), source.iterator() as messages:
+            async for message in messages:
+                await message.ack()
+                taken.append(json.loads(message.body))
+                if len(taken) == count:
+                    break
+        return taken
+
+    async def left_in(self, queue: str) -> int:
+        declared = await self._channel.declare_queue(queue, passive=True)
+        return declared.declaration_result.message_count or 0
+
+    async def tell(self, payloads: Iterable[Payload], correlation_id: str, *, times: int = 1) -> None:
+        """Publishes each as an event; with `times`, the very same message more than once."""
+        for payload in payloads:
+            name = message_type_of(payload).name
+            message: DomainMessage[Payload] = DomainMessage(
+                event_id=new_event_id(),
+                type=name,
+                source="test",
+                timestamp=datetime.now(UTC),
+                correlation_id=correlation_id,
+                payload=payload,
+            )
+            for _ in range(times):
+                await self._events.publish(aio_pika.Message(encode(message)), routing_key=name)
+
+
+@pytest.fixture
+async def backbone(rabbitmq_url: str) -> AsyncIterator[Backbone]:
+    connection = await aio_pika.connect(rabbitmq_url)
+    async with connection:
+        channel = await connection.channel()
+        yield Backbone(channel, await channel.get_exchange("brand-events", ensure=False))
+
+
+@pytest.fixture
+async def process(
+    orchestrator_url: str, rabbitmq_url: str, research: Any, free_port: Callable[[], int]
+) -> AsyncIterator[tuple[psutil.Process, httpx.AsyncClient]]:
+    port = free_port()
+    environment = os.environ | {
+        "DATABASE_URL": orchestrator_url,
+        "RABBITMQ_URL": rabbitmq_url,
+        "SERVICE_KEY": SERVICE_KEY,
+        "HTTP_PORT": str(port),
+        "RESEARCH_URL": research.url,
+    }
+    async with AsyncExitStack() as cleanup:
+        started = subprocess.Popen([sys.executable, "-m", "orchestrator"], env=environment)  # noqa: ASYNC220
+        cleanup.callback(started.wait, 30)
+        cleanup.callback(started.terminate)
+        client = await cleanup.enter_async_context(
+            httpx.AsyncClient(
+                base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=10
+            )
+        )
+        await eventually(lambda: _ready(client))
+        yield psutil.Process(started.pid), client
+
+
+async def _ready(client: httpx.AsyncClient) -> bool:
+    try:
+        return (await client.get("/health/ready")).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+async def eventually(condition: Callable[[], Awaitable[bool]], within: float = 30) -> None:
+    async with asyncio.timeout(within):
+        while not await condition():
+            await asyncio.sleep(0.1)
+
+
+async def test_three_keywords_go_the_whole_way_with_exactly_one_message_each(
+    process: tuple[psutil.Process, httpx.AsyncClient],
+    backbone: Backbone,
+    research: Any,
+    orchestrator_url: str,
+) -> None:
+    service, client = process
+    assert service.memory_info().rss < 90e6
+    (await client.put("/v1/brands/daily-grind", json={"name": "The Daily Grind"})).raise_for_status()
+    keywords = ["cold brew", "pour over", "espresso"]
+    accepted = await client.post("/v1/brands/daily-grind/research", json={"keywords": keywords})
+    correlation = accepted.json()["correlation_id"]
+
+    requested = await backbone.take("research-commands", 3)
+    assert sorted(message["payload"]["keyword"] for message in requested) == sorted(keywords)
+    research.body = research_document(keywords)
+    found = [
+        ResearchCompleted(brand_slug="daily-grind", research_id=new_event_id(), keyword=each)
+        for each in keywords
+    ]
+    await backbone.tell(found, correlation, times=2)
+
+    publish = await backbone.take("publisher-commands", 3)
+    ids = [UUID(message["payload"]["content_id"]) for message in publish]
+    pages = [
+        ContentPublished(brand_slug="daily-grind", content_id=each, published_url=f"http://site.test/{each}")
+        for each in ids
+    ]
+    await backbone.tell(pages, correlation, times=2)
+
+    promote = await backbone.take("social-commands", 3)
+    assert {UUID(message["payload"]["content_id"]) for message in promote} == set(ids)
+    assert all(message["payload"]["article_context"]["title"] for message in promote)
+    posts = [
+        SocialPosted(
+            brand_slug="daily-grind", content_id=each, platform="feed", post_url="http://post.test/1"
+        )
+        for each in ids
+    ]
+    await backbone.tell(posts, correlation, times=2)
+
+    async def completed() -> bool:
+        return bool((await client.get(accepted.headers["location"])).json()["state"] == "completed")
+
+    await eventually(completed)
+    cycle = (await client.get(accepted.headers["location"])).json()
+    assert (cycle["completed"], cycle["percent"]) == (3, 100)
+    assert cycle["keywords"][0]["posts"] == [{"platform": "feed", "url": "http://post.test/1"}]
+    article = (await client.get(f"/v1/content/{ids[0]}")).json()
+    assert article["published_url"] == f"http://site.test/{ids[0]}"
+    assert {message["correlation_id"] for message in (*requested, *publish, *promote)} == {correlation}
+    for queue in ("research-commands", "publisher-commands", "social-commands", "orchestrator-commands"):
+        assert await backbone.left_in(queue) == 0, queue
+    assert await handled(orchestrator_url) == {
+        "research.completed": 3,
+        "content.generate": 3,
+        "content.generated": 3,
+        "content.published": 3,
+        "social.posted": 3,
+    }
+
+
+async def test_a_refusal_ends_the_keyword_and_a_stopped_service_takes_up_its_backlog(
+    process: tuple[psutil.Process, httpx.AsyncClient], backbone: Backbone
+) -> None:
+    service, client = process
+    (await client.put("/v1/brands/daily-grind", json={"name": "The Daily Grind"})).raise_for_status()
+    accepted = await client.post("/v1/brands/daily-grind/research", json={"keywords": ["chocolate cake"]})
+    refusal = ResearchFailed(
+        brand_slug="daily-grind", keyword="chocolate cake", reason="insufficient_sources", detail="0 of 2"
+    )
+    service.suspend()
+    await backbone.tell([refusal], accepted.json()["correlation_id"])
+    service.resume()
+
+    async def ended() -> bool:
+        return bool((await client.get(accepted.headers["location"])).json()["failed"] == 1)
+
+    await eventually(ended)
+    (keyword,) = (await client.get(accepted.headers["location"])).json()["keywords"]
+    assert (keyword["state"], keyword["reason"]) == ("refused", "insufficient_sources: 0 of 2")
+
+
+async def handled(url: str) -> Counter[str]:
+    connection = await asyncpg.connect(url)
+    try:
+        return Counter(row["type"] for row in await connection.fetch("select type from processed_events"))
+    finally:
+        await connection.close()
+
+
+def research_document(keywords: list[str]) -> bytes:
+    """One document that has something to say on each keyword."""
+    sources = [
+        {
+            "n": number,
+            "title": f"Notes {number}",
+            "path": f"notes-{number}.md",
+            "passages": [
+                {
+                    "heading": keyword,
+                    "text": " ".join(line.format(keyword.capitalize()) for line in SENTENCES),
+                    "score": 2,
+                }
+                for keyword in keywords
+            ],
+        }
+        for number in (1, 2)
+    ]
+    return json.dumps({"sources": sources}).encode()
