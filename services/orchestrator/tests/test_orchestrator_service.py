@@ -113,7 +113,7 @@ async def _ready(client: httpx.AsyncClient) -> bool:
 
 async def eventually(condition: Callable[[], Awaitable[bool]], within: float = 30) -> None:
     async with asyncio.timeout(within):
-        while not await condition():
+        while not await condition():  # noqa: ASYNC110  (what is waited for happens in other processes)
             await asyncio.sleep(0.1)
 
 
@@ -179,7 +179,7 @@ async def test_three_keywords_go_the_whole_way_with_exactly_one_message_each(
     }
 
 
-async def test_a_refusal_ends_the_keyword_and_a_stopped_service_takes_up_its_backlog(
+async def test_a_refusal_ends_the_keyword_and_a_suspended_service_takes_up_its_backlog(
     process: tuple[psutil.Process, httpx.AsyncClient], backbone: Backbone
 ) -> None:
     service, client = process
