@@ -275,6 +275,19 @@ def fuzz(live_api: httpx.Client) -> Any:
     return ask
 
 
+async def test_without_a_database_the_client_is_asked_to_come_back(
+    api: httpx.AsyncClient, brand: str, orchestrator_database: Database
+) -> None:
+    await orchestrator_database._connections.close()
+
+    for response in (
+        await api.get(f"/v1/brands/{brand}"),
+        await api.post(f"/v1/brands/{brand}/research", json={"keywords": ["tea"]}),
+    ):
+        assert "try again" in await refused(response, 503)
+        assert response.headers["retry-after"] == "5"
+
+
 async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
     document = (await api.get("/openapi.json")).json()
 

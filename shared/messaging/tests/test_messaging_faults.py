@@ -6,8 +6,11 @@ import signal
 import sys
 from collections.abc import Sequence
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx
+import pytest
+import structlog
 
 from envelope import DomainMessage
 from envelope.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
@@ -316,3 +319,60 @@ async def test_the_queue_missing_at_the_start_is_waited_for(world, make_vhost) -
         assert await broker.consumers(QUEUE) == 1
     service.stop()
     await task
+
+
+async def test_too_full_an_outbox_slows_consumption_until_it_has_drained(world) -> None:
+    await world.broker.delete("social-commands")
+    service = world.service()
+    service._relay._backlog_limit = 5
+    service.consume(QUEUE, on_batch(write_all, ResearchRequested))
+    article = ArticleContext(title="t", keyword="k", meta_description="")
+    async with running(service):
+        async with service.database.transaction() as tx:
+            for _ in range(10):
+                tx.send(SocialCreate(brand_slug="acme", content_id=uuid4(), article_context=article))
+        assert "outbox" in await service.problems()
+        await world.send(world.request("waits"))
+        await eventually(lambda: world.database.fetchval("select bool_and(publish_attempts > 1) from outbox"))
+        assert await world.effects() == []
+        await topology.declare(world.rabbitmq_url)
+        await eventually(world.effects, within=60)
+        await eventually(lambda: ready(service))
+    assert await world.broker.depth("social-commands") == 10
+
+
+async def test_a_service_whose_runner_breaks_ends_instead_of_standing_still(world, monkeypatch) -> None:
+    async def broken(*_: object) -> None:
+        raise AssertionError("a mistake in the runtime itself")
+
+    service = world.service(shutdown_grace_seconds=0.2)
+    service.consume(QUEUE, on_batch(write_all, ResearchRequested))
+    monkeypatch.setattr(service.runners[0], "_handle", broken)
+    await world.send(world.request())
+    with pytest.raises(AssertionError, match="the runtime itself"):
+        await service.run()
+    await eventually(lambda: depth_is(world, 1))
+
+
+async def test_logs_of_a_handler_carry_the_message_they_are_about(world) -> None:
+    bound: list[dict[str, object]] = []
+
+    async def note(_message: DomainMessage, _context: Context) -> None:
+        bound.append(structlog.contextvars.get_contextvars())
+
+    service = world.service()
+    service.consume(QUEUE, on_each(note, ResearchRequested))
+    message = world.request()
+    async with running(service):
+        await world.send(message, headers={"attempt": 2})
+        await eventually(lambda: bound)
+    delay = bound[0].pop("processing_delay_ms")
+    assert isinstance(delay, int)
+    assert 0 <= delay < 30_000
+    assert bound[0] == {
+        "event_id": str(message.event_id),
+        "type": "research.requested",
+        "correlation_id": "chain-1",
+        "attempt": 2,
+        "queue": QUEUE,
+    }

@@ -73,7 +73,7 @@ REUSED_KEY: Final[Responses] = {
 _ETAG = {"ETag": {"description": "Changes when the representation changes.", "schema": {"type": "string"}}}
 _LOCATION = {"Location": {"description": "Address of the resource.", "schema": {"type": "string"}}}
 READ: Final[Responses] = {
-    200: {"headers": _ETAG},
+    200: {"headers": _ETAG, "description": "As it is now."},
     304: {"description": "Not modified: If-None-Match names the current representation."},
 }
 
@@ -154,7 +154,12 @@ def _brands(database: Database) -> APIRouter:
         "/brands/{slug}/research",
         summary="Turn keywords into articles",
         status_code=HTTPStatus.ACCEPTED,
-        responses={202: {"headers": _LOCATION}, **UNKNOWN, **REUSED_KEY, **TOO_LARGE},
+        responses={
+            202: {"headers": _LOCATION, "description": "Accepted; watch the cycle at `Location`."},
+            **UNKNOWN,
+            **REUSED_KEY,
+            **TOO_LARGE,
+        },
     )
     async def post_research(
         slug: Slug, request: ResearchRequest, response: Response, idempotency_key: IdempotencyKey = None

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 import structlog
 
 from envelope import DomainMessage, Payload, message_type_of
-from messaging.codec import Message
 from messaging.transactions import Transaction
 
 
@@ -78,6 +77,3 @@ def routing_table(handlers: Sequence[Handler]) -> Mapping[str, Handler]:
                 raise ValueError(f"two handlers take {name}")
             table[name] = handler
     return table
-
-
-Batch = Sequence[Message]

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import structlog
 
@@ -188,7 +188,3 @@ class Relay:
             self._room.clear()
         else:
             self._room.set()
-
-    @property
-    def lease(self) -> UUID:
-        return self._lease
