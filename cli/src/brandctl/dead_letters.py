@@ -1,206 +1,355 @@
-"""`brandctl dead-letters`: look at what could not be handled, and decide about it."""
+"""`brandctl dead-letters`: look at messages that died, replay them, or discard them."""
 
 import json
-import os
+import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import httpx
 import typer
 from rich.console import Console
-from rich.table import Table
+
+from brandctl import dead_letter_view as view
+from brandctl.monitor_client import AccessError, DeadLetter, Monitor, MonitorError, find_access
 
 app = typer.Typer(
     name="dead-letters",
-    help="""Messages that could not be handled: list, show, replay, discard.
-
-    Needs MONITOR_URL and SERVICE_KEY in the environment; while `make demo` runs, they are read from .local/demo.env.
-    """,
     no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="""Messages that could not be handled: look at them, replay them, or discard them.
+
+Each command asks the monitor service. It finds it through **--monitor-url** or MONITOR_URL, and the key through
+SERVICE_KEY or **--key-file**; beside a local run, `.local/endpoints.json` tells both.
+
+Exit codes: **0** done, **1** nothing found or something failed, **2** wrong usage.
+
+Examples:
+
+    brandctl dead-letters list
+    brandctl dead-letters list --summary
+    brandctl dead-letters show 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
+    brandctl dead-letters replay 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --wait
+    brandctl dead-letters replay --all --queue publisher-commands
+    brandctl dead-letters discard 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --reason "brand was closed"
+""",
 )
 
-DEMO_ENVIRONMENT: Final = Path(".local/demo.env")
-_WAIT_SECONDS: Final = 60.0
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-
-
-class CommandError(Exception):
-    """What went wrong, for a person."""
+_USAGE: Final = 2
+_FIRST_PAUSE: Final = 0.2
+_LONGEST_PAUSE: Final = 5.0
 
 
-class Monitor:
-    """The monitor's HTTP API."""
-
-    def __init__(self, url: str, key: str) -> None:
-        self._client = httpx.Client(base_url=url, headers={"X-Service-Key": key}, timeout=30, trust_env=False)
-
-    def get(self, path: str, **query: Any) -> Any:
-        return self._call(
-            "GET", path, params={name: value for name, value in query.items() if value is not None}
-        )
-
-    def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        return self._call("POST", path, json=body)
-
-    def _call(self, method: str, path: str, **arguments: Any) -> Any:
-        try:
-            answer = self._client.request(method, path, **arguments)
-        except httpx.TransportError as error:
-            raise CommandError(f"cannot reach the monitor at {self._client.base_url}: {error}") from error
-        if answer.is_error:
-            raise CommandError(_detail(answer))
-        return answer.json() if answer.content else None
+class StateChoice(StrEnum):
+    OPEN = "open"
+    REPLAYING = "replaying"
+    RESOLVED = "resolved"
+    DISCARDED = "discarded"
+    ALL = "all"
 
 
-def _detail(answer: httpx.Response) -> str:
-    try:
-        return str(answer.json()["detail"])
-    except (ValueError, KeyError, TypeError):
-        return f"the monitor answered {answer.status_code}"
+MonitorUrl = Annotated[
+    str | None, typer.Option("--monitor-url", envvar="MONITOR_URL", help="Address of the monitor service.")
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key-file", dir_okay=False, help="File that holds the service key; else SERVICE_KEY."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for scripts.")]
+Queue = Annotated[str | None, typer.Option(help="Only those of this queue, such as research-commands.")]
+TypeName = Annotated[
+    str | None, typer.Option("--type", help="Only this message type, such as content.publish.")
+]
+Identity = Annotated[str, typer.Argument(metavar="ID", help="An id out of `list`.")]
 
 
-def monitor() -> Monitor:
-    """The monitor that the environment names, or that of the demo running in this folder."""
-    settings = _demo_environment() | {
-        name: value for name in ("MONITOR_URL", "SERVICE_KEY") if (value := os.environ.get(name))
-    }
-    missing = [name for name in ("MONITOR_URL", "SERVICE_KEY") if not settings.get(name)]
-    if missing:
-        raise CommandError(f"{' and '.join(missing)} not set, and no demo is running in this folder")
-    return Monitor(settings["MONITOR_URL"], settings["SERVICE_KEY"])
-
-
-def _demo_environment() -> dict[str, str]:
-    if not DEMO_ENVIRONMENT.is_file():
-        return {}
-    lines = DEMO_ENVIRONMENT.read_text().splitlines()
-    pairs = (line.removeprefix("export ").split("=", 1) for line in lines if "=" in line)
-    return {name.strip(): value.strip().strip("'\"") for name, value in pairs}
-
-
-@app.command(name="list")
-def list_dead_letters(
-    state: Annotated[
-        str, typer.Option(help="open, replaying, resolved, superseded, discarded or all.")
-    ] = "open",
-    queue: Annotated[
-        str | None, typer.Option(help="Only those of this queue, e.g. research-commands.")
-    ] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="Only this message type.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=200)] = 50,
-    as_json: Json = False,
+@app.command("list")
+def list_letters(  # noqa: PLR0917 - Typer passes its options by name
+    state: Annotated[StateChoice, typer.Option(help="Only those in this state.")] = StateChoice.OPEN,
+    queue: Queue = None,
+    type_name: TypeName = None,
+    correlation_id: Annotated[str | None, typer.Option(help="Only those of this chain of messages.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="At most so many.")] = 50,
+    before: Annotated[str | None, typer.Option(metavar="ID", help="Those older than this one.")] = None,
+    summary: Annotated[bool, typer.Option("--summary", help="Group those that failed alike.")] = False,
+    as_json: AsJson = False,
+    monitor_url: MonitorUrl = None,
+    key_file: KeyFile = None,
 ) -> None:
-    """Lists dead letters, newest first.
+    """Lists dead letters, newest first; exit code 1 if there are none.
 
-    Example: brandctl dead-letters list --queue publisher-commands
+    Examples:
+
+        brandctl dead-letters list --queue research-commands
+        brandctl dead-letters list --state all --correlation-id 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
+        brandctl dead-letters list --json | jq -r '.items[].id'
     """
-    page = monitor().get(
-        "/v1/dead-letters", state=None if state == "all" else state, queue=queue, type=type_, limit=limit
-    )
-    if as_json:
-        _print_json(page)
-        return
-    console = Console()
-    if not page["dead_letters"]:
-        console.print(f"No dead letters here. {page['open']} open in all.")
-        return
-    table = Table("id", "failed at", "queue", "type", "reason", "detail", "state")
-    for letter in page["dead_letters"]:
-        table.add_row(
-            letter["id"],
-            letter["failed_at"][:19],
-            letter["queue"],
-            letter["type"] or "-",
-            letter["reason"],
-            letter["detail"][:80],
-            letter["state"],
+    wanted_state = None if state is StateChoice.ALL else state.value
+    if summary and (type_name or correlation_id or before or wanted_state is None):
+        raise typer.BadParameter("goes with --state (one) and --queue only", param_hint="--summary")
+    with _monitor(monitor_url, key_file) as monitor:
+        if summary:
+            _list_groups(monitor, wanted_state, queue, as_json=as_json)
+            return
+        page = monitor.page(
+            state=wanted_state,
+            queue=queue,
+            type=type_name,
+            correlation_id=correlation_id,
+            limit=limit,
+            before=before,
         )
-    console.print(table)
-    console.print(f"{page['open']} open in all. Next: brandctl dead-letters show ID")
-
-
-@app.command()
-def show(identity: Annotated[str, typer.Argument(metavar="ID")], as_json: Json = False) -> None:
-    """Shows one dead letter: facts, stack and body."""
-    letter = monitor().get(f"/v1/dead-letters/{identity}")
     if as_json:
-        _print_json(letter)
-        return
-    console = Console(highlight=False)
-    for name, value in letter.items():
-        if value is not None and name not in {"body", "body_base64", "headers", "stack"}:
-            console.print(f"[bold]{name:>16}[/]  {value}", markup=True, soft_wrap=True)
-    if letter["stack"]:
-        console.print(f"\n{letter['stack'].rstrip()}", markup=False)
-    console.print()
-    if isinstance(letter["body"], str):
-        console.print(letter["body"], markup=False)
-    else:
-        console.print_json(data=letter["body"])
-
-
-@app.command()
-def replay(
-    identity: Annotated[str | None, typer.Argument(metavar="[ID]")] = None,
-    all_: Annotated[bool, typer.Option("--all", help="All open ones that match --queue and --type.")] = False,
-    queue: Annotated[str | None, typer.Option(help="With --all: only those of this queue.")] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="With --all: only this message type.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="With --all: at most so many.")] = 100,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all: do not ask.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until each is resolved or dead again.")] = False,
-) -> None:
-    """Sends dead letters back to the queue that they died in, as new messages of the same conversation.
-
-    A dead letter counts as resolved when its consumer has handled the replay.
-
-    Examples: brandctl dead-letters replay 0193… --wait;  brandctl dead-letters replay --all --queue social-commands
-    """
-    if (identity is None) != all_:
-        raise typer.BadParameter("name one dead letter, or use --all")
-    api = monitor()
-    if identity is not None:
-        api.post(f"/v1/dead-letters/{identity}/replay")
-        ids = [identity]
-    else:
-        if not yes:
-            which = " ".join(filter(None, [f"of {queue}" if queue else "", type_ or ""])) or "of every queue"
-            typer.confirm(f"Replay up to {limit} open dead letters {which}?", abort=True)
-        ids = api.post("/v1/dead-letters/replay", {"queue": queue, "type": type_, "limit": limit})["ids"]
-    typer.echo(f"sent {len(ids)} back")
-    if wait and not _wait(api, ids):
+        _print_json({"items": page.items, "next": page.next, "matching": page.matching, "open": page.open})
+    elif page.items:
+        view.show_list(_out(), page.dead_letters())
+    if page.next is not None:
+        _note(f"{len(page.items)} of {page.matching}. Older ones: add --before {page.next}")
+    if not page.items:
+        _note(f"No dead letters match ({page.open} open in all).")
         raise typer.Exit(1)
 
 
 @app.command()
-def discard(
-    identity: Annotated[str, typer.Argument(metavar="ID")],
-    reason: Annotated[str, typer.Option(help="Why it will not be handled; stays on record.")],
+def show(
+    dead: Identity, as_json: AsJson = False, monitor_url: MonitorUrl = None, key_file: KeyFile = None
 ) -> None:
-    """Closes a dead letter that will not be handled."""
-    monitor().post(f"/v1/dead-letters/{identity}/discard", {"reason": reason})
-    typer.echo("discarded")
+    """Shows one dead letter: why it died, where, its headers and its body.
+
+    Example:
+
+        brandctl dead-letters show 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
+    """
+    with _monitor(monitor_url, key_file) as monitor:
+        letter = monitor.full(dead)
+    if as_json:
+        _print_json(letter)
+    else:
+        view.show_full(_out(), letter)
 
 
-def _wait(api: Monitor, ids: list[str]) -> bool:
-    """Waits for the replays to end; whether all were handled."""
-    deadline, pause, open_ = time.monotonic() + _WAIT_SECONDS, 0.2, set(ids)
-    well = True
-    while open_ and time.monotonic() < deadline:
-        for identity in sorted(open_):
-            letter = api.get(f"/v1/dead-letters/{identity}")
-            if letter["state"] != "replaying":
-                open_.discard(identity)
-                well = well and letter["state"] == "resolved"
-                typer.echo(f"{identity}: {letter['state']}")
-        if open_:
-            time.sleep(pause)
-            pause = min(pause * 1.5, 2.0)
-    for identity in sorted(open_):
-        typer.echo(f"{identity}: no outcome within {_WAIT_SECONDS:g} s; look again later", err=True)
-    return well and not open_
+@app.command()
+def replay(  # noqa: PLR0917 - Typer passes its options by name
+    dead: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids out of `list`.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All open ones, or those that match.")] = False,
+    queue: Queue = None,
+    type_name: TypeName = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all: do not ask.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until each is resolved or dead again.")] = False,
+    timeout: Annotated[float, typer.Option(min=0.1, help="With --wait: at most so many seconds.")] = 120.0,
+    as_json: AsJson = False,
+    monitor_url: MonitorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Sends dead messages again, to the queue each died in. Do it once the cause is gone.
+
+    A replay is a new message of the same chain. Its dead letter is resolved when the consumer has handled it; if it
+    dies again, a new dead letter takes the old one's place. With --wait, exit code 0 means that all were handled.
+
+    Examples:
+
+        brandctl dead-letters replay 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --wait
+        brandctl dead-letters replay --all --queue publisher-commands
+        brandctl dead-letters replay --all --type content.publish --yes --json
+    """
+    if everything == bool(dead):
+        raise typer.BadParameter("give ids, or --all", param_hint="ID")
+    if not everything and (queue or type_name):
+        raise typer.BadParameter("go with --all", param_hint="--queue and --type")
+    with _monitor(monitor_url, key_file) as monitor:
+        if everything:
+            started, refused = _replay_all(monitor, queue, type_name, yes=yes), {}
+        else:
+            started, refused = _replay_each(monitor, dead or [])
+        ended = _wait(monitor, started, timeout) if wait else {}
+    if as_json:
+        _print_json(_replay_report(started, refused, ended, waited=wait))
+    _report_replays(started, refused, ended, waited=wait)
+    handled = all(_was_handled(ended.get(one)) for one in started)
+    raise typer.Exit(0 if started and not refused and (handled or not wait) else 1)
+
+
+@app.command()
+def discard(
+    dead: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids out of `list`.")],
+    reason: Annotated[str, typer.Option(help="Why it need not be handled; kept with it.")],
+    as_json: AsJson = False,
+    monitor_url: MonitorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Closes dead letters for good, without handling them.
+
+    Example:
+
+        brandctl dead-letters discard 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --reason "brand was closed"
+    """
+    if not reason.strip():
+        raise typer.BadParameter("say why", param_hint="--reason")
+    discarded: list[str] = []
+    refused: dict[str, str] = {}
+    with _monitor(monitor_url, key_file) as monitor:
+        for one in dict.fromkeys(dead):
+            try:
+                monitor.discard(one, reason)
+                discarded.append(one)
+            except MonitorError as error:
+                refused[one] = str(error)
+    if as_json:
+        _print_json({"discarded": discarded, "refused": _as_rows(refused)})
+    for one in discarded:
+        _note(f"{one} discarded")
+    for message in refused.values():
+        _note(message)
+    raise typer.Exit(1 if refused else 0)
+
+
+def _list_groups(monitor: Monitor, state: str | None, queue: str | None, *, as_json: bool) -> None:
+    groups = monitor.summary(state=state, queue=queue)
+    if as_json:
+        _print_json({"groups": groups})
+    elif groups:
+        view.show_groups(_out(), groups)
+    if not groups:
+        _note("No dead letters match.")
+        raise typer.Exit(1)
+
+
+def _replay_all(monitor: Monitor, queue: str | None, type_name: str | None, *, yes: bool) -> list[str]:
+    page = monitor.page(state="open", queue=queue, type=type_name, replayable=True, limit=1)
+    if page.matching == 0:
+        _note("No open dead letter that could be replayed matches.")
+        raise typer.Exit(1)
+    if not yes:
+        _confirm(page.matching, queue, type_name)
+    replayed: list[str] = []
+    while len(replayed) < page.matching:
+        # Only what was there when we asked: a replay that dies again at once must not be taken in a second time.
+        more = monitor.replay_many(
+            queue=queue, type_name=type_name, until=page.now, limit=page.matching - len(replayed)
+        )
+        if not more:
+            break
+        replayed += more
+    return replayed
+
+
+def _confirm(count: int, queue: str | None, type_name: str | None) -> None:
+    selected = "".join([f" of {queue}" if queue else "", f" of type {type_name}" if type_name else ""])
+    if not sys.stdin.isatty():
+        _note(f"This would replay {count} dead letters{selected}. Add --yes to do it without being asked.")
+        raise typer.Exit(_USAGE)
+    if not typer.confirm(f"Replay {count} dead letters{selected}?", err=True):
+        _note("Nothing was replayed.")
+        raise typer.Exit(1)
+
+
+def _replay_each(monitor: Monitor, dead: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    started: list[str] = []
+    refused: dict[str, str] = {}
+    for one in dict.fromkeys(dead):
+        try:
+            started.append(str(monitor.replay(one).id))
+        except MonitorError as error:
+            refused[one] = str(error)
+    return started, refused
+
+
+def _wait(monitor: Monitor, started: Sequence[str], timeout: float) -> dict[str, DeadLetter]:
+    """Those that came to an end within `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    pause = _FIRST_PAUSE
+    waiting = list(started)
+    ended: dict[str, DeadLetter] = {}
+    while True:
+        for one in waiting:
+            letter = monitor.get(one)
+            if letter.state != "replaying":
+                ended[one] = letter
+        waiting = [one for one in waiting if one not in ended]
+        left = deadline - time.monotonic()
+        if not waiting or left <= 0:
+            return ended
+        time.sleep(min(pause, left))
+        pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+
+def _was_handled(letter: DeadLetter | None) -> bool:
+    return letter is not None and letter.state == "resolved" and not letter.died_again
+
+
+def _outcome(letter: DeadLetter | None, *, waited: bool) -> str:
+    if letter is None:
+        return "waiting" if waited else "replaying"
+    if letter.died_again:
+        return "dead_again"
+    return "handled" if _was_handled(letter) else letter.state
+
+
+def _replay_report(
+    started: Sequence[str], refused: dict[str, str], ended: dict[str, DeadLetter], *, waited: bool
+) -> dict[str, Any]:
+    return {
+        "replayed": [
+            {
+                "id": one,
+                "outcome": _outcome(ended.get(one), waited=waited),
+                "replaced_by": str(ended[one].replaced_by)
+                if one in ended and ended[one].died_again
+                else None,
+            }
+            for one in started
+        ],
+        "refused": _as_rows(refused),
+    }
+
+
+def _report_replays(
+    started: Sequence[str], refused: dict[str, str], ended: dict[str, DeadLetter], *, waited: bool
+) -> None:
+    for one in started:
+        letter = ended.get(one)
+        match _outcome(letter, waited=waited):
+            case "replaying":
+                _note(f"{one} sent again")
+            case "waiting":
+                _note(f"{one} sent again, no outcome yet: look later with `brandctl dead-letters show {one}`")
+            case "dead_again" if letter is not None:
+                _note(f"{one} died again, now as {letter.replaced_by}")
+            case outcome:
+                _note(f"{one} {outcome}")
+    for message in refused.values():
+        _note(message)
+
+
+def _as_rows(refused: dict[str, str]) -> list[dict[str, str]]:
+    return [{"id": one, "detail": message} for one, message in refused.items()]
+
+
+@contextmanager
+def _monitor(monitor_url: str | None, key_file: Path | None) -> Iterator[Monitor]:
+    try:
+        access = find_access(monitor_url, key_file)
+    except AccessError as error:
+        _note(str(error))
+        raise typer.Exit(_USAGE) from error
+    try:
+        with Monitor(access) as monitor:
+            yield monitor
+    except MonitorError as error:
+        _note(str(error))
+        raise typer.Exit(1) from error
+
+
+def _out() -> Console:
+    return Console(highlight=False)
+
+
+def _note(text: str) -> None:
+    """What is said about the result goes to standard error, so that standard output holds the result alone."""
+    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
 def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2))
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

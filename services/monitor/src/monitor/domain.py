@@ -106,11 +106,10 @@ def refuse_discard(dead: Standing, *, now: datetime) -> Refusal | None:
             assert_never(dead.state)
 
 
-def begin(dead: DeadMessageId, *, handled_as: UUID | None, earlier: Standing | None) -> Beginning:
+def begin(*, handled_as: UUID | None, earlier: Standing | None) -> Beginning:
     """How a new death is recorded.
 
     Args:
-        dead: its identity.
         handled_as: the message that did its work, where a consumer has said so: itself or a replay of it.
         earlier: the death whose replay this message was.
     """

@@ -64,12 +64,11 @@ def _beginning(
     handled: Mapping[tuple[UUID, str], UUID],
     earlier: Mapping[tuple[UUID, str], Standing],
 ) -> Beginning:
-    dead = DeadMessageId(message.event_id)
     letter = message.payload
     if letter.dead_event_id is None:
-        return begin(dead, handled_as=None, earlier=None)
+        return begin(handled_as=None, earlier=None)
     key = (letter.dead_event_id, letter.queue)
-    return begin(dead, handled_as=handled.get(key), earlier=earlier.get(key))
+    return begin(handled_as=handled.get(key), earlier=earlier.get(key))
 
 
 def _row(message: DomainMessage[DeadLetter], beginning: Beginning, *, replayable: bool) -> store.NewDeath:

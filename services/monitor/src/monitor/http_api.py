@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.security import APIKeyHeader
+from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from messaging import Database, DatabaseUnavailableError
@@ -63,15 +64,9 @@ class KeyFirst:
         if scope["type"] == "http" and scope["path"].startswith("/v1/"):
             try:
                 await self._authorise(Request(scope))
-            except HTTPException as refusal:
-                await JSONResponse({"detail": refusal.detail}, refusal.status_code)(scope, receive, send)
-                return
-            except Exception as refusal:
-                # Starlette's own class, of which FastAPI's is a subclass.
-                status = getattr(refusal, "status_code", None)
-                if status is None:
-                    raise
-                await JSONResponse({"detail": getattr(refusal, "detail", "")}, status)(scope, receive, send)
+            except StarletteHTTPException as refusal:
+                answer = JSONResponse({"detail": refusal.detail}, refusal.status_code)
+                await answer(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 

@@ -59,8 +59,8 @@ async def page(connection: Connection, wanted: Filter, *, limit: int, before: UU
         if position is None:
             return None
     counts = await connection.fetchrow(
-        "select now() as now, (select count(*) from dead_messages where state = 'open') as open,"
-        f" (select count(*) from dead_messages d where {_MATCHING}) as matching",  # noqa: S608 - constants
+        "select now() as now, (select count(*) from dead_messages where state = 'open') as open,"  # noqa: S608 - constants
+        f" (select count(*) from dead_messages d where {_MATCHING}) as matching",
         *wanted.values(),
     )
     assert counts is not None
@@ -90,11 +90,11 @@ async def one(connection: Connection, dead: UUID) -> Mapping[str, Any] | None:
 async def groups(connection: Connection, wanted: Filter, *, limit: int) -> list[dict[str, Any]]:
     """Like failures together: same queue, reason, exception type and place in the code; the largest group first."""
     rows = await connection.fetch(
-        "select d.queue, d.reason, d.exception_type, d.frame, count(*) as count,"
+        "select d.queue, d.reason, d.exception_type, d.frame, count(*) as count,"  # noqa: S608 - constants
         " array_remove(array_agg(distinct d.type), null) as types, min(d.failed_at) as first_failed_at,"
         " max(d.failed_at) as last_failed_at, (array_agg(d.id order by d.recorded_at desc, d.id))[1] as newest_id,"
         " (array_agg(d.detail order by d.recorded_at desc, d.id))[1] as newest_detail"
-        f" from dead_messages d where {_MATCHING}"  # noqa: S608 - constants
+        f" from dead_messages d where {_MATCHING}"
         " group by d.queue, d.reason, d.exception_type, d.frame"
         " order by count(*) desc, max(d.failed_at) desc, d.queue limit $6",
         *wanted.values(),
