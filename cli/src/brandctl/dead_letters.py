@@ -26,7 +26,7 @@ SERVICE_KEY or **--key-file**; beside a local run, `.local/endpoints.json` tells
 
 Exit codes: **0** done, **1** nothing found or something failed, **2** wrong usage.
 
-Examples:
+For example:
 
     brandctl dead-letters list
     brandctl dead-letters list --summary
@@ -66,7 +66,7 @@ Identity = Annotated[str, typer.Argument(metavar="ID", help="An id out of `list`
 
 
 @app.command("list")
-def list_letters(  # noqa: PLR0917 - Typer passes its options by name
+def list_letters(
     state: Annotated[StateChoice, typer.Option(help="Only those in this state.")] = StateChoice.OPEN,
     queue: Queue = None,
     type_name: TypeName = None,
@@ -80,7 +80,7 @@ def list_letters(  # noqa: PLR0917 - Typer passes its options by name
 ) -> None:
     """Lists dead letters, newest first; exit code 1 if there are none.
 
-    Examples:
+    For example:
 
         brandctl dead-letters list --queue research-commands
         brandctl dead-letters list --state all --correlation-id 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
@@ -118,7 +118,7 @@ def show(
 ) -> None:
     """Shows one dead letter: why it died, where, its headers and its body.
 
-    Example:
+    For example:
 
         brandctl dead-letters show 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
     """
@@ -131,7 +131,7 @@ def show(
 
 
 @app.command()
-def replay(  # noqa: PLR0917 - Typer passes its options by name
+def replay(
     dead: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids out of `list`.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All open ones, or those that match.")] = False,
     queue: Queue = None,
@@ -148,7 +148,7 @@ def replay(  # noqa: PLR0917 - Typer passes its options by name
     A replay is a new message of the same chain. Its dead letter is resolved when the consumer has handled it; if it
     dies again, a new dead letter takes the old one's place. With --wait, exit code 0 means that all were handled.
 
-    Examples:
+    For example:
 
         brandctl dead-letters replay 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --wait
         brandctl dead-letters replay --all --queue publisher-commands
@@ -159,8 +159,9 @@ def replay(  # noqa: PLR0917 - Typer passes its options by name
     if not everything and (queue or type_name):
         raise typer.BadParameter("go with --all", param_hint="--queue and --type")
     with _monitor(monitor_url, key_file) as monitor:
+        refused: dict[str, str] = {}
         if everything:
-            started, refused = _replay_all(monitor, queue, type_name, yes=yes), {}
+            started = _replay_all(monitor, queue, type_name, yes=yes)
         else:
             started, refused = _replay_each(monitor, dead or [])
         ended = _wait(monitor, started, timeout) if wait else {}
@@ -181,7 +182,7 @@ def discard(
 ) -> None:
     """Closes dead letters for good, without handling them.
 
-    Example:
+    For example:
 
         brandctl dead-letters discard 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --reason "brand was closed"
     """

@@ -186,3 +186,12 @@ async def test_pages_are_read_while_posts_are_made(social: Any, new_command: New
     reads = [social.http.get("/feeds/daily-grind") for _ in range(10)]
     assert {response.status_code for response in await asyncio.gather(*reads)} == {httpx.codes.OK}
     assert len(await social.events(30)) == 30
+
+
+async def test_the_feed_bears_the_brands_name_as_the_newest_command_gives_it(
+    social: Any, new_command: NewCommand
+) -> None:
+    await social.post(new_command(brand_name="The Daily Grind"))
+    assert texts(page(await social.http.get("/")), "//h2") == ["The Daily Grind"]
+    await social.post(new_command(brand_name="Grind & Co."))
+    assert texts(page(await social.http.get("/")), "//h2") == ["Grind & Co."]

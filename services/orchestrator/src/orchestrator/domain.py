@@ -109,6 +109,8 @@ class Keyword:
     content_id: ContentId | None = None
     generated: bool = False
     published_url: str | None = None
+    brand_name: str | None = None
+    """As it is now, for what is sent; None if nobody needs it."""
     promoted: bool = False
     setbacks: Mapping[Stage, Setback] = field(default_factory=dict)
     posts: tuple[Post, ...] = ()
@@ -351,5 +353,6 @@ def _promote(keyword: Keyword, published_url: str, article: ArticleContext) -> S
         content_id=keyword.content_id,
         article_context=article,
         published_url=published_url,
+        brand_name=keyword.brand_name,
         channels=keyword.unanswered,
     )

@@ -281,8 +281,8 @@ async def delete_old_cycles(connection: Connection, older_than: timedelta, limit
 _KEYWORD_COLUMNS = """
     select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.published_url, k.promoted,
            k.setbacks::text as setbacks, k.posts::text as posts, k.moved_at,
-           c.correlation_id, c.brand_slug, c.target, c.channels
-    from keywords as k join cycles as c using (cycle_id)
+           c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name
+    from keywords as k join cycles as c using (cycle_id) join brands as b on b.slug = c.brand_slug
     where
 """
 
@@ -327,6 +327,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         content_id=row["content_id"],
         generated=row["generated"],
         published_url=row["published_url"],
+        brand_name=row["brand_name"],
         promoted=row["promoted"],
         setbacks={Stage(stage): Setback(**setback) for stage, setback in setbacks.items()},
         posts=tuple(Post(**post) for post in json.loads(row["posts"])),

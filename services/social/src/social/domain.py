@@ -164,7 +164,7 @@ def story_of(command: SocialCreate) -> Story:
     points = (clean_line(point) for point in article.key_points)
     return Story(
         # An article of invisible characters still needs something to click on.
-        title=clean_line(article.title) or keyword or brand_name(command.brand_slug),
+        title=clean_line(article.title) or keyword or brand_name(command),
         keyword=keyword,
         description=clean_line(article.meta_description),
         points=tuple(point for point in points if point),
@@ -173,8 +173,11 @@ def story_of(command: SocialCreate) -> Story:
     )
 
 
-def brand_name(slug: str) -> str:
-    """`daily-grind` → `Daily Grind`: commands name brands by their slug alone."""
+def brand_name(command: SocialCreate) -> str:
+    """What the command says, or else made from the slug: `daily-grind` → `Daily Grind`."""
+    if command.brand_name and (named := clean_line(command.brand_name)):
+        return named
+    slug = command.brand_slug
     return " ".join(word[:1].upper() + word[1:] for word in slug.split("-"))
 
 

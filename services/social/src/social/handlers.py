@@ -6,7 +6,7 @@ from envelope import DomainMessage
 from envelope.payloads import SocialCreate, SocialFailed, SocialPosted
 from messaging import Transaction, Unprocessable
 from social import domain, store
-from social.domain import Plan
+from social.domain import BrandSlug, Plan
 from social.urls import FeedUrls
 
 
@@ -17,7 +17,12 @@ class Handlers:
     async def social_create(self, messages: Sequence[DomainMessage[SocialCreate]], tx: Transaction) -> None:
         """One outcome for each channel: posted, with the address of the post that stands, or failed, with the reason."""
         plans = [domain.plan(message.payload) for message in messages]
-        posts = await store.publish(tx.connection, [plan.post for plan in plans if plan.post is not None])
+        names = {
+            BrandSlug(message.payload.brand_slug): domain.brand_name(message.payload) for message in messages
+        }
+        posts = await store.publish(
+            tx.connection, [plan.post for plan in plans if plan.post is not None], names
+        )
         for message, plan in zip(messages, plans, strict=True):
             if not plan.outcomes:
                 tx.fail(

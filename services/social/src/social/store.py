@@ -1,7 +1,7 @@
 """The rows of accounts and posts, and the statements on them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
@@ -10,7 +10,7 @@ import asyncpg
 
 from messaging import Connection
 from social.channels import FEED
-from social.domain import BrandSlug, Count, Draft, Facet, Post, PostId, brand_name
+from social.domain import BrandSlug, Count, Draft, Facet, Post, PostId
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,16 @@ class StoredPost:
     posted_at: datetime
 
 
-async def publish(connection: Connection, posts: Sequence[Post]) -> dict[UUID, tuple[BrandSlug, PostId]]:
-    """Stores the posts that do not exist yet; returns for each `content_id` the brand and id of the post that stands."""
+async def publish(
+    connection: Connection, posts: Sequence[Post], names: Mapping[BrandSlug, str]
+) -> dict[UUID, tuple[BrandSlug, PostId]]:
+    """Stores the posts that do not exist yet; returns for each `content_id` the brand and id of the post that stands.
+
+    `names` has the name of each brand that posts, as its feed shows it.
+    """
     if not posts:
         return {}
-    await _connect_feeds(connection, {post.brand_slug for post in posts})
+    await _connect_feeds(connection, names)
     # In one order everywhere, so that two batches wait for each other instead of locking each other out.
     posts = sorted(posts, key=lambda post: post.post_id)
     await connection.execute(
@@ -60,17 +65,18 @@ async def publish(connection: Connection, posts: Sequence[Post]) -> dict[UUID, t
     return {row["content_id"]: (BrandSlug(row["brand_slug"]), PostId(row["post_id"])) for row in rows}
 
 
-async def _connect_feeds(connection: Connection, brands: set[BrandSlug]) -> None:
+async def _connect_feeds(connection: Connection, brands: Mapping[BrandSlug, str]) -> None:
     slugs = sorted(brands)
     await connection.execute(
         """
         insert into accounts (brand_slug, channel, display_name)
         select brand_slug, $2, display_name from unnest($1::text[], $3::text[]) as new (brand_slug, display_name)
-        on conflict do nothing
+        on conflict (brand_slug, channel) do update set display_name = excluded.display_name
+        where accounts.display_name <> excluded.display_name
         """,
         slugs,
         FEED,
-        [brand_name(slug) for slug in slugs],
+        [brands[slug] for slug in slugs],
     )
 
 

@@ -109,6 +109,7 @@ class SocialCreate(Payload):
     content_id: UUID
     article_context: ArticleContext
     published_url: Url | None = None
+    brand_name: Annotated[Text, StringConstraints(min_length=1, max_length=200)] | None = None
     channels: tuple[Name, ...] = Field(default=("feed",), max_length=20)
 
 

@@ -1,0 +1,198 @@
+"""The API over real HTTP."""
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+
+from envelope import DomainMessage
+from messaging import Database, DeadLetter
+
+NewDeath = Callable[..., DomainMessage[DeadLetter]]
+NewEnvelope = Callable[..., bytes]
+Record = Callable[..., Awaitable[list[UUID]]]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", ""), ("GET", "/summary"), ("GET", "/x"), ("POST", "/replay"), ("POST", "/x/replay"), ("POST", "/x/discard")],
+)  # fmt: skip
+async def test_every_route_asks_for_the_key_first(origin: str, method: str, path: str) -> None:
+    async with httpx.AsyncClient(trust_env=False) as stranger:
+        for headers in ({}, {"X-Service-Key": "wrong-key-wrong-key"}):
+            answer = await stranger.request(method, origin + path, headers=headers, content=b"{broken")
+            assert (answer.status_code, list(answer.json())) == (401, ["detail"])
+
+
+async def test_the_list_is_paged_newest_first_and_filtered(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    first = await record(*(new_death() for _ in range(3)))
+    [other] = await record(
+        new_death(new_envelope(type="social.create", correlation_id="c2"), queue="social-commands")
+    )
+    page = (await api.get("", params={"limit": 1})).json()
+    assert ([item["id"] for item in page["items"]], page["matching"], page["open"]) == ([str(other)], 4, 4)
+    seen: list[str] = []
+    params: dict[str, Any] = {"limit": 2}
+    while True:
+        page = (await api.get("", params=params)).json()
+        seen += [item["id"] for item in page["items"]]
+        if page["next"] is None:
+            break
+        params["before"] = page["next"]
+    assert seen[0] == str(other)
+    assert sorted(seen) == sorted(str(dead) for dead in (*first, other))
+    for params in (
+        {"queue": "social-commands"},
+        {"queue": "social-commands-dlq"},
+        {"type": "social.create"},
+        {"correlation_id": "c2"},
+    ):
+        found = (await api.get("", params=params)).json()
+        assert [item["id"] for item in found["items"]] == [str(other)]
+        assert (found["matching"], found["open"]) == (1, 4)
+    assert (await api.get("", params={"state": "discarded"})).json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"state": "dead"}, {"limit": 0}, {"limit": 1000}, {"before": "x"}, {"before": str(uuid4())}, {"queue": "a\x00"}, {"queue": ""}],
+)  # fmt: skip
+async def test_wrong_filters_are_refused_in_a_sentence(
+    api: httpx.AsyncClient, params: dict[str, Any]
+) -> None:
+    answer = await api.get("", params=params)
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith(next(iter(params)))
+
+
+async def test_a_body_is_shown_as_what_it_is(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    bodies = [new_envelope(), b"caf\xe9 \x00", b"x" * 300_000, b'{"a": 1e999}', b'{"a": "\\u0000"}']
+    ids = await record(new_death(bodies[0]), *(new_death(body, dead_event_id=None) for body in bodies[1:]))
+    shown = [(await api.get(f"/{dead}")).json() for dead in ids]
+    assert shown[0]["payload"]["type"] == "content.publish"
+    assert (shown[0]["payload_text"], shown[0]["payload_base64"]) == (None, None)
+    assert (shown[1]["payload"], shown[1]["payload_text"]) == (None, "caf� \x00")
+    assert base64.b64decode(shown[1]["payload_base64"]) == bodies[1]
+    assert (shown[2]["payload_bytes"], shown[2]["payload_truncated"]) == (300_000, True)
+    assert shown[4]["payload"] == {"a": "\x00"}
+    assert shown[0]["stack"].endswith("Gone: 410\n")
+    assert shown[0]["headers"] == {"attempt": 5}
+
+
+async def test_what_is_unknown_is_404(api: httpx.AsyncClient) -> None:
+    for dead in (str(uuid4()), "nonsense"):
+        for method, path, body in (
+            ("GET", "", None),
+            ("POST", "/replay", None),
+            ("POST", "/discard", {"reason": "x"}),
+        ):
+            answer = await api.request(method, f"/{dead}{path}", json=body)
+            assert answer.status_code == 404
+            assert dead in answer.json()["detail"]
+
+
+async def test_two_clicks_on_replay_are_one_replay(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath
+) -> None:
+    [dead] = await record(new_death())
+    answers = await asyncio.gather(*(api.post(f"/{dead}/replay") for _ in range(4)))
+    assert sorted(answer.status_code for answer in answers) == [202, 409, 409, 409]
+    [started] = [answer.json() for answer in answers if answer.status_code == 202]
+    assert started["state"] == "replaying"
+    for answer in answers:
+        if answer.status_code == 409:
+            assert started["replay_event_id"] in answer.json()["detail"]
+    refused = await api.post(f"/{dead}/discard", json={"reason": "no"})
+    assert refused.status_code == 409
+
+
+async def test_garbage_cannot_be_replayed_but_discarded(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath
+) -> None:
+    [dead] = await record(new_death(b"\xff"))
+    answer = await api.post(f"/{dead}/replay")
+    assert answer.status_code == 422
+    assert "discard" in answer.json()["detail"]
+    for reason in ("", "  ", "a\x00", None):
+        assert (await api.post(f"/{dead}/discard", json={"reason": reason})).status_code == 422
+    done = await api.post(f"/{dead}/discard", json={"reason": " a bad sender "})
+    assert (done.status_code, done.json()["state"], done.json()["resolution"]) == (
+        200,
+        "discarded",
+        "a bad sender",
+    )
+    for action in ("discard", "replay"):
+        again = await api.post(f"/{dead}/{action}", json={"reason": "twice"})
+        assert again.status_code == 409
+        assert "a bad sender" in again.json()["detail"]
+
+
+async def test_bulk_replay_takes_what_matches_up_to_the_limit(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    await record(new_death(b"garbage"))
+    ids = await record(*(new_death() for _ in range(3)))
+    [social] = await record(new_death(new_envelope(type="social.create"), queue="social-commands"))
+    until = (await api.get("")).json()["now"]
+    await record(new_death())
+
+    async def replay(**body: Any) -> list[str]:
+        answer = await api.post("/replay", json=body)
+        assert answer.status_code == 202, answer.text
+        assert answer.json()["replayed"] == len(answer.json()["replays"])
+        return [one["id"] for one in answer.json()["replays"]]
+
+    assert await replay(type="social.create", queue="publisher-commands") == []
+    assert await replay(queue="social-commands-dlq") == [str(social)]
+    two = await replay(limit=2)
+    assert len(two) == 2
+    assert await replay(ids=[str(ids[0]), str(social), str(uuid4())]) == (
+        [] if str(ids[0]) in two else [str(ids[0])]
+    )
+    await replay(until=until)
+    left = (await api.get("", params={"state": "open"})).json()["items"]
+    assert [item["replayable"] for item in left] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "body", [{"limit": 0}, {"limit": 501}, {"ids": []}, {"quue": "typo"}, {"ids": ["x"]}, []]
+)
+async def test_a_wrong_bulk_request_replays_nothing(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath, body: Any
+) -> None:
+    await record(new_death())
+    answer = await api.post("/replay", json=body)
+    assert (answer.status_code, type(answer.json()["detail"])) == (422, str)
+    assert (await api.get("")).json()["open"] == 1
+
+
+async def test_like_failures_are_grouped(api: httpx.AsyncClient, record: Record, new_death: NewDeath) -> None:
+    await record(*(new_death() for _ in range(3)), new_death(b"x", exception_type=None, stack=None))
+    groups = (await api.get("/summary")).json()["groups"]
+    assert [(group["count"], group["reason"], group["frame"]) for group in groups] == [
+        (3, "exhausted", "publisher/handlers.py:41 in content_publish"),
+        (1, "not_an_envelope", None),
+    ]
+    assert groups[0]["types"] == ["content.publish"]
+
+
+async def test_without_a_database_the_api_says_so(api: httpx.AsyncClient, database: Database) -> None:
+    await database._connections.close()
+    answer = await api.get("")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert "try again" in answer.json()["detail"]
+
+
+async def test_the_api_describes_itself(origin: str) -> None:
+    async with httpx.AsyncClient(trust_env=False) as anyone:
+        answer = await anyone.get(origin.removesuffix("/v1/dead-letters") + "/openapi.json")
+    assert "/v1/dead-letters/{dead_letter_id}/replay" in answer.json()["paths"]
+    assert "APIKeyHeader" in answer.json()["components"]["securitySchemes"]

@@ -1,0 +1,288 @@
+"""Recording and settling deaths, on a real database."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+import structlog
+
+from envelope import DomainMessage, new_event_id
+from envelope.payloads import DeadLetterResolved
+from messaging import Database, DeadLetter
+from monitor import handlers, store
+from monitor.domain import Refusal
+from monitor.operations import Operations, Replayed
+
+Death = DomainMessage[DeadLetter]
+NewDeath = Callable[..., Death]
+NewEnvelope = Callable[..., bytes]
+Record = Callable[..., Awaitable[list[UUID]]]
+
+
+async def row(database: Database, dead: UUID) -> dict[str, Any]:
+    async with database.connection() as connection:
+        found = await connection.fetchrow("select * from dead_messages where id = $1", dead)
+    assert found is not None
+    return dict(found)
+
+
+async def sent(database: Database) -> list[dict[str, Any]]:
+    async with database.connection() as connection:
+        rows = await connection.fetch("select * from outbox order by created_at, id")
+    return [{**row, "body": json.loads(row["body"]), "headers": json.loads(row["headers"])} for row in rows]
+
+
+async def resolve(database: Database, *, dead: UUID, replay: UUID, queue: str = "publisher-commands") -> None:
+    notice = DomainMessage[DeadLetterResolved](
+        event_id=new_event_id(),
+        type="dead_letter.resolved",
+        source="publisher",
+        timestamp=datetime.now(UTC),
+        payload=DeadLetterResolved(dead_event_id=dead, replay_event_id=replay, queue=queue),
+    )
+    async with database.transaction() as tx:
+        await handlers.resolve([notice], tx)
+
+
+async def replay(database: Database, dead: UUID) -> UUID:
+    done = await Operations(database).replay(dead)
+    assert isinstance(done, Replayed)
+    return next(iter(done.replays.values()))
+
+
+async def test_a_death_is_recorded_with_its_facts_and_announced(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    event_id, content_id = uuid4(), uuid4()
+    payload = {"brand_slug": "daily-grind", "content_id": str(content_id), "keyword": "", "target": "site"}
+    [dead] = await record(new_death(new_envelope(event_id, payload=payload)))
+    found = await row(database, dead)
+    assert (found["event_id"], found["state"], found["frame"]) == (
+        event_id,
+        "open",
+        "publisher/handlers.py:41 in content_publish",
+    )
+    [announcement] = await sent(database)
+    assert (announcement["exchange"], announcement["correlation_id"]) == ("brand-events", "chain-1")
+    announced = announcement["body"]["payload"]
+    assert (announced["brand_slug"], announced["content_id"]) == ("daily-grind", str(content_id))
+    # An empty keyword is no keyword: what is not valid is left out rather than spoiling the announcement.
+    assert announced.get("keyword") is None
+    assert announced["dead_event_id"] == str(event_id)
+
+
+HOSTILE = [
+    b"",
+    b"\x00\xff\xfe",
+    b'{"event_id": "x"',
+    "\ud800".encode("utf-8", "surrogatepass"),
+    b"\x00" * 1000,
+    b"{" * 5000,
+    b'{"payload": "\\u0000"}',
+]
+
+
+async def test_garbage_is_recorded_byte_for_byte(
+    database: Database, record: Record, new_death: NewDeath
+) -> None:
+    headers = {"n\x00": "v\x00", "s": "\ud800", "f": float("inf"), "deep": [[[{"x": None}]]]}
+    deaths = [
+        new_death(
+            body,
+            dead_event_id=None,
+            message_type=None,
+            source=None,
+            correlation_id=None,
+            reason="not_an_envelope",
+            headers=headers,
+            detail="de\x00tail\ud800",
+            stack="st\x00ack",
+            exception_type="E\x00",
+            service="s\x00",
+            attempts=2**40,
+        )
+        for body in HOSTILE
+    ]
+    ids = await record(*deaths)
+    for dead, body in zip(ids, HOSTILE, strict=True):
+        found = await row(database, dead)
+        assert found["payload"] == body
+        assert not found["replayable"]
+    announced = await sent(database)
+    assert [UUID(one["body"]["payload"]["dead_event_id"]) for one in announced] == ids
+    for dead in ids:
+        assert isinstance(await Operations(database).replay(dead), Refusal)
+
+
+async def test_the_same_death_twice_is_one_row_and_one_announcement(
+    database: Database, record: Record, new_death: NewDeath
+) -> None:
+    death = new_death()
+    await record(death)
+    await record(death)
+    assert len(await sent(database)) == 1
+
+
+async def test_the_death_of_an_announcement_ends_there(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    await record(new_death(new_envelope(type="dead_letter.recorded"), queue="brand-events"))
+    assert await sent(database) == []
+
+
+async def test_the_alert_names_the_facts_and_no_secrets(record: Record, new_death: NewDeath) -> None:
+    with structlog.testing.capture_logs() as logs:
+        [dead] = await record(new_death(headers={"authorization": "hunter2"}))
+    [alert] = [log for log in logs if log["event"] == "dead_letter_recorded"]
+    assert alert["log_level"] == "error"
+    assert (alert["dead_letter_id"], alert["reason"], alert["attempts"]) == (str(dead), "exhausted", 5)
+    assert "secret" not in str(alert)
+    assert "hunter2" not in str(alert)
+    assert "daily-grind" not in str(alert)
+
+
+async def test_a_replay_is_a_new_message_of_the_same_chain(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    event_id = uuid4()
+    [dead] = await record(new_death(new_envelope(event_id, unknown_field=[1, 2])))
+    replay_id = await replay(database, dead)
+    message = (await sent(database))[-1]
+    assert (message["exchange"], message["routing_key"]) == ("returns", "publisher-commands")
+    assert message["headers"]["replay-of"] == str(event_id)
+    body = message["body"]
+    assert (body["event_id"], body["causation_id"], body["correlation_id"], body["unknown_field"]) == (
+        str(replay_id),
+        str(event_id),
+        "chain-1",
+        [1, 2],
+    )
+    found = await row(database, dead)
+    assert (found["state"], found["replay_event_id"]) == ("replaying", replay_id)
+    assert found["replayed_at"] is not None
+
+
+async def test_word_of_the_consumer_resolves(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    event_id = uuid4()
+    [dead] = await record(new_death(new_envelope(event_id)))
+    replay_id = await replay(database, dead)
+    for _ in range(2):
+        await resolve(database, dead=event_id, replay=replay_id)
+    found = await row(database, dead)
+    assert (found["state"], found["resolution"]) == ("resolved", f"handled as {replay_id}")
+
+
+async def test_a_replay_that_dies_is_linked_and_takes_over(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    event_id = uuid4()
+    [first] = await record(new_death(new_envelope(event_id)))
+    replay_id = await replay(database, first)
+    [second] = await record(new_death(new_envelope(replay_id), replay_of=event_id))
+    old, new = await row(database, first), await row(database, second)
+    assert (old["state"], old["resolution"]) == ("resolved", f"replaced by {second}")
+    assert (new["state"], new["replay_of"]) == ("open", first)
+    again = await replay(database, second)
+    await resolve(database, dead=replay_id, replay=again)
+    assert (await row(database, second))["state"] == "resolved"
+
+
+@pytest.mark.parametrize("word_first", [True, False])
+async def test_a_handled_replay_that_the_broker_also_gave_up_on_asks_for_nobody(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope, *, word_first: bool
+) -> None:
+    event_id = uuid4()
+    [first] = await record(new_death(new_envelope(event_id)))
+    replay_id = await replay(database, first)
+    second = new_death(new_envelope(replay_id), replay_of=event_id, reason="delivery_limit")
+    if word_first:
+        await resolve(database, dead=event_id, replay=replay_id)
+        await record(second)
+    else:
+        await record(second)
+        await resolve(database, dead=event_id, replay=replay_id)
+    assert [(await row(database, dead))["state"] for dead in (first, second.event_id)] == ["resolved"] * 2
+
+
+async def test_word_may_come_before_the_death_or_for_one_that_is_unknown(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    event_id = uuid4()
+    await resolve(database, dead=event_id, replay=uuid4())
+    await resolve(database, dead=uuid4(), replay=uuid4())
+    [dead] = await record(new_death(new_envelope(event_id)))
+    assert (await row(database, dead))["state"] == "resolved"
+
+
+async def test_word_about_another_queue_settles_nothing(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    event_id = uuid4()
+    await resolve(database, dead=event_id, replay=uuid4(), queue="social-commands")
+    [dead] = await record(new_death(new_envelope(event_id)))
+    assert (await row(database, dead))["state"] == "open"
+
+
+async def test_many_at_once_have_one_outcome(database: Database, record: Record, new_death: NewDeath) -> None:
+    operations = Operations(database)
+    for _ in range(5):
+        [dead] = await record(new_death())
+        before = len(await sent(database))
+        outcomes = await asyncio.gather(
+            *(operations.replay(dead) for _ in range(3)),
+            *(operations.discard(dead, "not needed") for _ in range(2)),
+            operations.replay_all(store.Selection(), 10),
+        )
+        done = [
+            outcome
+            for outcome in outcomes
+            if outcome is None or (isinstance(outcome, Replayed) and outcome.replays)
+        ]
+        assert len(done) == 1
+        state = (await row(database, dead))["state"]
+        assert (state, len(await sent(database)) - before) in {("replaying", 1), ("discarded", 0)}
+
+
+async def test_two_bulk_replays_send_each_message_once(
+    database: Database, record: Record, new_death: NewDeath
+) -> None:
+    ids = await record(*(new_death() for _ in range(120)), new_death(b"garbage"))
+    operations = Operations(database)
+    both = await asyncio.gather(*(operations.replay_all(store.Selection(), 500) for _ in range(2)))
+    replayed = [dead for one in both for dead in one.replays]
+    assert sorted(replayed) == sorted(ids[:120])
+    raw = [one for one in await sent(database) if one["exchange"] == "returns"]
+    assert len(raw) == 120
+
+
+async def test_a_lost_replay_that_was_discarded_and_then_handled_is_resolved(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    event_id = uuid4()
+    [dead] = await record(new_death(new_envelope(event_id)))
+    replay_id = await replay(database, dead)
+    async with database.connection() as connection:
+        await connection.execute("update dead_messages set replayed_at = now() - interval '2 days'")
+    assert await Operations(database).discard(dead, "queue was purged") is None
+    await resolve(database, dead=event_id, replay=replay_id)
+    assert (await row(database, dead))["state"] == "resolved"
+
+
+async def test_only_what_is_settled_is_forgotten(
+    database: Database, record: Record, new_death: NewDeath
+) -> None:
+    settled, still_open = await record(new_death(), new_death())
+    await Operations(database).discard(settled, "old")
+    async with database.transaction() as tx:
+        await tx.connection.execute(
+            "update dead_messages set resolved_at = now() - interval '31 days' where id = $1", settled
+        )
+        await store.forget_settled(tx.connection, timedelta(days=30))
+        left = await tx.connection.fetch("select id from dead_messages")
+    assert [found["id"] for found in left] == [still_open]
