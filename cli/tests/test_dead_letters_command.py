@@ -1,21 +1,242 @@
+"""`brandctl dead-letters` as a process of its own, against a running monitor."""
+
+import asyncio
+import json
 import os
-import subprocess
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pydantic import SecretStr
+from rich.console import Console
+
+from brandctl.dead_letter_view import show_full, show_list
+from brandctl.monitor_client import DeadLetter
+from envelope import DomainMessage
+from envelope.payloads import ContentPublish
+from messaging import Context, Service, ServiceSettings, Unprocessable, on_each
+from messaging.testing import Broker, eventually, running
+from monitor.app import build
+from monitor.settings import Settings
+
+KEY = "test-service-key-0123456789"
+MakeDatabase = Callable[..., Awaitable[str]]
 
 
-def test_without_a_monitor_the_command_says_what_is_missing(tmp_path: Path) -> None:
-    environment = {
-        name: value for name, value in os.environ.items() if name not in {"MONITOR_URL", "SERVICE_KEY"}
-    }
-    result = subprocess.run(
-        [sys.executable, "-m", "brandctl", "dead-letters", "list"],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Operator:
+    """Runs the command in an empty folder, as somebody at a shell would."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url = url
+        self.folder = folder
+        self.variables = {"MONITOR_URL": url, "SERVICE_KEY": KEY}
+
+    async def __call__(self, *arguments: str) -> Result:
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            "from brandctl.dead_letters import app; app()",
+            *arguments,
+            cwd=self.folder,
+            env=inherited | {"TERM": "dumb"} | self.variables,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        assert process.returncode is not None
+        assert KEY not in out.decode() + err.decode()
+        return Result(process.returncode, out.decode(), err.decode())
+
+
+@pytest.fixture
+async def operator(make_database: MakeDatabase, rabbitmq_url: str, tmp_path: Path) -> AsyncIterator[Operator]:
+    settings = Settings(
+        rabbitmq_url=SecretStr(rabbitmq_url),
+        database_url=SecretStr(await make_database("monitor")),
+        service_key=SecretStr(KEY),
+        http_port=0,
     )
-    assert result.returncode == 1
-    assert "MONITOR_URL and SERVICE_KEY not set" in result.stderr
+    async with running(build(settings)) as service:
+        yield Operator(f"http://127.0.0.1:{service.port}", tmp_path)
+
+
+def command(**changes: Any) -> bytes:
+    document = {
+        "event_id": str(uuid4()),
+        "type": "content.publish",
+        "source": "orchestrator",
+        "timestamp": "2026-01-02T03:04:05Z",
+        "correlation_id": "chain-1",
+        "payload": {"brand_slug": "daily-grind", "content_id": str(uuid4()), "target": "site"},
+    }
+    return json.dumps(document | changes).encode()
+
+
+async def dead(operator: Operator, rabbitmq_url: str, *bodies: bytes) -> list[str]:
+    """Puts bodies into a dead-letter queue; returns the ids they were recorded under, oldest first."""
+    async with Broker.connected(rabbitmq_url) as broker:
+        for body in bodies:
+            await broker.publish(
+                "dead-letters",
+                "publisher-commands",
+                body,
+                headers={"failure-reason": "permanent", "failure-message": "[red]gone[/] \x1b[31m"},,
+            )
+
+    async def all_there() -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = (await operator("list", "--json")).json()["items"]
+        return items if len(items) == len(bodies) else []
+
+    return [item["id"] for item in reversed(await eventually(all_there))]
+
+
+async def test_list_and_show_tell_what_died(operator: Operator, rabbitmq_url: str) -> None:
+    nothing = await operator("list")
+    assert (nothing.code, nothing.out) == (1, "")
+    assert "No dead letters" in nothing.err
+
+    [one] = await dead(operator, rabbitmq_url, command())
+    plain = await operator("list")
+    heading, line = plain.out.splitlines()
+    assert heading.split("\t")[0] == "id"
+    assert line.split("\t")[:4] == [one, "open", "publisher-commands", "content.publish"]
+    assert "\x1b" not in plain.out
+    assert (await operator("list", "--type", "social.create")).code == 1
+    assert (await operator("list", "--summary")).out.splitlines()[1].startswith("1\tpublisher-commands")
+
+    shown = await operator("show", one)
+    assert shown.code == 0
+    assert "daily-grind" in shown.out
+    assert (await operator("show", one, "--json")).json()["id"] == one
+    unknown = await operator("show", "nonsense")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert "nonsense" in unknown.err
+
+
+async def test_discard_keeps_the_reason_and_works_once(operator: Operator, rabbitmq_url: str) -> None:
+    [one] = await dead(operator, rabbitmq_url, b"\xff")
+    assert (await operator("discard", one)).code == 2
+    assert (await operator("discard", one, "--reason", " ")).code == 2
+    garbage = await operator("replay", one)
+    assert garbage.code == 1
+    assert "discard" in garbage.err
+    assert (await operator("discard", one, "--reason", "a bad sender")).code == 0
+    again = await operator("discard", one, "--reason", "twice", "--json")
+    assert again.code == 1
+    assert "a bad sender" in again.json()["refused"][0]["detail"]
+
+
+async def test_replay_waits_for_the_outcome(
+    operator: Operator, rabbitmq_url: str, make_database: MakeDatabase
+) -> None:
+    fixed = asyncio.Event()
+
+    async def publish(_: DomainMessage[ContentPublish], __: Context) -> None:
+        if not fixed.is_set():
+            raise Unprocessable("still broken")
+
+    [one, *_] = ids = await dead(operator, rabbitmq_url, *(command() for _ in range(3)))
+    unheard = await operator("replay", one, "--wait", "--timeout", "0.5", "--json")
+    assert (unheard.code, unheard.json()["replayed"][0]["outcome"]) == (1, "waiting")
+    assert (await operator("replay", one)).code == 1
+
+    settings = ServiceSettings(
+        rabbitmq_url=SecretStr(rabbitmq_url),
+        database_url=SecretStr(await make_database()),
+        service_key=SecretStr(KEY),
+        http_port=0,
+    )
+    service = Service("publisher", settings)
+    service.consume("publisher-commands", on_each(publish, ContentPublish))
+    async with running(service):
+        again = await operator("replay", ids[1], "--wait", "--json")
+        assert (again.code, again.json()["replayed"][0]["outcome"]) == (1, "dead_again")
+        fixed.set()
+        handled = await operator("replay", again.json()["replayed"][0]["replaced_by"], "--wait")
+        assert handled.code == 0
+        assert "handled" in handled.err
+
+        wary = await operator("replay", "--all", "--queue", "publisher-commands")
+        assert wary.code == 2
+        assert "--yes" in wary.err
+        rest = await operator("replay", "--all", "--queue", "publisher-commands", "--yes", "--wait", "--json")
+        assert rest.code == 0
+        assert {entry["outcome"] for entry in rest.json()["replayed"]} == {"handled"}
+        assert ids[2] in {entry["id"] for entry in rest.json()["replayed"]}
+        assert (await operator("replay", "--all", "--yes")).code == 1
+
+
+async def test_the_address_and_the_key_come_from_where_they_should(operator: Operator) -> None:
+    operator.variables = {}
+    nowhere = await operator("list")
+    assert nowhere.code == 2
+    assert "--monitor-url" in nowhere.err
+    assert (await operator("list", "--monitor-url", operator.url)).code == 2
+
+    (operator.folder / ".local").mkdir()
+    (operator.folder / ".local/service.key").write_text(f"{KEY}\n")
+    told = {"monitor_url": operator.url, "service_key_file": "service.key"}
+    (operator.folder / ".local/endpoints.json").write_text(json.dumps(told))
+    assert "0 open" in (await operator("list")).err
+    elsewhere = await operator("list", "--monitor-url", operator.url.replace("127.0.0.1", "localhost"))
+    assert elsewhere.code == 2
+    assert "key" in elsewhere.err
+
+    (operator.folder / "wrong.key").write_text("wrong-key-wrong-key")
+    refused = await operator("list", "--key-file", "wrong.key")
+    assert refused.code == 1
+    assert "401" in refused.err
+
+
+async def test_mistakes_are_told_as_usage(operator: Operator) -> None:
+    for arguments in (
+        ["replay"],
+        ["replay", "--all", "some-id"],
+        ["replay", "some-id", "--queue", "x"],
+        ["list", "--state", "dead"],
+        ["list", "--summary", "--type", "x"],
+        ["frobnicate"],
+    ):
+        assert (await operator(*arguments)).code == 2, arguments
+    for name in ("list", "show", "replay", "discard"):
+        taught = await operator(name, "--help")
+        assert taught.code == 0
+        assert f"brandctl dead-letters {name}" in taught.out
+
+
+async def test_a_monitor_that_is_away_is_named(operator: Operator, free_port: Callable[[], int]) -> None:
+    operator.variables["MONITOR_URL"] = away = f"http://127.0.0.1:{free_port()}"
+    answer = await operator("list")
+    assert answer.code == 1
+    assert away in answer.err
+
+
+async def test_terminals_get_tables_and_no_foreign_control_characters(
+    operator: Operator, rabbitmq_url: str
+) -> None:
+    [one] = await dead(operator, rabbitmq_url, b"\x1b[2J\xff")
+    letter = (await operator("show", one, "--json")).json()
+    console = Console(force_terminal=True, width=200, record=True, file=(operator.folder / "out").open("w"))
+    show_list(console, [DeadLetter.model_validate(letter)])
+    show_full(console, letter)
+    text = console.export_text(styles=False)
+    console.file.close()
+    assert one in text
+    assert "[red]gone[/] �[31m" in text
+    assert "\x1b[2J" not in (operator.folder / "out").read_text()

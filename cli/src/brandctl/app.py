@@ -90,8 +90,4 @@ def run_demo(
 
 
 def main() -> None:
-    try:
-        app()
-    except dead_letters.CommandError as error:
-        Console(stderr=True, highlight=False).print(str(error), style="red", markup=False)
-        raise SystemExit(1) from error
+    app()

@@ -71,7 +71,8 @@ def _show(console: Console, headings: Sequence[str], rows: Sequence[Sequence[str
     clean = [[_printable(cell) for cell in row] for row in rows]
     if not console.is_terminal:
         for row in (headings, *clean):
-            console.print(Text("\t".join(row)), soft_wrap=True)
+            # Past the console, which would turn tabs into spaces.
+            console.file.write("\t".join(row) + "\n")
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in headings:

@@ -153,6 +153,7 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
         children.append(services.start(name, environments[name], folder.logs))
         folder.remember(children[-1])
     services.wait_until_ready(children, addresses)
+    cleanup.enter_context(folder.announced(addresses.url("monitor"), service_key))
     return Stack(addresses, service_key, tuple(children))
 
 
@@ -218,13 +219,11 @@ def _pipeline(
 
 
 def _hints(console: Console, folder: LocalFolder, stack: Stack, report: Path) -> None:
+    urls = {name: stack.addresses.url(name) for name in services.NAMES}
     settings = folder.write_environment(
-        "demo.env",
-        [
-            ("SERVICE_KEY", stack.service_key),
-            *((f"{name.upper()}_URL", stack.addresses.url(name)) for name in services.NAMES),
-        ],
+        {"SERVICE_KEY": stack.service_key} | {f"{name.upper()}_URL": url for name, url in urls.items()}
     )
+    folder.write_endpoints({f"{name}_url": url for name, url in urls.items()}, stack.service_key)
     say(console, "")
     say(
         console,

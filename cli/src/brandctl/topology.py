@@ -8,7 +8,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from brandctl.dead_letters import CommandError
 from messaging import topology
 
 app = typer.Typer(
@@ -38,9 +37,11 @@ def declare(
     """Declares it on a broker; safe to repeat. What is there with other arguments is reported, never changed."""
     given = url
     if not given:
-        raise CommandError("RABBITMQ_URL is not set: amqp://user:password@host:5672/vhost")
+        typer.echo("RABBITMQ_URL is not set: amqp://user:password@host:5672/vhost", err=True)
+        raise typer.Exit(2)
     try:
         asyncio.run(topology.declare(given))
     except (aio_pika.exceptions.AMQPError, OSError, TimeoutError) as error:
-        raise CommandError(f"cannot declare the topology: {error}") from error
+        typer.echo(f"cannot declare the topology: {error}", err=True)
+        raise typer.Exit(1) from error
     typer.echo(f"declared {len(topology.describe().queues)} queues")

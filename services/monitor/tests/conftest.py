@@ -9,6 +9,7 @@ from uuid import UUID
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from envelope import DomainMessage, new_event_id
 from messaging import Database, DeadLetter, Reason, ServiceKey
@@ -19,7 +20,6 @@ from messaging.relay import Relay
 from monitor import handlers
 from monitor.http_api import create_api
 from monitor.operations import Operations
-from pydantic import SecretStr
 
 KEY = "test-service-key-0123456789"
 STACK = (
@@ -120,7 +120,7 @@ async def origin(database: Database) -> AsyncIterator[str]:
 @pytest.fixture
 async def api(origin: str) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(
-        base_url=origin, headers={"X-Service-Key": KEY}, trust_env=False, timeout=20
+        base_url=origin, headers={"X-Service-Key": KEY}, trust_env=False, follow_redirects=True, timeout=20
     ) as client:
         yield client
 

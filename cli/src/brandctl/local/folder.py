@@ -6,13 +6,16 @@ import hmac
 import json
 import os
 import secrets
+import shlex
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from brandctl.local import postgres, processes
+
+_WHILE_UP: Final = ("demo.env", "endpoints.json", "service-key")
 
 
 class InUseError(RuntimeError):
@@ -55,7 +58,7 @@ class LocalFolder:
         """Ends processes and removes data that a killed run left behind; returns the names of the processes."""
         ended = processes.end_recorded(self._record)
         postgres.discard(self.run / "postgres")
-        shutil.rmtree(self.run, ignore_errors=True)
+        self.forget()
         self.run.mkdir(exist_ok=True)
         self.logs.mkdir(exist_ok=True)
         for log in self.logs.glob("*.log"):
@@ -68,8 +71,9 @@ class LocalFolder:
         processes.record(self._record, self._children)
 
     def forget(self) -> None:
-        """Everything remembered has ended, and its data may go."""
-        self._record.unlink(missing_ok=True)
+        """Everything remembered has ended: its data may go, and its addresses lead nowhere."""
+        for name in (self._record.name, *_WHILE_UP):
+            (self.root / name).unlink(missing_ok=True)
         shutil.rmtree(self.run, ignore_errors=True)
 
     def derive(self, purpose: str) -> str:
@@ -88,12 +92,21 @@ class LocalFolder:
         draft.replace(path)
         return path
 
-    def write_environment(self, name: str, variables: Sequence[tuple[str, str]]) -> Path:
-        """Settings with secrets, for a shell: readable by their owner only."""
+    def write_environment(self, variables: Mapping[str, str]) -> Path:
+        """`demo.env`: addresses and the service key, for a shell to read in; for its owner's eyes only."""
+        lines = [f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()]
+        return self._write_private("demo.env", "".join(lines))
+
+    def write_endpoints(self, urls: Mapping[str, str], service_key: str) -> None:
+        """`endpoints.json`: where the services listen and the file with their key, for other commands of ours."""
+        key = self._write_private("service-key", service_key + "\n")
+        self.write_json("endpoints.json", {**urls, "service_key_file": key.name})
+
+    def _write_private(self, name: str, text: str) -> Path:
         path = self.root / name
         path.unlink(missing_ok=True)
         path.touch(mode=0o600)
-        path.write_text("".join(f"export {key}='{value}'\n" for key, value in variables))
+        path.write_text(text)
         return path
 
     @property
