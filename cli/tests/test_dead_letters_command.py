@@ -96,7 +96,7 @@ async def dead(operator: Operator, rabbitmq_url: str, *bodies: bytes) -> list[st
                 "dead-letters",
                 "publisher-commands",
                 body,
-                headers={"failure-reason": "permanent", "failure-message": "[red]gone[/] \x1b[31m"},,
+                headers={"failure-reason": "permanent", "failure-message": "[red]gone[/] \x1b[31m"},
             )
 
     async def all_there() -> list[dict[str, Any]]:

@@ -14,7 +14,11 @@ from brandctl.local.folder import InUseError
 from brandctl.progress import say
 
 app = typer.Typer(
-    name="brandctl", help="Runs and looks after Brand Engine.", no_args_is_help=True, add_completion=False
+    name="brandctl",
+    help="Runs and looks after Brand Engine.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
 )
 
 _EXPECTED = (

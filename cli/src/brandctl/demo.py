@@ -77,7 +77,7 @@ def run(options: Options, console: Console) -> bool:
                 cycle = _pipeline(stack, brand, keywords, options, console)
                 progress.show_links(console, brand.slug, cycle, stack.addresses)
                 report = folder.write_json("demo.json", report_of(cycle, time.time() - options.started))
-                _hints(console, folder, stack, report)
+                _hints(console, folder, report)
                 if not options.ends:
                     _stay(stack, console)
         finally:
@@ -153,7 +153,6 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
         children.append(services.start(name, environments[name], folder.logs))
         folder.remember(children[-1])
     services.wait_until_ready(children, addresses)
-    cleanup.enter_context(folder.announced(addresses.url("monitor"), service_key))
     return Stack(addresses, service_key, tuple(children))
 
 
@@ -218,17 +217,11 @@ def _pipeline(
                 time.sleep(_POLL_SECONDS)
 
 
-def _hints(console: Console, folder: LocalFolder, stack: Stack, report: Path) -> None:
-    urls = {name: stack.addresses.url(name) for name in services.NAMES}
-    settings = folder.write_environment(
-        {"SERVICE_KEY": stack.service_key} | {f"{name.upper()}_URL": url for name, url in urls.items()}
-    )
-    folder.write_endpoints({f"{name}_url": url for name, url in urls.items()}, stack.service_key)
+def _hints(console: Console, folder: LocalFolder, report: Path) -> None:
     say(console, "")
-    say(
-        console,
-        f"Report {report} · logs {folder.logs}/ · addresses and service key for a shell: . {settings}",
-    )
+    say(console, f"Report: {report}")
+    say(console, f"Logs: {folder.logs}/")
+    say(console, f"Addresses and service key, for a shell: . {folder.settings}")
 
 
 def _stay(stack: Stack, console: Console) -> None:

@@ -136,9 +136,7 @@ async def test_garbage_in_a_queue_is_one_recorded_dead_letter(
         publisher(make_database, rabbitmq_url, Publishing()),
         Broker.connected(rabbitmq_url) as broker,
     ):
-        await broker.publish(
-            "commands", "publisher-commands", body, headers={"odd": b"\xff\x00", "text": "a\x00"}
-        )
+        await broker.publish("commands", "publisher-commands", body, headers={"n\x00": {"text": ["a\x00"]}})
         [dead] = await eventually(lambda: listed(api))
         assert (dead["reason"], dead["event_id"], dead["replayable"]) == ("not_an_envelope", None, False)
         assert (await api.post(f"/v1/dead-letters/{dead['id']}/replay")).status_code == 422
@@ -160,7 +158,6 @@ async def test_strange_headers_in_a_dead_letter_queue_do_not_stop_it(
         "failure-attempts": 2**40,
         "failure-message": "a\x00b",
         "replay-of": "no uuid",
-        "number": float("nan"),
     }
     async with Broker.connected(rabbitmq_url) as broker:
         await broker.publish("dead-letters", "brand-events", new_envelope(), headers=strange)

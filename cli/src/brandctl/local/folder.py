@@ -92,15 +92,22 @@ class LocalFolder:
         draft.replace(path)
         return path
 
-    def write_environment(self, variables: Mapping[str, str]) -> Path:
-        """`demo.env`: addresses and the service key, for a shell to read in; for its owner's eyes only."""
-        lines = [f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()]
-        return self._write_private("demo.env", "".join(lines))
+    @property
+    def settings(self) -> Path:
+        """Addresses and the service key of the run, for a shell to read in."""
+        return self.root / "demo.env"
 
-    def write_endpoints(self, urls: Mapping[str, str], service_key: str) -> None:
-        """`endpoints.json`: where the services listen and the file with their key, for other commands of ours."""
+    def announce(self, urls: Mapping[str, str], service_key: str) -> None:
+        """Tells shells (`demo.env`) and other commands (`endpoints.json`) where the services listen.
+
+        The key is in files that only their owner can read, and goes with the run.
+        """
+        variables = {"SERVICE_KEY": service_key} | {f"{name.upper()}_URL": url for name, url in urls.items()}
+        lines = [f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()]
+        self._write_private(self.settings.name, "".join(lines))
         key = self._write_private("service-key", service_key + "\n")
-        self.write_json("endpoints.json", {**urls, "service_key_file": key.name})
+        endpoints = {f"{name}_url": url for name, url in urls.items()}
+        self.write_json("endpoints.json", {**endpoints, "service_key_file": key.name})
 
     def _write_private(self, name: str, text: str) -> Path:
         path = self.root / name
