@@ -96,10 +96,13 @@ def _shortened(cell: str, limit: int = 160) -> str:
 def _printable(text: str, *, keep_lines: bool = False) -> str:
     """Without control characters: what strangers sent must not steer the terminal."""
     kept = "\n\t" if keep_lines else ""
-    return "".join(
-        character if character.isprintable() or character in kept else ("�" if ord(character) > 32 else " ")  # noqa: PLR2004 - the space
-        for character in text
-    )
+
+    def shown(character: str) -> str:
+        if character.isprintable() or character in kept:
+            return character
+        return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
+
+    return "".join(map(shown, text))
 
 
 def _time(moment: datetime) -> str:

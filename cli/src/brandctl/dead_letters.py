@@ -18,13 +18,12 @@ from brandctl.monitor_client import AccessError, DeadLetter, Monitor, MonitorErr
 app = typer.Typer(
     name="dead-letters",
     no_args_is_help=True,
-    rich_markup_mode="markdown",
     help="""Messages that could not be handled: look at them, replay them, or discard them.
 
-Each command asks the monitor service. It finds it through **--monitor-url** or MONITOR_URL, and the key through
-SERVICE_KEY or **--key-file**; beside a local run, `.local/endpoints.json` tells both.
+Each command asks the monitor service. It finds it through --monitor-url or MONITOR_URL, and the key through
+SERVICE_KEY or --key-file; beside a local run, `.local/endpoints.json` tells both.
 
-Exit codes: **0** done, **1** nothing found or something failed, **2** wrong usage.
+Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
 
 For example:
 
@@ -33,7 +32,7 @@ For example:
     brandctl dead-letters show 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
     brandctl dead-letters replay 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --wait
     brandctl dead-letters replay --all --queue publisher-commands
-    brandctl dead-letters discard 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --reason "brand was closed"
+    brandctl dead-letters discard 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --reason "…"
 """,
 )
 

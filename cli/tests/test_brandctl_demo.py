@@ -1,0 +1,162 @@
+"""`brandctl demo` as somebody runs it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brandctl import demo
+from brandctl.api import Cycle, KeywordProgress
+from brandctl.local import processes
+
+ROOT = Path(__file__).parents[2]
+UP_WITHIN_SECONDS = 120
+
+
+def progress(**fields: Any) -> KeywordProgress:
+    return KeywordProgress.model_validate({"keyword": "filters", **fields})
+
+
+POST = {"platform": "feed", "url": "http://127.0.0.1/post"}
+
+
+@pytest.mark.parametrize(
+    ("keyword", "well"),
+    [
+        (progress(state="completed", published_url="http://127.0.0.1/page", posts=[POST]), True),
+        (progress(state="completed", published_url="http://127.0.0.1/page"), False),
+        (progress(state="completed", posts=[POST]), False),
+        (progress(state="refused", reason="insufficient_sources"), True),
+        (progress(state="refused"), False),
+        (progress(state="failed", reason="publisher unreachable"), False),
+        (progress(state="promoting", published_url="http://127.0.0.1/page", posts=[POST]), False),
+    ],
+)
+def test_a_keyword_ends_well_when_published_and_posted_or_refused_with_a_reason(
+    keyword: KeywordProgress, well: bool
+) -> None:
+    assert keyword.ended_well is well
+
+
+def test_the_report_tells_every_keywords_end() -> None:
+    done = progress(state="completed", published_url="http://127.0.0.1/page", posts=[POST])
+    cycle = Cycle(cycle_id="1", correlation_id="c", keywords=(done, progress(state="refused", reason="why")))
+    assert demo.report_of(cycle, 12.345) == {
+        "correlation_id": "c",
+        "seconds": 12.3,
+        "keywords": [
+            {
+                "keyword": "filters",
+                "state": "completed",
+                "reason": None,
+                "published_url": "http://127.0.0.1/page",
+                "posts": ["http://127.0.0.1/post"],
+            },
+            {"keyword": "filters", "state": "refused", "reason": "why", "published_url": None, "posts": []},
+        ],
+    }
+
+
+class Run:
+    """A demo in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.local = folder / ".local"
+        self.output = folder / "output"
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-c",
+                    "from brandctl.app import main; main()",
+                    "demo",
+                    "--folder",
+                    self.local,
+                ],
+                cwd=ROOT,
+                env=environment(),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def wait_for(self, text: str) -> None:
+        deadline = time.monotonic() + UP_WITHIN_SECONDS
+        while text not in self.output.read_text():
+            assert self.process.poll() is None, self.output.read_text()
+            assert time.monotonic() < deadline, self.output.read_text()
+            time.sleep(0.05)
+
+    def children(self) -> list[processes.Identity]:
+        rows = json.loads((self.local / "processes.json").read_text())
+        return [processes.Identity(**row) for row in rows]
+
+
+def environment() -> dict[str, str]:
+    chosen = {"BRAND", "CORPUS", "DEMO_EXIT", "DEMO_STARTED", "SERVICE_KEY"}
+    inherited = {name: value for name, value in os.environ.items() if name not in chosen}
+    return inherited | {"KEYWORDS": "grind size, mortgage refinancing"}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    tmp_path.chmod(0o711)
+    running = Run(tmp_path)
+    yield running
+    if running.process.poll() is None:
+        running.process.terminate()
+        running.process.wait(30)
+
+
+def all_gone(children: list[processes.Identity]) -> bool:
+    deadline = time.monotonic() + 30
+    while any(processes.identify(child.name, child.pid) == child for child in children):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_a_demo_publishes_stays_up_and_leaves_nothing_running(run: Run) -> None:
+    run.wait_for("stays up until Ctrl-C")
+    report = json.loads((run.local / "demo.json").read_text())
+    assert {keyword["keyword"]: keyword["state"] for keyword in report["keywords"]} == {
+        "grind size": "completed",
+        "mortgage refinancing": "refused",
+    }
+    output = run.output.read_text()
+    for keyword in report["keywords"]:
+        for link in (keyword["published_url"], *keyword["posts"]):
+            assert link is None or f"  {link}\n" in output
+
+    second = subprocess.run(
+        [sys.executable, "-c", "from brandctl.app import main; main()", "demo", "--folder", run.local],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert second.returncode == 1
+    assert "another run holds" in second.stderr
+
+    children = run.children()
+    assert len(children) == 8
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.wait(30) == 0
+    assert all_gone(children)
+    assert sorted(path.name for path in run.local.iterdir()) == ["demo.json", "lock", "logs", "secret"]
+
+
+def test_a_demo_that_is_killed_takes_everything_with_it(run: Run) -> None:
+    run.wait_for("Starting the services")
+    children = run.children()
+    run.process.kill()
+    run.process.wait()
+    assert all_gone(children)

@@ -1,0 +1,145 @@
+"""Children end with their parent, and what a crash left behind is found again, and nothing else."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from brandctl.local import ports, processes, services
+
+ENV = {"PATH": os.environ["PATH"]}
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., processes.Child]]:
+    with ExitStack() as cleanup:
+
+        def begin(*command: str) -> processes.Child:
+            child = processes.start("sample", command, log=tmp_path / "sample.log", env=ENV)
+            cleanup.callback(child.stop, signal.SIGKILL)
+            return child
+
+        yield begin
+
+
+def gone(pid: int, within: float = 10) -> bool:
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        if processes.identify("sample", pid) is None:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_a_child_does_not_outlive_a_parent_that_was_killed(tmp_path: Path) -> None:
+    parent = f"""
+import time
+from pathlib import Path
+from brandctl.local import processes
+child = processes.start("sample", ["sleep", "600"], log=Path({str(tmp_path / "log")!r}), env={ENV!r})
+print(child.process.pid, flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        process.kill()
+    assert gone(child)
+
+
+def test_a_process_that_ends_while_starting_is_reported_with_the_end_of_its_log(
+    start: Callable[..., processes.Child],
+) -> None:
+    child = start("sh", "-c", "echo the disk is full; exit 3")
+    with pytest.raises(processes.StartError, match=r"sample ended with code 3(.|\n)*the disk is full"):
+        child.wait_until(lambda: False, within=10)
+
+
+def test_a_process_that_ignores_a_polite_request_is_ended_all_the_same(
+    start: Callable[..., processes.Child],
+) -> None:
+    child = start("sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 0.1; done")
+    child.wait_until(lambda: "deaf" in child.log_tail(), within=10)
+    child.stop(grace=0.2)
+    assert not child.running
+
+
+def test_what_an_earlier_run_left_behind_is_ended(
+    tmp_path: Path, start: Callable[..., processes.Child]
+) -> None:
+    child = start("sleep", "600")
+    record = tmp_path / "processes.json"
+    processes.record(record, [child])
+    assert processes.end_recorded(record) == ["sample"]
+    assert not child.running
+    assert not record.exists()
+
+
+def test_a_stranger_with_a_recorded_pid_is_left_alone(
+    tmp_path: Path, start: Callable[..., processes.Child]
+) -> None:
+    child = start("sleep", "600")
+    record = tmp_path / "processes.json"
+    processes.record(record, [child])
+    (row,) = json.loads(record.read_text())
+    record.write_text(json.dumps([{**row, "started": "1"}]))
+    assert processes.end_recorded(record) == []
+    assert child.running
+
+
+@pytest.mark.parametrize("content", ["", "{}", '[{"pid": 1}]', "[1]"])
+def test_a_damaged_record_names_nobody(tmp_path: Path, content: str) -> None:
+    record = tmp_path / "processes.json"
+    record.write_text(content)
+    assert processes.end_recorded(record) == []
+
+
+def test_a_free_port_can_be_listened_on_and_then_is_free_no_more() -> None:
+    port = ports.free_port()
+    with socket.create_server((ports.LOOPBACK, port)):
+        assert not ports.is_free(port)
+        assert ports.accepts(port)
+    assert not ports.accepts(port)
+
+
+def test_a_configured_port_that_is_taken_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server((ports.LOOPBACK, 0)) as taken:
+        monkeypatch.setenv("SOCIAL_PORT", str(taken.getsockname()[1]))
+        with pytest.raises(services.PortTakenError, match="SOCIAL_PORT"):
+            services.choose_addresses()
+
+
+@pytest.mark.parametrize("value", ["http", "0", "65536", "-1"])
+def test_a_configured_port_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("MONITOR_PORT", value)
+    with pytest.raises(services.PortTakenError, match="1 to 65535"):
+        services.choose_addresses()
+
+
+def test_services_are_told_their_settings_and_not_the_administrators(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("POSTGRES_URL", "postgresql://root:secret@db/postgres")
+    monkeypatch.setenv("LOG_LEVEL", "debug")
+    addresses = services.Addresses({name: 8010 + n for n, name in enumerate(services.NAMES)})
+    env = services.environment(
+        "publisher",
+        addresses=addresses,
+        rabbitmq_url="amqp://broker",
+        database_url="postgresql://own",
+        service_key="k" * 20,
+        corpus=tmp_path,
+    )
+    assert env["HTTP_PORT"] == "8012"
+    assert env["PUBLIC_URL"] == "http://127.0.0.1:8012"
+    assert env["ORCHESTRATOR_URL"] == "http://127.0.0.1:8010"
+    assert env["LOG_LEVEL"] == "debug"
+    assert "POSTGRES_URL" not in env
