@@ -15,6 +15,7 @@ import pytest
 from brandctl import demo
 from brandctl.api import Cycle, KeywordProgress
 from brandctl.local import processes
+from brandctl.local.folder import LocalFolder
 
 ROOT = Path(__file__).parents[2]
 UP_WITHIN_SECONDS = 120
@@ -154,9 +155,15 @@ def test_a_demo_publishes_stays_up_and_leaves_nothing_running(run: Run) -> None:
     assert sorted(path.name for path in run.local.iterdir()) == ["demo.json", "lock", "logs", "secret"]
 
 
-def test_a_demo_that_is_killed_takes_everything_with_it(run: Run) -> None:
+def test_a_demo_that_is_killed_takes_everything_with_it_and_the_next_one_cleans_up(run: Run) -> None:
     run.wait_for("Starting the services")
     children = run.children()
+    data = (run.local / "run" / "postgres").resolve()
     run.process.kill()
     run.process.wait()
     assert all_gone(children)
+    assert data.is_dir()
+    folder = LocalFolder(run.local)
+    with folder.held():
+        folder.clean()
+    assert not data.exists()

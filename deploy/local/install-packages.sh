@@ -8,6 +8,7 @@ install() { apt-get install --quiet --quiet --yes --no-install-recommends "$@" >
 
 policy=/usr/sbin/policy-rc.d
 cluster_conf=/etc/postgresql-common/createcluster.conf
+cron_was_there=$(installed cron && echo yes || echo no)
 erlang_was_there=$(installed erlang-base && echo yes || echo no)
 work=$(mktemp -d)
 
@@ -25,7 +26,11 @@ trap 'exit 1' INT TERM HUP
 [ ! -e "$policy" ] || mv "$policy" "$work/policy-rc.d"
 cat >"$policy" <<END
 #!/bin/sh
-case " \$* " in *" rabbitmq-server"*|*" postgresql"*|*" epmd"*) exit 101 ;; esac
+case " \$* " in
+*" rabbitmq-server"*|*" postgresql"*|*" epmd"*) exit 101 ;;
+# Comes along with logrotate where there is no systemd.
+*" cron "*) [ $cron_was_there = yes ] || exit 101 ;;
+esac
 [ ! -x "$work/policy-rc.d" ] || exec "$work/policy-rc.d" "\$@"
 exit 0
 END

@@ -153,8 +153,8 @@ async def test_strange_headers_in_a_dead_letter_queue_do_not_stop_it(
 ) -> None:
     strange: dict[str, Any] = {
         "failure-reason": "no such reason",
-        "failure-first-at": "0001-01-01T00:00:00",
-        "failure-last-at": "9999-12-31T23:59:59+00:00",
+        "failure-first-at": "0001-01-01T00:00:00+23:59",
+        "failure-last-at": "9999-12-31T23:59:59-23:59",
         "failure-attempts": 2**40,
         "failure-message": "a\x00b",
         "replay-of": "no uuid",

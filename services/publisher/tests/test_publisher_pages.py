@@ -13,11 +13,11 @@ from lxml import html as lxml_html
 
 from messaging import Database
 from messaging.database import Connections
+from messaging.pages import SECURITY_HEADERS
 from messaging.publisher import Publisher
 from messaging.relay import Relay
 from publisher import store
 from publisher.http_api import create_app
-from publisher.security import HEADERS
 from publisher.store import Publication
 from publisher.urls import SiteUrls
 
@@ -226,7 +226,7 @@ async def test_what_is_not_there_is_a_404_page_in_style(web: Web, path: str) -> 
     response = await web.client.get(path, follow_redirects=True)
     assert response.status_code == 404
     assert "There is no page here" in response.text
-    assert response.headers["content-security-policy"] == HEADERS["Content-Security-Policy"]
+    assert response.headers["content-security-policy"] == SECURITY_HEADERS["Content-Security-Policy"]
 
 
 async def test_a_missing_page_of_a_site_leads_back_to_the_site(web: Web) -> None:
@@ -278,7 +278,7 @@ async def test_every_answer_is_protected_cacheable_and_asked_again_cheaply(web: 
     await web.publish()
     response = await web.get(path)
     assert response.status_code == 200
-    assert {name: response.headers[name] for name in HEADERS} == HEADERS
+    assert {name: response.headers[name] for name in SECURITY_HEADERS} == SECURITY_HEADERS
     assert response.headers["cache-control"].startswith("public, max-age=")
     head = await web.client.head(path)
     assert (head.status_code, head.headers["etag"]) == (200, response.headers["etag"])

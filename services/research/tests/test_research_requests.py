@@ -187,7 +187,7 @@ async def test_research_can_be_read_by_id(api: httpx.AsyncClient, research_id: U
 
 async def test_unchanged_research_is_not_sent_twice(api: httpx.AsyncClient, research_id: UUID) -> None:
     etag = (await api.get(f"/v1/research/{research_id}")).headers["etag"]
-    for sends in (etag, f"W/{etag}", f'"other", {etag}', "*"):
+    for sends in (etag, etag.removeprefix("W/"), f'"other", {etag}', "*"):
         response = await api.get(f"/v1/research/{research_id}", headers={"If-None-Match": sends})
         assert (response.status_code, response.content, response.headers["etag"]) == (304, b"", etag)
     assert (

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from envelope import DomainMessage
@@ -89,6 +89,8 @@ HEADERS = st.dictionaries(
 
 
 @given(st.binary(max_size=50), HEADERS)
+@example(b"", {"failure-first-at": "0001-01-01T00:00:00+23:59"})
+@example(b"", {"failure-last-at": "9999-12-31T23:59:59-23:59"})
 def test_no_headers_break_the_reading_of_dead_letters(body: bytes, headers: dict[str, object]) -> None:
     letter = read(body, headers, "q")
     assert letter.attempts >= 1

@@ -11,11 +11,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from messaging import Database, DatabaseUnavailableError
+from messaging.pages import SecurityHeaders, respond
 from publisher import rendering, store
-from publisher.conditional import respond
 from publisher.domain import BrandSlug, PageSlug, Site, is_slug
 from publisher.rendering import Listing, Renderer
-from publisher.security import SecurityHeaders
 from publisher.urls import SiteUrls
 
 _FEED_ENTRIES = 20

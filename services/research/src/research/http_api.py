@@ -1,14 +1,13 @@
 """Read-only access to research results, for the orchestrator and for people."""
 
-import hashlib
 from datetime import datetime
-from typing import Annotated
 from uuid import UUID
 
-from fastapi import Depends, FastAPI, Header, HTTPException, Response
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from pydantic import BaseModel, ConfigDict
 
 from messaging import Database, ServiceKey
+from messaging.pages import respond
 from research import store
 
 
@@ -49,16 +48,10 @@ def create_api(database: Database, service_key: ServiceKey) -> FastAPI:
         response_model=ResearchView,
         responses={304: {"description": "unchanged"}, 404: {"description": "unknown id"}},
     )
-    async def read_research(
-        research_id: str, if_none_match: Annotated[str | None, Header()] = None
-    ) -> Response:
+    async def read_research(research_id: str, request: Request) -> Response:
         research = await _find(database, research_id)
-        body = ResearchView.model_validate(research).model_dump_json().encode()
-        etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-        headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
-        if if_none_match is not None and _matches(if_none_match, etag):
-            return Response(status_code=304, headers=headers)
-        return Response(body, media_type="application/json", headers=headers)
+        body = ResearchView.model_validate(research).model_dump_json()
+        return respond(request, body, media_type="application/json", cache_control="private, no-cache")
 
     return api
 
@@ -75,8 +68,3 @@ async def _find(database: Database, research_id: str) -> store.StoredResearch:
     if research is None:
         raise HTTPException(404, f"There is no research {identity}; take the id from research.completed.")
     return research
-
-
-def _matches(if_none_match: str, etag: str) -> bool:
-    candidates = {value.strip().removeprefix("W/") for value in if_none_match.split(",")}
-    return "*" in candidates or etag in candidates

@@ -1,6 +1,5 @@
 """The public feeds: pages and Atom. Everything is read-only and open to everybody."""
 
-import hashlib
 import re
 from collections.abc import Mapping
 from uuid import UUID
@@ -14,10 +13,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from messaging import Database, DatabaseUnavailableError
+from messaging.pages import SecurityHeaders, respond
 from social import rendering, store
 from social.domain import BrandSlug
 from social.rendering import Renderer
-from social.security import SecurityHeaders
 from social.store import Feed
 from social.urls import FeedUrls
 
@@ -58,7 +57,7 @@ class Pages:
     async def feeds(self, request: Request) -> Response:
         async with self._database.connection() as connection:
             feeds = await store.feeds(connection, _MAX_FEEDS)
-        return _respond(request, self._renderer.feeds(feeds), media_type=_HTML)
+        return respond(request, self._renderer.feeds(feeds), media_type=_HTML, cache_control=_BRIEFLY)
 
     async def asset(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -66,7 +65,7 @@ class Pages:
             raise HTTPException(404)
         current = request.query_params.get("v") == rendering.asset_version(name)
         cache_control = _FOR_EVER if current else _BRIEFLY
-        return _respond(request, rendering.asset(name), media_type=_ASSETS[name], cache_control=cache_control)
+        return respond(request, rendering.asset(name), media_type=_ASSETS[name], cache_control=cache_control)
 
     async def to_feed(self, request: Request) -> Response:
         # Only text of this form may reach a Location header.
@@ -88,7 +87,7 @@ class Pages:
             is_first=after is None,
             has_more=len(posts) > self._posts_per_page,
         )
-        return _respond(request, body, media_type=_HTML)
+        return respond(request, body, media_type=_HTML, cache_control=_BRIEFLY)
 
     async def post(self, request: Request) -> Response:
         feed = await self._feed(request)
@@ -96,13 +95,13 @@ class Pages:
             stored = await store.post(connection, feed.brand_slug, _uuid(request.path_params["post_id"]))
         if stored is None:
             raise HTTPException(404)
-        return _respond(request, self._renderer.post(feed, stored), media_type=_HTML)
+        return respond(request, self._renderer.post(feed, stored), media_type=_HTML, cache_control=_BRIEFLY)
 
     async def atom(self, request: Request) -> Response:
         feed = await self._feed(request)
         async with self._database.connection() as connection:
             posts = await store.newest(connection, feed.brand_slug, _ATOM_ENTRIES)
-        return _respond(request, self._renderer.atom(feed, posts), media_type=_ATOM)
+        return respond(request, self._renderer.atom(feed, posts), media_type=_ATOM, cache_control=_BRIEFLY)
 
     async def not_found(self, request: Request, _error: Exception) -> Response:
         try:
@@ -134,15 +133,3 @@ def _uuid(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise HTTPException(404) from None
-
-
-def _respond(request: Request, body: str, *, media_type: str, cache_control: str = _BRIEFLY) -> Response:
-    """200 with the body, or 304 without if the client has it already (RFC 9110, section 13)."""
-    content = body.encode()
-    # Weak, because the same page may travel compressed or not.
-    etag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
-    headers = {"ETag": etag, "Cache-Control": cache_control}
-    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
-    if etag.removeprefix("W/") in known:
-        return Response(status_code=304, headers=headers)
-    return Response(content, media_type=media_type, headers=headers)

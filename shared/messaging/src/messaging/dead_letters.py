@@ -5,12 +5,15 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+import structlog
 from pydantic import JsonValue, ValidationError
 
 from envelope import DomainMessage, EnvelopeHead, Payload, new_event_id
 from messaging import headers as header
 from messaging.codec import Decode, Message, describe
 from messaging.failures import Reason
+
+log = structlog.get_logger(__name__)
 
 RECEIVED: Final = "dead_letter.received"
 """The type under which dead letters are handed to their handler; it never travels."""
@@ -51,7 +54,12 @@ def decoder(queue: str) -> Decode:
     """A decoder for the dead letters of `queue`; it never fails, whatever the bytes are."""
 
     def decode(body: bytes, _type: str | None, headers: dict[str, Any], _redelivered: bool) -> Message:
-        letter = read(body, headers, queue)
+        try:
+            letter = read(body, headers, queue)
+        except Exception:
+            # There is no queue behind this one: without its headers it can at least be looked at.
+            log.exception("dead_letter_headers_unreadable", queue=queue)
+            letter = read(body, {}, queue)
         return DomainMessage(
             event_id=_identity(letter),
             type=RECEIVED,

@@ -49,6 +49,6 @@ def moment(headers: Headers, name: str) -> datetime | None:
     """An ISO 8601 date and time with a zone, in UTC."""
     try:
         value = datetime.fromisoformat(text(headers, name) or "")
-    except ValueError:
+        return value.astimezone(UTC) if value.tzinfo else None
+    except (ValueError, OverflowError):  # the latter: year 1 or 9999, moved out of range by its zone
         return None
-    return value.astimezone(UTC) if value.tzinfo else None

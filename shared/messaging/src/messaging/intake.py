@@ -48,7 +48,10 @@ class Work:
 
 def read(delivery: Delivery, decode: Decode, table: dict[str, Handler], queue: str) -> Work | NotAnEnvelope:
     """What a delivery asks for, or that it is no envelope."""
-    decoded = decode(delivery.body, delivery.type, delivery.headers, delivery.redelivered)
+    try:
+        decoded = decode(delivery.body, delivery.type, delivery.headers, delivery.redelivered)
+    except Exception as error:  # noqa: BLE001  (bytes of a stranger must not end the service, whatever they break)
+        return NotAnEnvelope(f"cannot be read: {error!r}")
     if isinstance(decoded, NotAnEnvelope):
         return decoded
     attempt = header.integer(delivery.headers, header.ATTEMPT, default=1)
