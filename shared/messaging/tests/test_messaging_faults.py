@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+import asyncpg
 import httpx
 import pytest
 import structlog
@@ -376,3 +377,29 @@ async def test_logs_of_a_handler_carry_the_message_they_are_about(world) -> None
         "attempt": 2,
         "queue": QUEUE,
     }
+
+
+async def test_a_database_that_takes_no_writes_is_an_outage_too(world, postgres_url) -> None:
+    name = urlsplit(world.database_url).path.removeprefix("/")
+    administrator = await asyncpg.connect(postgres_url)
+    service = world.service(max_attempts=1)
+    service.consume(QUEUE, on_batch(write_all, ResearchRequested))
+    try:
+        async with running(service):
+            await set_read_only(administrator, name, "on")
+            await world.send(world.request())
+            await eventually(lambda: consumers(world, 0))
+            assert "database" in await service.problems()
+            await set_read_only(administrator, name, "off")
+            await eventually(lambda: counted(world, 1), within=60)
+    finally:
+        await administrator.close()
+    assert await world.broker.depth(f"{QUEUE}-dlq") == 0
+
+
+async def set_read_only(administrator: asyncpg.Connection, database: str, value: str) -> None:
+    await administrator.execute(f'alter database "{database}" set default_transaction_read_only = {value}')
+    await administrator.execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and application_name = 'research'",
+        database,
+    )

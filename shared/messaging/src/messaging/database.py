@@ -130,17 +130,19 @@ class Connections:
             log.debug("connection_not_released", error=repr(error))
 
     async def answers(self, within: float = 3.0) -> bool:
-        """Whether the database does a trivial statement within so many seconds."""
+        """Whether the database answers within so many seconds, and takes writes."""
         if self._pool is None:
             return False
         try:
             async with asyncio.timeout(within), self._pool.acquire() as connection:
-                await connection.execute("select 1")
+                # "on" after a fail-over, while this connection still leads to the old primary.
+                return bool(
+                    await connection.fetchval("select current_setting('transaction_read_only') = 'off'")
+                )
         except Exception as error:
             if is_outage(error):
                 return False
             raise
-        return True
 
     async def wait_until_available(self) -> None:
         """Probes with growing pauses until the database can be written to again."""

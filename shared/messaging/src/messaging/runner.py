@@ -27,7 +27,9 @@ log = structlog.get_logger(__name__)
 
 _CONFLICT_TRIES: Final = 3
 _SHORTEST_PAUSE: Final = 0.5
-"""Seconds without consuming after the database failed, even if it answers at once: no hot loop."""
+"""Seconds without consuming after the database failed, doubled for each failure in a row: it may answer and still
+refuse all work (a full disk), and every requeue brings a message nearer to the broker's delivery limit."""
+_LONGEST_PAUSE: Final = 30.0
 
 
 class QueueRunner:
@@ -72,6 +74,7 @@ class QueueRunner:
         self._crash_lock = crash_lock
         self._to_unmark: set[UUID] = set()
         self._database_lost = asyncio.Event()
+        self._outages_in_a_row = 0
         self._stopping = False
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -335,6 +338,7 @@ class QueueRunner:
                 if getattr(error, "sqlstate", None) not in {"40001", "40P01"}:
                     return error
             else:
+                self._outages_in_a_row = 0
                 return None
         return last
 
@@ -354,7 +358,8 @@ class QueueRunner:
             copies.clear()
         # Single handlers that are still running keep theirs: the database may be back when they are done.
         await self._unsettled.requeue([each for each in self._unsettled if each not in self._busy])
-        await asyncio.sleep(_SHORTEST_PAUSE)
+        await asyncio.sleep(min(_SHORTEST_PAUSE * 2**self._outages_in_a_row, _LONGEST_PAUSE))
+        self._outages_in_a_row = min(self._outages_in_a_row + 1, 10)
         await self._connections.wait_until_available()
         await self._take_marks_back()
         self._database_lost.clear()
