@@ -30,7 +30,7 @@ as_root() {
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
 have_one_of() {
-    for path in "$@"; do [ -x "$path" ] && return 0; done
+    for path in "$@"; do [ -e "$path" ] && return 0; done
     return 1
 }
 
@@ -45,6 +45,8 @@ missing_packages() {
     esac
     case " $wanted " in *" browser "*)
         command -v chromium >/dev/null 2>&1 || echo chromium
+        # What drives the browser is linked against it, and its Python package cannot ask for it.
+        have_one_of /usr/lib/*/libatomic.so.1 /lib/*/libatomic.so.1 || echo libatomic1
     esac
 }
 
