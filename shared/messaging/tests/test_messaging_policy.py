@@ -1,3 +1,8 @@
+import asyncio
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -95,3 +100,27 @@ def test_no_headers_break_the_reading_of_dead_letters(body: bytes, headers: dict
     letter = read(body, headers, "q")
     assert letter.attempts >= 1
     assert letter.failed_at.tzinfo is not None
+
+
+def run_research(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | variables
+    return subprocess.run(
+        [sys.executable, "-m", "research", *arguments],
+        env=environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_a_service_names_the_settings_it_lacks_and_shows_no_traceback() -> None:
+    result = run_research()
+    assert result.returncode == 1
+    assert "DATABASE_URL: Field required" in result.stderr
+    assert "SERVICE_KEY: Field required" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+async def test_a_migration_needs_the_database_and_nothing_else(database_url: str) -> None:
+    first = await asyncio.to_thread(run_research, "migrate", DATABASE_URL=database_url)
+    again = await asyncio.to_thread(run_research, "migrate", DATABASE_URL=database_url)
+    assert (first.returncode, first.stderr) == (0, "")
+    assert "messaging/0001_inbox_outbox.sql" in first.stdout
+    assert "up to date" in again.stdout

@@ -8,14 +8,16 @@ from typing import TypeVar
 
 import uvloop
 from pydantic import ValidationError
+from pydantic_settings import BaseSettings
 
 from messaging import logs, telemetry
 from messaging.errors import NotMigratedError
 from messaging.migrations import MigrationError, migrate
 from messaging.service import Service
-from messaging.settings import ServiceSettings
+from messaging.settings import DatabaseSettings, ServiceSettings
 
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
+AnySettingsT = TypeVar("AnySettingsT", bound=BaseSettings)
 
 
 def command_line(name: str, settings: type[SettingsT], build: Callable[[SettingsT], Service]) -> None:
@@ -31,14 +33,10 @@ def command_line(name: str, settings: type[SettingsT], build: Callable[[Settings
         default="run",
         help="run (the default): start the service; migrate: bring its database up to date and end",
     )
-    command = parser.parse_args().command
-    try:
-        values = settings()
-    except ValidationError as error:
-        sys.exit("\n".join(["settings are missing or wrong:", *_problems(error)]))
-    if command == "migrate":
-        _migrate(name, values)
+    if parser.parse_args().command == "migrate":
+        _migrate(name, _read(DatabaseSettings))
         return
+    values = _read(settings)
     logs.configure(name, values.log_level, values.log_format)
     telemetry.configure(name, values.otel_exporter_otlp_endpoint)
 
@@ -52,7 +50,14 @@ def command_line(name: str, settings: type[SettingsT], build: Callable[[Settings
         sys.exit(str(error))
 
 
-def _migrate(name: str, settings: ServiceSettings) -> None:
+def _read(settings: type[AnySettingsT]) -> AnySettingsT:
+    try:
+        return settings()
+    except ValidationError as error:
+        sys.exit("\n".join(["settings are missing or wrong:", *_problems(error)]))
+
+
+def _migrate(name: str, settings: DatabaseSettings) -> None:
     try:
         applied = asyncio.run(migrate(settings.database_url.get_secret_value(), [name]))
     except (MigrationError, OSError) as error:

@@ -6,15 +6,20 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
-class ServiceSettings(BaseSettings):
-    """Read from environment variables of the same names in upper case."""
+class DatabaseSettings(BaseSettings):
+    """All that a migration needs to know: neither the broker nor the service key."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
-    rabbitmq_url: SecretStr
-    """`amqp://user:password@host:5672/vhost`."""
     database_url: SecretStr
     """`postgresql://user:password@host:5432/name`, this service's own database."""
+
+
+class ServiceSettings(DatabaseSettings):
+    """Read from environment variables of the same names in upper case."""
+
+    rabbitmq_url: SecretStr
+    """`amqp://user:password@host:5672/vhost`."""
     service_key: Annotated[SecretStr, Field(min_length=16)]
     """The key that callers of the API send as `X-Service-Key`, and that services send each other."""
     http_host: str = "127.0.0.1"
