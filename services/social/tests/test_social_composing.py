@@ -272,4 +272,4 @@ def test_the_longest_command_is_composed_in_bounded_time(unit: str) -> None:
     asked = command(title=(unit * 500)[:500], description=(unit * 1000)[:1000], points=points)
     start = time.process_time()
     plan(asked)
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < 2.0
