@@ -55,6 +55,20 @@ time.sleep(600)
     assert gone(child)
 
 
+def test_a_child_whose_parent_was_gone_before_it_could_be_bound_to_it_does_not_run() -> None:
+    bound = processes.as_user(None, signal.SIGTERM)
+    ran = subprocess.run([*bound, "echo", "ran"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "ran\n")
+    # Somebody else is its parent: to the child the same as an orphan's new one.
+    orphan = subprocess.run(
+        ["sh", "-c", '"$@"; exit $?', "sh", *bound, "echo", "ran"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (orphan.returncode, orphan.stdout) == (1, "")
+
+
 def test_a_process_that_ends_while_starting_is_reported_with_the_end_of_its_log(
     start: Callable[..., processes.Child],
 ) -> None:

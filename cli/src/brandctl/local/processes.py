@@ -113,6 +113,11 @@ def start(
     return Child(name, process, log)
 
 
+# A parent that dies between the fork and the call that asks for the signal would never cause it. By the time the shell
+# runs, the signal is asked for: if the parent is the right one now, its death will be told.
+_ONLY_BELOW: Final = '[ "$PPID" = "$0" ] || exit 1; exec "$@"'
+
+
 def as_user(user: str | None, on_parent_death: signal.Signals | None = None) -> list[str]:
     """The prefix that runs a command as another user, bound to the life of its parent."""
     setpriv = shutil.which("setpriv")
@@ -123,8 +128,10 @@ def as_user(user: str | None, on_parent_death: signal.Signals | None = None) -> 
         f"--regid={user}" if user != "nobody" else "--regid=nogroup",
         "--clear-groups",
     ]
-    death = [] if on_parent_death is None else ["--pdeathsig", on_parent_death.name.removeprefix("SIG")]
-    return [setpriv, *(identity if user else []), *death, "--"]
+    if on_parent_death is None:
+        return [setpriv, *(identity if user else []), "--"]
+    death = ["--pdeathsig", on_parent_death.name.removeprefix("SIG")]
+    return [setpriv, *(identity if user else []), *death, "--", "sh", "-c", _ONLY_BELOW, str(os.getpid())]
 
 
 @dataclass(frozen=True, slots=True)
