@@ -124,6 +124,25 @@ def all_gone(children: list[processes.Identity]) -> bool:
     return True
 
 
+def assert_told_addresses_lead_to_the_services(run: Run) -> None:
+    """A shell finds API and key through `demo.env`, and `brandctl` in that folder finds its monitor by itself."""
+    asked = f'. .local/demo.env && {sys.executable} -c "$ASK" $MONITOR_URL/v1/dead-letters'
+    ask = (
+        "import os, sys, httpx; key = {'X-Service-Key': os.environ['SERVICE_KEY']}; "
+        "print(httpx.get(sys.argv[1], headers=key).raise_for_status().json()['open'])"
+    )
+    shell = subprocess.run(
+        ["sh", "-c", asked],
+        cwd=run.local.parent, env=environment() | {"ASK": ask}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (shell.returncode, shell.stdout) == (0, "0\n"), shell.stderr
+    listed = subprocess.run(
+        [sys.executable, "-m", "brandctl", "dead-letters", "list"],
+        cwd=run.local.parent, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "No dead letters" in listed.stderr
+
+
 def test_a_demo_publishes_stays_up_and_leaves_nothing_running(run: Run) -> None:
     run.wait_for("stays up until Ctrl-C")
     report = json.loads((run.local / "demo.json").read_text())
@@ -135,6 +154,8 @@ def test_a_demo_publishes_stays_up_and_leaves_nothing_running(run: Run) -> None:
     for keyword in report["keywords"]:
         for link in (keyword["published_url"], *keyword["posts"]):
             assert link is None or f"  {link}\n" in output
+
+    assert_told_addresses_lead_to_the_services(run)
 
     second = subprocess.run(
         [sys.executable, "-c", "from brandctl.app import main; main()", "demo", "--folder", run.local],

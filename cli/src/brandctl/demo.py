@@ -153,6 +153,7 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
         children.append(services.start(name, environments[name], folder.logs))
         folder.remember(children[-1])
     services.wait_until_ready(children, addresses)
+    folder.announce({name: addresses.url(name) for name in services.NAMES}, service_key)
     return Stack(addresses, service_key, tuple(children))
 
 

@@ -14,6 +14,7 @@ from envelope.payloads import ResearchCompleted, ResearchRequested
 from messaging import Context, QueuePolicy, Record, RetryLater, Transaction, Unprocessable, on_batch, on_each
 from messaging.dead_letters import read
 from messaging.testing import eventually, running
+from messaging.topology import DELIVERY_LIMIT
 
 QUEUE = "research-commands"
 
@@ -70,7 +71,7 @@ async def test_what_is_sent_with_the_effect_arrives_and_leaves_the_outbox(world,
     async def answer_one(message: DomainMessage, _context: Context) -> Record:
         return lambda tx: answer([message], tx)
 
-    batch = hasattr(handler, "handler") and handler.handler is write_all
+    batch = handler.handler is write_all
     service = world.service()
     service.consume(
         QUEUE, on_batch(answer, ResearchRequested) if batch else on_each(answer_one, ResearchRequested)
@@ -123,9 +124,7 @@ async def test_copies_on_two_replicas_at_once_have_one_effect(world, handler) ->
     for replica in replicas:
         replica.consume(QUEUE, handler, policy=QueuePolicy(max_batch_size=10, prefetch=20))
     async with running(replicas[0]), running(replicas[1]):
-        await eventually(
-            lambda: sum(r.runners[0].settlement.counts.duplicates for r in replicas) == 90 and True
-        )
+        await eventually(lambda: sum(r.runners[0].settlement.counts.duplicates for r in replicas) == 90)
     assert await world.effects() == [f"k{number:02}" for number in range(30)]
 
 
@@ -355,3 +354,15 @@ async def test_an_attempt_past_its_deadline_has_failed(world) -> None:
         await world.send(world.request())
         await eventually(world.effects)
         assert service.runners[0].settlement.counts.retries == 1
+
+
+async def test_past_its_delivery_limit_the_broker_itself_gives_up_on_a_message(world) -> None:
+    """The last resort: nobody of ours is left to dead-letter it, and it is still found with its reason."""
+    message = world.request()
+    await world.send(message)
+    for _ in range(DELIVERY_LIMIT + 1):
+        await world.broker.refuse(QUEUE)
+    arrived = await world.broker.take(f"{QUEUE}-dlq")
+    letter = read(arrived.body, dict(arrived.headers), QUEUE)
+    assert (letter.reason, letter.dead_event_id) == ("delivery_limit", message.event_id)
+    assert await world.broker.depth(QUEUE) == 0

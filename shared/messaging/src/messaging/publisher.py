@@ -71,8 +71,8 @@ class Publisher:
                     continue
                 delay = 0.2
                 await asyncio.wait([closed])
-                with suppress(BaseException):
-                    closed.exception()
+                if not closed.cancelled():
+                    closed.exception()  # looked at, or asyncio reports it as forgotten; why it closed changes nothing
                 await self._drop_connection()
         finally:
             await self._drop_connection()

@@ -98,6 +98,12 @@ class Broker:
         assert message is not None
         return message
 
+    async def refuse(self, queue: str) -> None:
+        """Takes one message off a queue and gives it back as failed, as a consumer does that dies over it."""
+        declared = await self._channel.get_queue(queue, ensure=False)
+        message: AbstractIncomingMessage = await eventually(lambda: declared.get(fail=False))
+        await message.reject(requeue=True)
+
     async def delete(self, queue: str) -> None:
         await self._channel.queue_delete(queue)
 
