@@ -2,8 +2,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 BIN := .venv/bin
-MEMBERS := $(wildcard shared/*/src services/*/src cli/src)
-PACKAGES := brandctl envelope messaging monitor orchestrator publisher research social
+MEMBERS := $(wildcard shared/*/src services/*/src cli/src tests/faults/src benchmarks/src)
+PACKAGES := benchmarks brandctl envelope faults messaging monitor orchestrator publisher research social
 
 .PHONY: help
 help: ## Say what there is

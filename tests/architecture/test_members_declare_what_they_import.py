@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MEMBERS = [*sorted(path.parent for path in ROOT.glob("*/*/pyproject.toml")), ROOT / "cli"]
+MEMBERS = [
+    *sorted(path.parent for path in ROOT.glob("*/*/pyproject.toml")),
+    ROOT / "cli",
+    ROOT / "benchmarks",
+]
 
 
 def canonical(name: str) -> str:

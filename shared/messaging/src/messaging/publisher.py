@@ -15,7 +15,7 @@ import structlog
 from aio_pika.abc import AbstractConnection
 from pamqp import commands
 
-from messaging import bulk_publish, telemetry
+from messaging import bulk_publish, fail_points, telemetry
 from messaging.bulk_publish import Publication
 from messaging.errors import BrokerUnavailableError, UnroutableError
 from messaging.outbox import OutboxRow
@@ -130,6 +130,9 @@ class Publisher:
                     futures = await bulk_publish.publish(channel, publications)
                 else:
                     futures = [asyncio.ensure_future(_publish_one(channel, each)) for each in publications]
+                if fail_points.ARMED:
+                    await asyncio.sleep(0.01)  # the client library writes in a task of its own
+                    fail_points.reach("relay.sent")
                 await asyncio.wait(futures)
         except (TimeoutError, aio_pika.exceptions.AMQPError, OSError, RuntimeError) as error:
             log.warning(

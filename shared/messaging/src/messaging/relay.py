@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import structlog
 
-from messaging import outbox
+from messaging import fail_points, outbox
 from messaging.database import Connection, Connections
 from messaging.errors import BrokerUnavailableError, DatabaseUnavailableError
 from messaging.outbox import OutboxRow
@@ -108,7 +108,11 @@ class Relay:
                     self._idle.set()
 
     async def _publish(self, rows: Sequence[OutboxRow]) -> None:
+        if fail_points.ARMED:
+            fail_points.reach("relay.publishing")
         outcomes = await self._publisher.publish(rows)
+        if fail_points.ARMED:
+            fail_points.reach("relay.confirmed")
         done = [row.id for row, error in zip(rows, outcomes, strict=True) if error is None]
         failed = [(row, error) for row, error in zip(rows, outcomes, strict=True) if error is not None]
         while True:
@@ -122,6 +126,8 @@ class Relay:
             except DatabaseUnavailableError:
                 # Published but still in the table: trying again beats publishing again.
                 await self._connections.wait_until_available()
+        if fail_points.ARMED:
+            fail_points.reach("relay.deleted")
         self._count(-len(done))
         if failed:
             self._wake_within(_BROKER_PAUSE.total_seconds())
@@ -150,6 +156,8 @@ class Relay:
                 await self._connections.wait_until_available()
                 continue
             if claimed:
+                if fail_points.ARMED:
+                    fail_points.reach("relay.claimed")
                 await self._publish(claimed)
             else:
                 await self._sleep(wait)

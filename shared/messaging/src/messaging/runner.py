@@ -10,7 +10,7 @@ import structlog
 from faststream.rabbit import RabbitBroker
 from opentelemetry import trace
 
-from messaging import crashes, inbox
+from messaging import crashes, fail_points, inbox
 from messaging.codec import Decode, NotAnEnvelope
 from messaging.database import Connections
 from messaging.deliveries import Delivery, Unsettled
@@ -272,6 +272,8 @@ class QueueRunner:
                 crashed = await crashes.mark(connection, self.queue, work.event_id)
             work.marked = True
             self._to_unmark.add(work.event_id)
+            if fail_points.ARMED:
+                fail_points.reach("suspect.marked")
             if crashed >= crashes.MAX_STARTS and self.policy.max_attempts is not None:
                 work.failure = Failure(
                     Reason.CRASHED_CONSUMER,
@@ -306,6 +308,8 @@ class QueueRunner:
         error = await self._try_commit(batch)
         if error is None:
             await self._unsettled.ack([work.delivery for work in batch])
+            if fail_points.ARMED:
+                fail_points.reach("delivery.acknowledged")
             return
         if len(batch) > 1:
             log.warning("batch_redone_singly", queue=self.queue, size=len(batch), error=repr(error))

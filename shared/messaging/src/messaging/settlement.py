@@ -9,7 +9,7 @@ from uuid import UUID
 import structlog
 
 from envelope.payloads import DeadLetterResolved
-from messaging import crashes, inbox, outbox, telemetry
+from messaging import crashes, fail_points, inbox, outbox, telemetry
 from messaging import headers as header
 from messaging.dead_letters import DeadLetter, fact_headers
 from messaging.failures import failure_headers
@@ -57,7 +57,11 @@ class Settlement:
         with telemetry.batch_span(self._queue, [work.span for work in batch]):
             async with self._database.transaction(traces) as tx:
                 fresh = await self._claim(tx, batch)
+                if fail_points.ARMED:
+                    fail_points.reach("settlement.claimed")
                 await self._run_handlers(tx, fresh)
+                if fail_points.ARMED:
+                    fail_points.reach("settlement.effects")
                 failed = [work for work in batch if self._retries(work)] + [
                     work for work in fresh if work.event_id in tx.failures
                 ]

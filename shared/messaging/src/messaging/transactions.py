@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from envelope import DomainMessage, Payload, message_type_of, new_event_id
+from messaging import fail_points, telemetry
 from messaging import headers as header
-from messaging import telemetry
 from messaging.codec import Message
 from messaging.database import Connection, Connections
 from messaging.failures import Failure, failure_of
@@ -134,6 +134,8 @@ class Database:
             yield tx
             if tx.outgoing:
                 await self._relay.write(connection, tx.outgoing)
+        if fail_points.ARMED:
+            fail_points.reach("transaction.committed")
         self.publish(tx.outgoing)
 
     def publish(self, rows: Sequence[OutboxRow]) -> None:

@@ -1,0 +1,1 @@
+"""Measures throughput and latency beside other libraries, at equal guarantees."""
