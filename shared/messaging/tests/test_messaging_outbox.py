@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import aiormq
 import asyncpg
 import pytest
+from aiormq.connection import Connection as UnderlayConnection
 
 from envelope import DomainMessage, MessageTooLargeError, encode, new_event_id
 from envelope.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
@@ -21,16 +22,18 @@ from messaging import (
     Service,
     Transaction,
     Unprocessable,
-    bulk_publish,
+    frames,
     inbox,
     on_batch,
     on_each,
     outbox,
     partitions,
 )
+from messaging.bulk_publish import BulkPublisher
 from messaging.codec import decoder
 from messaging.errors import NotMigratedError
 from messaging.migrations import Migration, MigrationError, migrate
+from messaging.subscription import Subscription
 from messaging.testing import eventually, running
 
 QUEUE = "research-commands"
@@ -242,18 +245,28 @@ async def test_migrating_from_two_places_at_once_applies_everything_once(databas
     assert sorted(len(result) for result in results) == [0, 1]
 
 
-async def test_the_client_library_still_has_what_bulk_publishing_needs(world) -> None:
+async def test_the_client_library_still_has_what_the_quick_way_needs(world) -> None:
+    assert frames.install()
     connection = await aiormq.connect(world.rabbitmq_url)
     channel = await connection.channel(publisher_confirms=True)
     try:
-        assert bulk_publish.available(channel)
+        assert BulkPublisher.on(channel) is not None
     finally:
         await connection.close()
 
 
-@pytest.mark.parametrize("bulk", [True, False])
-async def test_publishing_works_with_and_without_bulk_frames(world, monkeypatch, bulk: bool) -> None:
-    monkeypatch.setattr(bulk_publish, "available", lambda _channel: bulk)
+@pytest.mark.parametrize("way", ["quick", "the client library's own"])
+async def test_messages_flow_the_quick_way_and_the_client_librarys_own(world, monkeypatch, way: str) -> None:
+    taken: list[int] = []
+    if way == "quick":
+        take = Subscription.take
+        monkeypatch.setattr(
+            Subscription, "take", lambda self, delivery: (taken.append(1), take(self, delivery))
+        )
+    else:
+        own = getattr(UnderlayConnection, frames._READER_METHOD).__wrapped__
+        monkeypatch.setattr(UnderlayConnection, frames._READER_METHOD, own)
+        monkeypatch.setattr(frames, "install", lambda: False)
     service = world.service()
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     async with running(service):
@@ -263,6 +276,7 @@ async def test_publishing_works_with_and_without_bulk_frames(world, monkeypatch,
         await eventually(world.outbox_is_empty)
         await eventually(lambda: _all_there(world, 700))
     assert await world.effects() == [f"k{number:03}" for number in range(700)]
+    assert len(taken) == (700 if way == "quick" else 0)
 
 
 async def _all_there(world, count: int) -> bool:

@@ -20,10 +20,12 @@ class InboxRow:
 async def insert(connection: Connection, queue: str, rows: Sequence[InboxRow]) -> set[UUID]:
     """Claims the messages within the running transaction; those not returned are duplicates.
 
+    The identities returned are of asyncpg's own class, which hashes and compares as `uuid.UUID` does.
+
     A concurrent transaction that claims the same message waits here until this one has ended. Rows go in sorted, so
     that two such transactions cannot wait for each other.
     """
-    ordered = sorted(rows, key=lambda row: row.event_id)
+    ordered = sorted(rows, key=lambda row: row.event_id.int)
     fresh = await connection.fetch(
         """
         insert into processed_events (event_id, type, queue, outcome)
@@ -36,7 +38,7 @@ async def insert(connection: Connection, queue: str, rows: Sequence[InboxRow]) -
         [row.outcome for row in ordered],
         queue,
     )
-    return {_uuid(record["event_id"]) for record in fresh}
+    return {record["event_id"] for record in fresh}
 
 
 async def mark_dead(connection: Connection, event_ids: Collection[UUID]) -> None:
@@ -56,9 +58,4 @@ async def known(connection: Connection, event_ids: Collection[UUID]) -> set[UUID
     rows = await connection.fetch(
         "select event_id from processed_events where event_id = any($1::uuid[])", list(event_ids)
     )
-    return {_uuid(row["event_id"]) for row in rows}
-
-
-def _uuid(value: UUID) -> UUID:
-    # asyncpg's own UUID class hashes and compares like uuid.UUID, but only uuid.UUID is what callers expect to see.
-    return UUID(int=value.int)
+    return {row["event_id"] for row in rows}

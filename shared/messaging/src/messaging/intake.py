@@ -23,12 +23,12 @@ class Work:
     event_id: UUID
     type: str
     correlation_id: str | None
-    message: Message | None
+    message: Message | None = None
     """None when it could not be read as a message that this queue handles; then `failure` says why."""
-    handler: Handler | None
-    attempt: int
-    first_failed_at: datetime | None
-    replay_of: UUID | None
+    handler: Handler | None = None
+    attempt: int = 1
+    first_failed_at: datetime | None = None
+    replay_of: UUID | None = None
     failure: Failure | None = None
     """Why this attempt failed, once it has."""
     record: Record | None = None
@@ -46,33 +46,30 @@ class Work:
         return None if self.message is None else round((now - self.message.timestamp).total_seconds() * 1000)
 
 
-def read(delivery: Delivery, decode: Decode, table: dict[str, Handler], queue: str) -> Work | NotAnEnvelope:
+def read(
+    delivery: Delivery, decode: Decode, table: dict[str, Handler], queue: str, *, traced: bool
+) -> Work | NotAnEnvelope:
     """What a delivery asks for, or that it is no envelope."""
+    headers = delivery.headers
     try:
-        decoded = decode(delivery.body, delivery.type, delivery.headers, delivery.redelivered)
+        decoded = decode(delivery.body, delivery.type, headers, delivery.redelivered)
     except Exception as error:  # noqa: BLE001  (bytes of a stranger must not end the service, whatever they break)
         return NotAnEnvelope(f"cannot be read: {error!r}")
     if isinstance(decoded, NotAnEnvelope):
         return decoded
-    attempt = header.integer(delivery.headers, header.ATTEMPT, default=1)
     head = decoded.head if isinstance(decoded, Invalid) else decoded
-    work = Work(
-        delivery=delivery,
-        event_id=head.event_id,
-        type=head.type,
-        correlation_id=head.correlation_id,
-        message=None,
-        handler=None,
-        attempt=attempt,
-        first_failed_at=header.moment(delivery.headers, header.FAILURE_FIRST_AT),
-        replay_of=header.identity(delivery.headers, header.REPLAY_OF),
-    )
+    work = Work(delivery, head.event_id, head.type, head.correlation_id)
+    if headers:  # a first attempt has none
+        work.attempt = header.integer(headers, header.ATTEMPT, default=1)
+        work.first_failed_at = header.moment(headers, header.FAILURE_FIRST_AT)
+        work.replay_of = header.identity(headers, header.REPLAY_OF)
     if isinstance(decoded, Invalid):
         work.failure = decoded.failure
-    else:
-        work.message = decoded
-        work.handler = table[decoded.type]
-        work.span = telemetry.start_process_span(decoded, queue, delivery.headers, attempt)
+        return work
+    work.message = decoded
+    work.handler = table[decoded.type]
+    if traced or header.TRACEPARENT in headers:
+        work.span = telemetry.start_process_span(decoded, queue, headers, work.attempt)
     return work
 
 

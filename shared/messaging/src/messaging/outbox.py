@@ -94,7 +94,7 @@ async def insert(
         [row.type for row in rows],
         [row.correlation_id for row in rows],
         [row.body for row in rows],
-        [json.dumps(row.headers) for row in rows],
+        [json.dumps(row.headers) if row.headers else "{}" for row in rows],
         [row.delay for row in rows],
         lease,
         lease_for,

@@ -15,8 +15,9 @@ import structlog
 from aio_pika.abc import AbstractConnection
 from pamqp import commands
 
-from messaging import bulk_publish, fail_points, telemetry
-from messaging.bulk_publish import Publication
+from messaging import fail_points, frames, telemetry
+from messaging import headers as header
+from messaging.bulk_publish import BulkPublisher, Publication
 from messaging.errors import BrokerUnavailableError, UnroutableError
 from messaging.outbox import OutboxRow
 
@@ -37,6 +38,8 @@ class Publisher:
         self._connected = asyncio.Event()
         self._connection: AbstractConnection | None = None
         self._channel: aiormq.Channel | None = None
+        self._bulk: BulkPublisher | None = None
+        frames.install()
 
     @property
     def ready(self) -> bool:
@@ -84,6 +87,7 @@ class Publisher:
         channel = await self._connection.channel(publisher_confirms=True, on_return_raises=True)
         underlay = await channel.get_underlay_channel()
         assert isinstance(underlay, aiormq.Channel)
+        self._bulk = BulkPublisher.on(underlay)
         self._channel = underlay
         self._connected.set()
         closed: asyncio.Future[Any] = underlay.closing
@@ -91,7 +95,7 @@ class Publisher:
 
     async def _drop_connection(self) -> None:
         self._connected.clear()
-        self._channel = None
+        self._channel = self._bulk = None
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(Exception):
@@ -105,70 +109,88 @@ class Publisher:
         arrived. Anything else: the row itself cannot be sent.
         """
         outcomes: dict[int, Exception | None] = {}
-        publications: dict[int, Publication] = {}
+        indexes: list[int] = []
+        publications: list[Publication] = []
+        properties: list[bytes] = []
         message_ids: set[str] = set()
         for index, row in enumerate(rows):
             # The broker returns what it cannot route by message id, so within a batch each is unique.
             message_id = str(row.event_id) if str(row.event_id) not in message_ids else str(row.id)
             message_ids.add(message_id)
             try:
-                publications[index] = self._publication(row, message_id)
+                publication = self._publication(row, message_id)
+                properties.append(publication.properties())
             except Exception as error:  # noqa: BLE001  (one bad row must not hold up the others)
                 outcomes[index] = error
-        confirmed = await self._publish_all(list(publications.values()))
-        outcomes |= dict(zip(publications, confirmed, strict=True))
+                continue
+            publications.append(publication)
+            indexes.append(index)
+        confirmed = await self._publish_all(publications, properties)
+        outcomes |= dict(zip(indexes, confirmed, strict=True))
         return [outcomes[index] for index in range(len(rows))]
 
-    async def _publish_all(self, publications: Sequence[Publication]) -> list[Exception | None]:
+    async def _publish_all(
+        self, publications: Sequence[Publication], properties: Sequence[bytes]
+    ) -> list[Exception | None]:
         channel = self._channel
         if channel is None or channel.is_closed:
             return [BrokerUnavailableError("not connected") for _ in publications]
-        futures: list[asyncio.Future[Any]] = []
+        if self._bulk is None:
+            return await self._publish_singly(channel, publications)
+        batch = None
         try:
             async with asyncio.timeout(CONFIRM_SECONDS):
-                if bulk_publish.available(channel):
-                    futures = await bulk_publish.publish(channel, publications)
-                else:
-                    futures = [asyncio.ensure_future(_publish_one(channel, each)) for each in publications]
+                batch = await self._bulk.send(publications, properties)
                 if fail_points.ARMED:
                     await asyncio.sleep(0.01)  # the client library writes in a task of its own
                     fail_points.reach("relay.sent")
-                await asyncio.wait(futures)
-        except (TimeoutError, aio_pika.exceptions.AMQPError, OSError, RuntimeError) as error:
-            log.warning(
-                "publish_not_confirmed", connection=self._name, error=repr(error), messages=len(publications)
-            )
-            await self._give_up(channel)
-        outcomes = [_outcome(future) for future in futures]
-        missing = len(publications) - len(outcomes)
-        return outcomes + [BrokerUnavailableError("the publish was cut short") for _ in range(missing)]
+                await self._bulk.wait(batch)
+        except TimeoutError as error:
+            await self._give_up(channel, error, len(publications))
+        if batch is None:
+            return [BrokerUnavailableError("not sent in time") for _ in publications]
+        return self._bulk.outcomes(batch)
 
-    async def _give_up(self, channel: aiormq.Channel) -> None:
+    async def _publish_singly(
+        self, channel: aiormq.Channel, publications: Sequence[Publication]
+    ) -> list[Exception | None]:
+        """The client library's own way, for when its inside is not as `messaging.frames` expects it."""
+        futures = [asyncio.ensure_future(_publish_one(channel, each)) for each in publications]
+        try:
+            async with asyncio.timeout(CONFIRM_SECONDS):
+                await asyncio.wait(futures)
+        except TimeoutError as error:
+            await self._give_up(channel, error, len(publications))
+        return [_outcome(future) for future in futures]
+
+    async def _give_up(self, channel: aiormq.Channel, error: Exception, messages: int) -> None:
         """Leaves a connection in doubt; `run` makes a new one."""
+        log.warning("publish_not_confirmed", connection=self._name, error=repr(error), messages=messages)
         with suppress(Exception):
             async with asyncio.timeout(2):
                 await channel.connection.close()
 
     def _publication(self, row: OutboxRow, message_id: str) -> Publication:
-        attributes = {"messaging.message.id": str(row.event_id), "messaging.message.type": row.type}
-        if row.correlation_id is not None:
-            attributes |= {
-                "messaging.message.conversation_id": row.correlation_id,
-                "correlation_id": row.correlation_id,
-            }
-        with telemetry.publish_span(row.exchange, row.routing_key, attributes, row.headers) as trace_headers:
-            properties = commands.Basic.Properties(
-                content_type="application/json",
-                delivery_mode=_PERSISTENT,
-                message_id=message_id,
-                message_type=row.type,
-                correlation_id=_short(row.correlation_id),
-                app_id=self._name,
-                headers={**row.headers, **trace_headers},
-            )
-        # Marshalled once here, so that whatever AMQP cannot express is found before the batch is put together.
-        properties.marshal()
-        return Publication(row.exchange, row.routing_key, row.body, properties)
+        headers = row.headers
+        if header.TRACEPARENT in headers:
+            attributes = {"messaging.message.id": str(row.event_id), "messaging.message.type": row.type}
+            if row.correlation_id is not None:
+                attributes |= {
+                    "messaging.message.conversation_id": row.correlation_id,
+                    "correlation_id": row.correlation_id,
+                }
+            with telemetry.publish_span(row.exchange, row.routing_key, attributes, headers) as trace_headers:
+                headers = {**headers, **trace_headers}
+        return Publication(
+            exchange=row.exchange,
+            routing_key=row.routing_key,
+            body=row.body,
+            message_id=message_id,
+            type=row.type,
+            correlation_id=_short(row.correlation_id),
+            app_id=self._name,
+            headers=headers,
+        )
 
 
 async def _publish_one(channel: aiormq.Channel, publication: Publication) -> Any:
@@ -176,7 +198,15 @@ async def _publish_one(channel: aiormq.Channel, publication: Publication) -> Any
         publication.body,
         exchange=publication.exchange,
         routing_key=publication.routing_key,
-        properties=publication.properties,
+        properties=commands.Basic.Properties(
+            content_type="application/json",
+            delivery_mode=_PERSISTENT,
+            message_id=publication.message_id,
+            message_type=publication.type,
+            correlation_id=publication.correlation_id,
+            app_id=publication.app_id,
+            headers=publication.headers,
+        ),
         mandatory=True,
         wait=False,
     )

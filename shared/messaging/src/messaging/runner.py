@@ -10,7 +10,7 @@ import structlog
 from faststream.rabbit import RabbitBroker
 from opentelemetry import trace
 
-from messaging import crashes, fail_points, inbox
+from messaging import crashes, fail_points, inbox, telemetry
 from messaging.codec import Decode, NotAnEnvelope
 from messaging.database import Connections
 from messaging.deliveries import Delivery, Unsettled
@@ -148,8 +148,9 @@ class QueueRunner:
 
     async def _handle(self, deliveries: Sequence[Delivery]) -> None:
         works: list[Work] = []
+        traced = telemetry.active()
         for delivery in deliveries:
-            work = read(delivery, self._decode, self.table, self.queue)
+            work = read(delivery, self._decode, self.table, self.queue, traced=traced)
             if isinstance(work, NotAnEnvelope):
                 self.settlement.counts.rejected += 1
                 log.error(

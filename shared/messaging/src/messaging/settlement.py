@@ -1,5 +1,6 @@
 """One transaction over a batch: inbox rows first, then effects, then what follows from failures, then the outbox."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -7,6 +8,7 @@ from typing import assert_never
 from uuid import UUID
 
 import structlog
+from opentelemetry.trace import INVALID_SPAN
 
 from envelope.payloads import DeadLetterResolved
 from messaging import crashes, fail_points, inbox, outbox, telemetry
@@ -22,6 +24,7 @@ from messaging.transactions import Database, Transaction, attempt_headers
 _CARRIED = (header.FAILURE_FIRST_AT, header.FAILURE_LAST_AT, header.FAILURE_TYPE, header.FAILURE_MESSAGE)
 
 log = structlog.get_logger(__name__)
+_stdlib_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -52,7 +55,9 @@ class Settlement:
         handlers run over the fresh ones; failed ones become rows for later or dead letters.
         """
         traces = {
-            work.event_id: telemetry.headers_of(work.span) for work in batch if work.span.is_recording()
+            work.event_id: telemetry.headers_of(work.span)
+            for work in batch
+            if work.span is not INVALID_SPAN and work.span.is_recording()
         }
         with telemetry.batch_span(self._queue, [work.span for work in batch]):
             async with self._database.transaction(traces) as tx:
@@ -164,30 +169,37 @@ class Settlement:
         return self._policy.backoff(work.attempt) if work.failure.after is None else work.failure.after
 
     def _tell(self, batch: Sequence[Work], settled: dict[UUID, Work]) -> None:
-        now = utc_now()
+        ended = [work for work in batch if settled.get(work.event_id) is work]
+        if duplicates := len(batch) - len(ended):
+            self.counts.duplicates += duplicates
+            log.info("duplicates_ignored", queue=self._queue, count=duplicates)
+        for work in ended:
+            if work.failure is not None:
+                self._tell_failure(work)
+        handled = [work for work in ended if work.failure is None]
+        self.counts.handled += len(handled)
+        if _stdlib_log.isEnabledFor(logging.DEBUG):
+            now = utc_now()
+            for work in handled:
+                log.debug("message_handled", processing_delay_ms=work.delay_ms(now), **self._facts(work))
         for work in batch:
-            facts: dict[str, object] = {
-                "event_id": str(work.event_id),
-                "type": work.type,
-                "correlation_id": work.correlation_id,
-                "attempt": work.attempt,
-                "queue": self._queue,
-            }
-            if settled.get(work.event_id) is not work:
-                self.counts.duplicates += 1
-                log.info("duplicate_ignored", **facts)
-            elif work.failure is None:
-                self.counts.handled += 1
-                log.debug("message_handled", processing_delay_ms=work.delay_ms(now), **facts)
-            else:
-                self._tell_failure(work, facts)
-            work.span.end()
+            if work.span is not INVALID_SPAN:
+                work.span.end()
 
-    def _tell_failure(self, work: Work, facts: dict[str, object]) -> None:
+    def _facts(self, work: Work) -> dict[str, object]:
+        return {
+            "event_id": str(work.event_id),
+            "type": work.type,
+            "correlation_id": work.correlation_id,
+            "attempt": work.attempt,
+            "queue": self._queue,
+        }
+
+    def _tell_failure(self, work: Work) -> None:
         failure = work.failure
         assert failure is not None
         telemetry.fail_span(work.span, failure.exception_type, failure.message)
-        facts |= {"exception_type": failure.exception_type, "error": failure.message}
+        facts = {**self._facts(work), "exception_type": failure.exception_type, "error": failure.message}
         if self._dies(work):
             self.counts.dead_letters += 1
             log.error("message_dead_lettered", reason=failure.reason.value, stack=failure.stack, **facts)

@@ -15,6 +15,7 @@ from aio_pika.abc import AbstractIncomingMessage, AbstractRobustQueue
 from faststream import AckPolicy
 from faststream.rabbit import Channel, QueueType, RabbitBroker, RabbitQueue
 
+from messaging import frames
 from messaging.deliveries import Delivery, delivery_of
 
 log = structlog.get_logger(__name__)
@@ -46,11 +47,17 @@ class Subscription:
             """The runtime's queue runner handles this queue's messages."""
 
         self._subscriber(handled_elsewhere)
+        frames.install()
+        frames.take_deliveries(self)
         # mypy sees a method; the subscriber reads it as an attribute when it starts consuming.
         cast("Any", self._subscriber).consume = self._consume
 
     async def _consume(self, message: AbstractIncomingMessage) -> None:
+        """The client library's own way, for when its inside is not as `messaging.frames` expects it."""
         self._on_delivery(delivery_of(message))
+
+    def take(self, delivery: Delivery) -> None:
+        self._on_delivery(delivery)
 
     async def start(self) -> None:
         """Checks that the queue is there and starts to consume.

@@ -49,8 +49,15 @@ def _tracer() -> trace.Tracer:
     return trace.get_tracer("messaging")
 
 
+def active() -> bool:
+    """Whether this process makes spans at all."""
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
 def current_headers() -> TraceHeaders:
     """The running span as headers for an outgoing message; empty when nothing is traced."""
+    if not trace.get_current_span().get_span_context().is_valid:
+        return {}
     carrier: TraceHeaders = {}
     _PROPAGATOR.inject(carrier)
     return carrier
