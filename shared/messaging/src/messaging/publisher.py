@@ -132,24 +132,25 @@ class Publisher:
     async def _publish_all(
         self, publications: Sequence[Publication], properties: Sequence[bytes]
     ) -> list[Exception | None]:
-        channel = self._channel
+        # Held on to: a lost connection replaces both while we wait.
+        channel, bulk = self._channel, self._bulk
         if channel is None or channel.is_closed:
             return [BrokerUnavailableError("not connected") for _ in publications]
-        if self._bulk is None:
+        if bulk is None:
             return await self._publish_singly(channel, publications)
         batch = None
         try:
             async with asyncio.timeout(CONFIRM_SECONDS):
-                batch = await self._bulk.send(publications, properties)
+                batch = await bulk.send(publications, properties)
                 if fail_points.ARMED:
                     await asyncio.sleep(0.01)  # the client library writes in a task of its own
                     fail_points.reach("relay.sent")
-                await self._bulk.wait(batch)
+                await bulk.wait(batch)
         except TimeoutError as error:
             await self._give_up(channel, error, len(publications))
         if batch is None:
             return [BrokerUnavailableError("not sent in time") for _ in publications]
-        return self._bulk.outcomes(batch)
+        return bulk.outcomes(batch)
 
     async def _publish_singly(
         self, channel: aiormq.Channel, publications: Sequence[Publication]
