@@ -35,14 +35,23 @@ lint: ## Check style, types, import rules and the lock
 		echo 'requirements.lock must not name addresses: make lock' >&2; exit 1; fi
 
 .PHONY: faults
-faults: ## Break brokers, databases and services while work is running (not yet)
+faults: ## Break brokers, databases and services while work is running; SEED, MINUTES, ONLY choose
+	@deploy/local/setup.sh servers
+	@$(BIN)/python -m faults $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) \
+		$(if $(ONLY),--only '$(ONLY)') $(ARGS)
+
 .PHONY: bench
-bench: ## Measure throughput beside other libraries (not yet)
+bench: ## Measure throughput and latency beside other libraries; BENCH=quick, ONLY, SYSTEMS, DOCS=1 choose
+	@deploy/local/setup.sh servers
+	@benchmarks/setup-peers.sh || echo 'The libraries to compare with could not be installed; only ours is measured.' >&2
+	@exec $(BIN)/python -m benchmarks $(if $(filter quick,$(BENCH)),,--full) \
+		$(if $(ONLY),--only $(ONLY)) $(if $(SYSTEMS),--system $(SYSTEMS)) $(if $(DOCS),--docs)
+
 .PHONY: up
 up: ## Run everything in containers, with tracing and dashboards (not yet)
 .PHONY: down
 down: ## Stop what `make up` started (not yet)
-faults bench up down:
+up down:
 	@echo 'make $@ is not there yet; it arrives with a later release.' >&2; exit 2
 
 .PHONY: schemas

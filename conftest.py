@@ -37,6 +37,8 @@ import asyncpg
 import httpx
 import pytest
 
+# The folder of this member has the name of its package: imported first, or pytest would take the folder for the package.
+import benchmarks  # noqa: F401
 from brandctl.local import ports, postgres, rabbitmq
 from messaging import topology
 from messaging.migrations import migrate

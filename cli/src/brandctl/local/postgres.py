@@ -7,7 +7,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -56,8 +57,8 @@ class PostgresNode:
         Raises:
             StartError: it ended, or took too long.
         """
-        ready = self.folder / "postmaster.pid"
-        self.child.wait_until(lambda: _says_ready(ready), within=within)
+        pid_file, pid = self.folder / "postmaster.pid", self.child.process.pid
+        self.child.wait_until(lambda: _says_ready(pid_file, pid), within=within)
 
     def stop(self, *, remove: bool = True) -> None:
         """Ends the server by a fast shutdown and, unless told otherwise, removes its data."""
@@ -65,9 +66,18 @@ class PostgresNode:
         if remove:
             discard(self.link)
 
+    def start_again(self, *, log: Path) -> "PostgresNode":
+        """Starts a server that has ended over the data it left, on the same port, without waiting for it."""
+        return replace(self, child=_start_server(self.folder, log))
+
 
 def launch(
-    folder: Path, *, port: int | None = None, durable: bool = True, log: Path | None = None
+    folder: Path,
+    *,
+    port: int | None = None,
+    durable: bool = True,
+    log: Path | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> PostgresNode:
     """Creates a server in `folder`, which must not exist yet, and starts it without waiting for it.
 
@@ -80,6 +90,7 @@ def launch(
         port: a free one if not given.
         durable: False trades safety on a power cut for speed; for tests.
         log: the server's log file; beside the folder if not given.
+        settings: further lines of `postgresql.conf`, which win over those set here.
 
     Raises:
         NotInstalledError: the server's programs are not there.
@@ -91,18 +102,22 @@ def launch(
     password = secrets.token_urlsafe(24)
     _initialise(binaries / "initdb", data, password, user)
     port = port or ports.free_port()
-    settings = {**_ALWAYS, **({} if durable else _THROW_AWAY), "port": str(port)}
+    lines = {**_ALWAYS, **({} if durable else _THROW_AWAY), **(settings or {}), "port": str(port)}
     with (data / "postgresql.conf").open("a") as conf:
-        conf.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
-    child = processes.start(
+        conf.writelines(f"{name} = '{value}'\n" for name, value in lines.items())
+    child = _start_server(data, log or folder.with_name(f"{folder.name}.log"))
+    return PostgresNode(child, port, password, data, folder)
+
+
+def _start_server(data: Path, log: Path) -> processes.Child:
+    return processes.start(
         "PostgreSQL",
-        [binaries / "postgres", "-D", data],
-        log=log or folder.with_name(f"{folder.name}.log"),
+        [find_binaries() / "postgres", "-D", data],
+        log=log,
         env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "TZ": "UTC"},
-        user=user,
+        user=unprivileged_user() if os.geteuid() == 0 else None,
         on_parent_death=signal.SIGINT,  # its fast shutdown; SIGTERM would wait for the clients to leave
     )
-    return PostgresNode(child, port, password, data, folder)
 
 
 def find_binaries() -> Path:
@@ -192,10 +207,13 @@ def _initialise(initdb: Path, data: Path, password: str, user: str | None) -> No
         raise processes.StartError(f"initdb failed:\n{result.stdout[-1000:]}{result.stderr[-2000:]}")
 
 
-def _says_ready(pid_file: Path) -> bool:
-    """Line 8 of `postmaster.pid` is the server's own word on whether it takes connections."""
+def _says_ready(pid_file: Path, pid: int) -> bool:
+    """Line 8 of `postmaster.pid` is the server's own word on whether it takes connections.
+
+    Line 1 says whose word it is: a server that was killed leaves its file behind.
+    """
     try:
         lines = pid_file.read_text().splitlines()
     except OSError:
         return False
-    return len(lines) >= 8 and lines[7].strip() == "ready"  # noqa: PLR2004
+    return len(lines) >= 8 and lines[0].strip() == str(pid) and lines[7].strip() == "ready"  # noqa: PLR2004

@@ -5,7 +5,9 @@ import secrets
 import shutil
 import signal
 import socket
-from dataclasses import dataclass
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +38,8 @@ class RabbitNode:
     management_port: int | None
     password: str
     folder: Path
+    environment: Mapping[str, str]
+    """Of the node, and of every tool that is to find it."""
 
     @property
     def url(self) -> str:
@@ -69,6 +73,27 @@ class RabbitNode:
         if remove:
             shutil.rmtree(self.folder, ignore_errors=True)
 
+    def start_again(self, *, log: Path) -> "RabbitNode":
+        """Starts a node that has ended over the data it left, on the same ports, without waiting for it."""
+        return replace(self, child=_start_server(find_server(), log, self.environment))
+
+    def control(self, *arguments: str) -> str:
+        """Runs `rabbitmqctl` on this node and returns what it printed; takes it a second or two.
+
+        Raises:
+            subprocess.CalledProcessError: it failed; its `stderr` says why.
+        """
+        result = subprocess.run(  # noqa: S603
+            [str(find_server().with_name("rabbitmqctl")), "--quiet", *arguments],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd="/",
+            env=dict(self.environment),
+        )
+        return result.stdout
+
 
 def launch(
     folder: Path,
@@ -77,6 +102,7 @@ def launch(
     management: bool = False,
     management_port: int | None = None,
     log: Path | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> RabbitNode:
     """Creates a node in `folder`, which must not exist yet, and starts it without waiting for it.
 
@@ -90,6 +116,7 @@ def launch(
         management: with the HTTP API, the web page and Prometheus figures; costs a little start-up time and idle CPU.
         management_port: a free one if not given.
         log: the node's log file; beside the folder if not given.
+        settings: further lines of `rabbitmq.conf`, which win over those set here.
 
     Raises:
         NotInstalledError: the server's programs are not there.
@@ -102,7 +129,7 @@ def launch(
     http = (management_port or ports.free_port()) if management else None
     prometheus = ports.free_port() if management else None
     name_port = ports.free_port()
-    _write_private(home / "rabbitmq.conf", _configuration(port, http, prometheus, password))
+    _write_private(home / "rabbitmq.conf", _configuration(port, http, prometheus, password, settings or {}))
     plugins = ["rabbitmq_management", "rabbitmq_prometheus"] if management else []
     (home / "enabled_plugins").write_text(f"[{','.join(plugins)}].\n")
     _write_private(home / ".erlang.cookie", secrets.token_hex(20), mode=0o400)
@@ -115,8 +142,12 @@ def launch(
     )
     name_server.wait_until(lambda: ports.accepts(name_port), within=10)
     log = log or folder.with_name(f"{folder.name}.log")
-    child = processes.start("RabbitMQ", [script], log=log, env=env)
-    return RabbitNode(child, name_server, port, http, password, home)
+    child = _start_server(script, log, env)
+    return RabbitNode(child, name_server, port, http, password, home, env)
+
+
+def _start_server(script: Path, log: Path, env: Mapping[str, str]) -> processes.Child:
+    return processes.start("RabbitMQ", [script], log=log, env=env)
 
 
 def find_server() -> Path:
@@ -146,23 +177,25 @@ def _find_epmd() -> str:
     return found
 
 
-def _configuration(port: int, http: int | None, prometheus: int | None, password: str) -> str:
-    lines = [
-        f"listeners.tcp.local = {ports.LOOPBACK}:{port}",
-        f"default_user = {USER}",
-        f"default_pass = {password}",
+def _configuration(
+    port: int, http: int | None, prometheus: int | None, password: str, settings: Mapping[str, str]
+) -> str:
+    lines = {
+        "listeners.tcp.local": f"{ports.LOOPBACK}:{port}",
+        "default_user": USER,
+        "default_pass": password,
         # A quarter of the write-ahead log that quorum queues may hold in memory by default.
-        "raft.wal_max_size_bytes = 64000000",
-        "disk_free_limit.absolute = 200MB",
-        "log.console = true",
-        "log.console.level = warning",
-        "log.file = false",
-    ]
+        "raft.wal_max_size_bytes": "64000000",
+        "disk_free_limit.absolute": "200MB",
+        "log.console": "true",
+        "log.console.level": "warning",
+        "log.file": "false",
+    }
     if http is not None:
-        lines += [f"management.tcp.ip = {ports.LOOPBACK}", f"management.tcp.port = {http}"]
+        lines |= {"management.tcp.ip": ports.LOOPBACK, "management.tcp.port": str(http)}
     if prometheus is not None:
-        lines += [f"prometheus.tcp.ip = {ports.LOOPBACK}", f"prometheus.tcp.port = {prometheus}"]
-    return "\n".join(lines) + "\n"
+        lines |= {"prometheus.tcp.ip": ports.LOOPBACK, "prometheus.tcp.port": str(prometheus)}
+    return "".join(f"{name} = {value}\n" for name, value in {**lines, **settings}.items())
 
 
 def _environment(home: Path, *, dist_port: int, name_port: int) -> dict[str, str]:

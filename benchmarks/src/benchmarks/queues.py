@@ -1,0 +1,93 @@
+"""A look at queues from outside, without async: how many messages wait, and what they are."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Self
+
+import aio_pika
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
+
+from envelope.catalogue import EVENTS_QUEUE
+from messaging.topology import COMMANDS
+
+
+class Queues:
+    """One connection to a vhost."""
+
+    def __init__(self, url: str) -> None:
+        self._runner = asyncio.Runner()
+        # Between two calls nobody answers heartbeats, so there are none.
+        self._connection: AbstractConnection = self._runner.run(
+            _connect(f"{url}{'&' if '?' in url else '?'}heartbeat=0")
+        )
+        self._channel: AbstractChannel = self._runner.run(_channel(self._connection))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.run(self._connection.close())
+        self._runner.close()
+
+    def ready(self, name: str) -> int:
+        """Messages in a queue, those in a consumer's hands apart."""
+        return self._runner.run(self._ready(name))
+
+    def take(self, name: str, count: int, each: Callable[[bytes], None]) -> None:
+        """Takes `count` messages off a queue and hands over their bodies."""
+        self._runner.run(self._take(name, count, each))
+
+    def tap(self, exchanges: Sequence[str]) -> str:
+        """The name of a queue, gone with this connection, that gets a copy of all that passes these topic exchanges."""
+        return self._runner.run(self._tap(exchanges))
+
+    def repeat(self, tap: str, exchange: str, *, share: float) -> int:
+        """Sends a share of a tap's messages once more to the queues they were for; returns how many."""
+        return self._runner.run(self._repeat(tap, exchange, share))
+
+    async def _tap(self, exchanges: Sequence[str]) -> str:
+        queue = await self._channel.declare_queue(exclusive=True)
+        for exchange in exchanges:
+            await queue.bind(exchange, "#")
+        return queue.name
+
+    async def _repeat(self, tap: str, exchange: str, share: float) -> int:
+        source = await self._channel.get_queue(tap, ensure=False)
+        target = await self._channel.get_exchange(exchange, ensure=False)
+        seen = sent = 0
+        while (message := await source.get(no_ack=True, fail=False)) is not None:
+            seen += 1
+            if seen * share >= sent + 1:
+                queue = message.routing_key if message.exchange == COMMANDS else EVENTS_QUEUE
+                await target.publish(message, queue or "", mandatory=True)
+                sent += 1
+        return sent
+
+    async def _ready(self, name: str) -> int:
+        declared = await self._channel.declare_queue(name, passive=True)
+        return declared.declaration_result.message_count or 0
+
+    async def _take(self, name: str, count: int, each: Callable[[bytes], None]) -> None:
+        queue = await self._channel.get_queue(name, ensure=False)
+        left, done = count, asyncio.Event()
+
+        async def on_message(message: AbstractIncomingMessage) -> None:
+            nonlocal left
+            each(message.body)
+            left -= 1
+            if left == 0:
+                done.set()
+
+        if count:
+            tag = await queue.consume(on_message, no_ack=True)
+            async with asyncio.timeout(60):
+                await done.wait()
+            await queue.cancel(tag)
+
+
+async def _connect(url: str) -> AbstractConnection:
+    return await aio_pika.connect(url, timeout=15)
+
+
+async def _channel(connection: AbstractConnection) -> AbstractChannel:
+    return await connection.channel()

@@ -1,0 +1,59 @@
+"""What a scenario is given to work with."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from benchmarks.nodes import Nodes
+from benchmarks.programs import System
+from benchmarks.results import Row
+
+SizeT = TypeVar("SizeT")
+
+
+@dataclass(slots=True)
+class Run:
+    """One call of `python -m benchmarks`."""
+
+    nodes: Nodes
+    full: bool
+    systems: Sequence[System]
+    """The systems to compare with, ours first."""
+    wanted_rounds: int | None = None
+    with_gate: bool = True
+    wanted_messages: int | None = None
+    gates: dict[str, str] = field(default_factory=dict)
+    """Verdicts by what was judged: the same program doing the same work is judged once."""
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def rounds(self) -> int:
+        return self.wanted_rounds or (5 if self.full else 1)
+
+    def of(self, quick: SizeT, full: SizeT) -> SizeT:
+        """The size for this kind of run."""
+        return full if self.full else quick
+
+    idle_rss: dict[str, float] = field(default_factory=dict)
+    """MB of each service at rest, where a scenario came across it."""
+    worker_memory: dict[str, float] | None = None
+    """What a scenario with enough messages saw of a worker's memory."""
+
+    def gate_of(self, what: str, judge: Callable[[], str]) -> str:
+        """The verdict on `what`, passed now or earlier in this run."""
+        if not self.with_gate:
+            return "skipped: not asked for"
+        if what not in self.gates:
+            self.gates[what] = judge()
+            self.log(f"gate {what}: {self.gates[what]}")
+        return self.gates[what]
+
+    def log(self, text: str) -> None:
+        """A line of progress."""
+        elapsed = int(time.monotonic() - self.began)
+        print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", flush=True)
+
+
+Scenario = Callable[[Run], Sequence[Row]]
+Scenarios = Mapping[str, Scenario]

@@ -1,0 +1,86 @@
+"""outbox_chain: each message leaves an effect and one outgoing message, which counts once it sits in its queue."""
+
+import json
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Final
+
+from benchmarks import effects, programs
+from benchmarks.drains import WARM_UP, Drain, Round
+from benchmarks.errors import MeasurementError
+from benchmarks.programs import Program, System
+from benchmarks.queues import Queues
+from benchmarks.results import GATE_PASSED
+from benchmarks.sql import Sql
+from brandctl.local import processes
+from envelope.catalogue import EVENTS_QUEUE
+
+_POLL_SECONDS: Final = 0.01
+_STALLED_SECONDS: Final = 45.0
+
+
+class Chain(Drain):
+    """A drain whose end is that every outgoing message is in its queue, confirmed, and the outbox is empty."""
+
+    def measure(self, system: System, tier: str, unique: int, *, template: str | None = None) -> Round:
+        with ExitStack() as cleanup:
+            program, sql, file = self.filled(cleanup, system, tier, unique, self.duplicates, template)
+            queues = cleanup.enter_context(Queues(program.place.rabbitmq_url))
+            with effects.held(program.place.database_url):
+                workers = cleanup.enter_context(programs.workers(program))
+                programs.wait_until_ready(workers)
+                pids = [worker.process.pid for worker in workers]
+                before = self.nodes.cpu(pids)
+            there = wait_for_outgoing(queues, round(unique * WARM_UP), workers)
+            began = time.monotonic()
+            wait_for_outgoing(queues, unique, workers)
+            wait_for_empty_outbox(sql)
+            seconds = time.monotonic() - began
+            used = self.nodes.cpu(pids) - before
+            arrived, happened = queues.ready(EVENTS_QUEUE), effects.count(sql)
+        if (arrived, happened) != (unique, unique):
+            raise MeasurementError(f"{arrived} outgoing messages and {happened} effects of {unique} messages")
+        return Round((unique - there) / seconds, used.per_thousand(file.lines), unique - there, seconds)
+
+    def judge(self, program: Program, sql: Sql, ids: Sequence[str]) -> str:
+        verdict = super().judge(program, sql, ids)
+        if verdict != GATE_PASSED:
+            return verdict
+        wait_for_empty_outbox(sql)
+        causes: dict[str, set[str]] = {}
+
+        def note(body: bytes) -> None:
+            message = json.loads(body)
+            causes.setdefault(message["causation_id"], set()).add(message["event_id"])
+
+        with Queues(program.place.rabbitmq_url) as queues:
+            queues.take(EVENTS_QUEUE, queues.ready(EVENTS_QUEUE), note)
+        missing = len(set(ids) - set(causes))
+        # The same message may be published twice: its consumer knows it by its id. Two different ones may not be.
+        doubled = sum(len(answers) > 1 for answers in causes.values())
+        if missing or doubled or len(causes) > len(ids):
+            return f"failed: {missing} outgoing messages lost, {doubled} doubled of {len(ids)}"
+        return GATE_PASSED
+
+
+def wait_for_outgoing(queues: Queues, wanted: int, workers: Sequence[processes.Child]) -> int:
+    found, last_change = -1, time.monotonic()
+    while (now_found := queues.ready(EVENTS_QUEUE)) < wanted:
+        if now_found != found:
+            found, last_change = now_found, time.monotonic()
+        elif time.monotonic() - last_change > _STALLED_SECONDS:
+            raise MeasurementError(f"stuck at {found} of {wanted} outgoing messages")
+        programs.check_running(workers)
+        time.sleep(_POLL_SECONDS)
+    return now_found
+
+
+def wait_for_empty_outbox(sql: Sql) -> None:
+    """Leases of a killed worker run out within half a minute; until then its rows wait."""
+    deadline = time.monotonic() + _STALLED_SECONDS
+    while sql.value("select exists (select from outbox)"):
+        if time.monotonic() > deadline:
+            left = sql.value("select count(*) from outbox")
+            raise MeasurementError(f"{left} messages stay in the outbox")
+        time.sleep(_POLL_SECONDS)

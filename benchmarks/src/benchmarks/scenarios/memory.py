@@ -1,0 +1,47 @@
+"""memory: what each service holds at rest, and whether a worker grows over many messages."""
+
+from contextlib import ExitStack
+
+from benchmarks import effects, programs
+from benchmarks.accounting import growth, rss_of
+from benchmarks.drains import Drain, wait_for_effects
+from benchmarks.errors import MeasurementError
+from benchmarks.results import Row
+from benchmarks.run import Run
+from benchmarks.scenarios.throughput import gate_of_ours
+from benchmarks.stack import stack
+from brandctl.local import processes
+
+_BEGIN, _END = 0.2, 0.98
+"""Shares of the messages between which growth is drift; before, caches and pools fill."""
+
+
+def memory(run: Run) -> list[Row]:
+    """From what other scenarios of this run saw, where they went through enough messages."""
+    try:
+        if not run.idle_rss:
+            with stack(run.nodes) as services:
+                run.idle_rss = services.rss_at_rest()
+        gate = gate_of_ours(run)
+        if run.worker_memory is None:
+            run.worker_memory = _drain(run)
+    except (MeasurementError, processes.StartError) as error:
+        return [Row("memory", "worker", gate=f"failed: no figure: {error}")]
+    run.log(f"memory at rest, MB: {run.idle_rss}; of a worker: {run.worker_memory}")
+    rows = [Row("memory", name, extra={"idle_rss_mb": megabytes}) for name, megabytes in run.idle_rss.items()]
+    return [*rows, Row("memory", "worker", gate=gate, extra=dict(run.worker_memory))]
+
+
+def _drain(run: Run) -> dict[str, float]:
+    unique = run.wanted_messages or run.of(100_000, 1_000_000)
+    with ExitStack() as cleanup:
+        drain = Drain(run.nodes, log=run.log)
+        program, sql, _ = drain.filled(cleanup, programs.ours(), "T2", unique, 0.0)
+        with effects.held(program.place.database_url):
+            workers = cleanup.enter_context(programs.workers(program))
+            programs.wait_until_ready(workers)
+        pids = [worker.process.pid for worker in workers]
+        wait_for_effects(sql, round(unique * _BEGIN), workers)
+        begin = rss_of(pids)
+        wait_for_effects(sql, round(unique * _END), workers)
+        return growth(unique, begin, rss_of(pids))

@@ -1,0 +1,177 @@
+"""pipeline_keywords: the five real services, from the first keyword handed in to the last post."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from statistics import median
+from typing import Final, Self
+
+import httpx
+
+from benchmarks.accounting import CpuSeconds
+from benchmarks.errors import MeasurementError
+from benchmarks.queues import Queues
+from benchmarks.results import GATE_PASSED, Row, spread_of
+from benchmarks.run import Run
+from benchmarks.sql import Sql
+from benchmarks.stack import KEY, KEYWORDS, Stack, stack
+from brandctl.local import processes
+from messaging import topology
+
+_MESSAGES_PER_KEYWORD: Final = 8
+"""From research.requested to social.posted, as tests/end_to_end counts them."""
+_WARM_UP_BRANDS: Final = 4
+_FEWEST_BRANDS: Final = 6
+_GATE_BRANDS: Final = 8
+_DUPLICATES: Final = 0.05
+_STALLED_SECONDS: Final = 90.0
+"""A killed service's outbox rows are leased for half a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One measured run through the pipeline."""
+
+    keywords: int
+    keywords_per_s: float
+    used: CpuSeconds
+
+
+def pipeline_keywords(run: Run) -> list[Row]:
+    row = Row("pipeline_keywords", "ours")
+    passages: list[Passage] = []
+    try:
+        for number in range(1, run.of(1, min(run.rounds, 3)) + 1):
+            with stack(run.nodes) as services, Pipeline(services) as pipeline:
+                run.idle_rss = run.idle_rss or services.rss_at_rest()
+                brands = _enough_brands(run, pipeline.warm_up())
+                passages.append(_measure(run, pipeline, brands))
+                run.log(f"pipeline_keywords {number}: {passages[-1].keywords_per_s:,.0f} keywords/s")
+                row.gate = run.gate_of("five services", pipeline.gate)
+    except (MeasurementError, processes.StartError, httpx.HTTPError) as error:
+        row.gate = f"failed: no figure: {error}"
+        run.log(row.gate)
+        return [row]
+    row.rounds = [round(passage.keywords_per_s, 1) for passage in passages]
+    row.msgs_per_s, row.spread = round(median(row.rounds), 1), spread_of(row.rounds)
+    row.cpu_s_per_1k = passages[-1].used.per_thousand(passages[-1].keywords)
+    row.extra = {
+        "unit": "keywords/s",
+        "keywords": passages[-1].keywords,
+        "brands": passages[-1].keywords // len(KEYWORDS),
+        "messages_per_s": round(row.msgs_per_s * _MESSAGES_PER_KEYWORD),
+    }
+    return [row]
+
+
+def _measure(run: Run, pipeline: "Pipeline", brands: int) -> Passage:
+    names = [f"brand-{number}" for number in range(brands)]
+    pipeline.create(names)
+    before, began = run.nodes.cpu(pipeline.services.pids), datetime.now(UTC)
+    for name in names:
+        pipeline.hand_in(name)
+    pipeline.wait_for_posts()
+    used = run.nodes.cpu(pipeline.services.pids) - before
+    keywords = brands * len(KEYWORDS)
+    return Passage(keywords, keywords / (pipeline.last_post() - began).total_seconds(), used)
+
+
+def _enough_brands(run: Run, keywords_per_s: float) -> int:
+    """Brands that keep the pipeline busy for a while; every one of them asks for the same keywords."""
+    wanted = run.wanted_messages or keywords_per_s * run.of(6.0, 30.0)
+    return max(int(wanted / len(KEYWORDS)), _FEWEST_BRANDS)
+
+
+class Pipeline:
+    """Hands keywords in through the API and watches for the posts in the database of the last service."""
+
+    def __init__(self, services: Stack) -> None:
+        self.services = services
+        self._api = httpx.Client(
+            base_url=services.addresses.url("orchestrator"),
+            headers={"X-Service-Key": KEY},
+            timeout=60,
+            trust_env=False,
+        )
+        self._posts = Sql(services.database_url("social"))
+        self._handed_in = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._api.close()
+        self._posts.close()
+
+    def create(self, brands: Sequence[str]) -> None:
+        for brand in brands:
+            self._api.put(f"/v1/brands/{brand}", json={"name": brand}).raise_for_status()
+
+    def hand_in(self, brand: str) -> None:
+        """All keywords, in one request."""
+        answer = self._api.post(f"/v1/brands/{brand}/research", json={"keywords": KEYWORDS})
+        answer.raise_for_status()
+        self._handed_in += len(KEYWORDS)
+
+    def warm_up(self) -> float:
+        """A first few keywords; returns how many a second came through."""
+        names = [f"warm-up-{number}" for number in range(_WARM_UP_BRANDS)]
+        self.create(names)
+        began = time.monotonic()
+        for name in names:
+            self.hand_in(name)
+        self.wait_for_posts()
+        return self._handed_in / (time.monotonic() - began)
+
+    def wait_for_posts(self) -> None:
+        found, last_change = -1, time.monotonic()
+        while (now_found := self._posts.value("select count(*) from posts")) < self._handed_in:
+            if now_found != found:
+                found, last_change = now_found, time.monotonic()
+            elif time.monotonic() - last_change > _STALLED_SECONDS:
+                raise MeasurementError(f"stuck at {found} posts of {self._handed_in} keywords")
+            time.sleep(0.1)
+
+    def last_post(self) -> datetime:
+        moment: datetime = self._posts.value("select max(pg_xact_commit_timestamp(xmin)) from posts")
+        return moment
+
+    def gate(self) -> str:
+        """One service killed on the way, and 5% of all messages delivered again: one post for each keyword, no more."""
+        with Queues(self.services.rabbitmq_url) as queues:
+            tap = queues.tap((topology.COMMANDS, topology.EVENTS))
+            names = [f"gate-{number}" for number in range(_GATE_BRANDS)]
+            self.create(names)
+            for name in names:
+                self.hand_in(name)
+            self._posts_of_gate(_GATE_BRANDS * len(KEYWORDS) // 4)
+            self.services.replace_killed("publisher")
+            self.wait_for_posts()
+            copies = queues.repeat(tap, topology.RETURNS, share=_DUPLICATES)
+            while any(queues.ready(name) for name in topology.work_queues()):
+                time.sleep(0.2)
+        if copies == 0:
+            return "failed: no message was repeated"
+        return self._verdict()
+
+    def _posts_of_gate(self, wanted: int) -> None:
+        deadline = time.monotonic() + _STALLED_SECONDS
+        while self._posts.value("select count(*) from posts where brand_slug like 'gate-%'") < wanted:
+            if time.monotonic() > deadline:
+                raise MeasurementError("the pipeline stands still")
+            time.sleep(0.02)
+
+    def _verdict(self) -> str:
+        with Sql(self.services.database_url("orchestrator")) as orchestrator:
+            states = orchestrator.rows("select state, count(*) as n from keywords group by state")
+        with Sql(self.services.database_url("monitor")) as monitor:
+            dead = monitor.value("select count(*) from dead_messages")
+        posts, contents = (
+            self._posts.value("select count(*) from posts"),
+            self._posts.value("select count(distinct content_id) from posts"),
+        )
+        found = {row["state"]: row["n"] for row in states}
+        if found == {"completed": self._handed_in} and posts == contents == self._handed_in and not dead:
+            return GATE_PASSED
+        return f"failed: {self._handed_in} keywords became {found}, {posts} posts of {contents} articles, {dead} dead letters"

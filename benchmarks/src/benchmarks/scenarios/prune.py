@@ -1,0 +1,100 @@
+"""prune_day: forgetting a day of the inbox by dropping its partition, beside `delete` on a table without partitions."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, date, datetime, timedelta
+from statistics import median
+from typing import Final
+
+import asyncpg
+
+from benchmarks.results import Row, spread_of
+from benchmarks.run import Run
+from messaging import Connection, partitions
+from messaging.migrations import migrate
+
+_REPEATED: Final = 1_000_000
+_COLUMNS: Final = """
+    (event_id uuid not null, type text not null, queue text not null, outcome text not null,
+     processed_at timestamptz not null default now(), primary key (event_id))
+"""
+_DAY: Final = """
+    select (lpad(to_hex(ms), 12, '0') || '7' || substr(noise, 1, 3) || '8' || substr(noise, 4, 15))::uuid,
+           'research.requested', 'research-commands', 'handled', to_timestamp(ms / 1000.0)
+    from (select floor(extract(epoch from $2::timestamptz) * 1000 + number * (86400000.0 / ($1::int + 1)))::bigint as ms,
+                 md5(number::text) as noise
+          from generate_series(1, $1::int) as number) as made
+"""
+
+
+def prune_day(run: Run) -> list[Row]:
+    return [
+        row
+        for size in run.of((100_000, 1_000_000), (100_000, 1_000_000, 5_000_000))
+        for row in _of_size(run, size)
+    ]
+
+
+def _of_size(run: Run, size: int) -> list[Row]:
+    # Making the largest takes minutes.
+    rounds = run.of(1, run.rounds if size <= _REPEATED else 1)
+    with run.nodes.database() as url:
+        dropped, deleted = asyncio.run(_measure(url, size, rounds))
+    run.log(
+        f"prune_day {size:,} rows: dropped in {median(dropped):.0f} ms, deleted in {median(deleted):.0f} ms"
+    )
+    return [
+        _row(f"ours, {size:.0e}".replace("e+0", "e"), "ours", size, dropped),
+        _row(f"delete, {size:.0e}".replace("e+0", "e"), "comparison", size, deleted),
+    ]
+
+
+def _row(system: str, kind: str, size: int, figures: list[float]) -> Row:
+    return Row(
+        "prune_day",
+        system,
+        p50_ms=round(median(figures), 1),
+        kind=kind,
+        rounds=[round(figure, 1) for figure in figures],
+        spread=spread_of(figures),
+        extra={"rows": size},
+    )
+
+
+async def _measure(url: str, size: int, rounds: int) -> tuple[list[float], list[float]]:
+    await migrate(url)
+    connection: Connection = await asyncpg.connect(url)
+    try:
+        # The day before the first that is kept: `maintain` meets it as it does every midnight.
+        day = datetime.now(UTC).date() - partitions.RETENTION - timedelta(days=1)
+        await connection.execute(f"create table flat {_COLUMNS}")
+        dropped, deleted = [], []
+        for _ in range(rounds):
+            await _preload(connection, day, size)
+            dropped.append(await _milliseconds(lambda: partitions.maintain(connection)))
+            assert await connection.fetchval("select to_regclass($1)", partitions.partition_name(day)) is None
+            deleted.append(await _milliseconds(lambda: connection.execute("delete from flat")))
+            await connection.execute("vacuum flat")
+        return dropped, deleted
+    finally:
+        await connection.close()
+
+
+async def _preload(connection: Connection, day: date, size: int) -> None:
+    name, begin = partitions.partition_name(day), datetime(day.year, day.month, day.day, tzinfo=UTC)
+    first, after = partitions.lower_bound(day), partitions.lower_bound(day + timedelta(days=1))
+    await connection.execute(
+        f"create table {name} partition of processed_events for values from ('{first}') to ('{after}')"
+    )
+    # Names and bounds above and below are made here, of dates alone.
+    await connection.execute(f"insert into {name} {_DAY}", size, begin)
+    await connection.execute(f"insert into flat {_DAY}", size, begin)
+    await connection.execute(f"analyze {name}, flat")
+    await connection.execute("checkpoint")
+
+
+async def _milliseconds(work: Callable[[], Awaitable[object]]) -> float:
+    began = time.perf_counter()
+    await work()
+    return (time.perf_counter() - began) * 1000

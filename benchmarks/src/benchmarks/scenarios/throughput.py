@@ -1,0 +1,179 @@
+"""How fast a prefilled queue is drained: beside other systems, with the other handler shape, with every message twice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Final
+
+from benchmarks import programs
+from benchmarks.drains import Drain, Gate, Round
+from benchmarks.errors import MeasurementError
+from benchmarks.programs import System
+from benchmarks.results import NO_GATE, Row, spread_of
+from benchmarks.run import Run
+from benchmarks.scenarios.chain import Chain
+
+_SMALLEST: Final = 300
+_LARGEST: Final = 400_000
+_WEAKER_ROUNDS: Final = 3
+"""Rounds of the tiers that are not the point."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A system at a tier on its way through the rounds."""
+
+    system: System
+    tier: str
+    gate: str = "skipped: not asked for"
+    rate: float = 0.0
+    rounds: list[Round] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        return f"{self.system.name} {self.tier}"
+
+    @property
+    def out(self) -> bool:
+        """Whether it has failed in a way that makes further rounds pointless."""
+        return self.gate.startswith("failed: no figure")
+
+
+def drain_idempotent(run: Run) -> list[Row]:
+    entries = [
+        Entry(system, tier, rate=system.guess) for system in run.systems for tier in tiers(run, system)
+    ]
+    return compare(run, "drain_idempotent", Drain(run.nodes, log=run.log), entries)
+
+
+def tiers(run: Run, system: System) -> Sequence[str]:
+    """The weaker guarantees are measured in full runs only; they are compared in a table of their own."""
+    return system.tiers if run.full else [tier for tier in system.tiers if tier == "T2"]
+
+
+def single_handler(run: Run) -> list[Row]:
+    entry = _ours("single")
+    return compare(run, "single_handler", Drain(run.nodes, log=run.log), [entry])
+
+
+def outbox_chain(run: Run) -> list[Row]:
+    return compare(run, "outbox_chain", Chain(run.nodes, log=run.log), [_ours("outbox")])
+
+
+def dup_storm(run: Run) -> list[Row]:
+    """Every message twice; deliveries per second beside those of a drain without copies, in turn."""
+    storm, plain = _ours("drain"), _ours("drain")
+    calm = Drain(run.nodes, log=run.log)
+    stormy = Drain(run.nodes, duplicates=0.5, log=run.log)
+    pass_gate(run, stormy, storm)
+    for number in range(1, run.rounds + 1):
+        measure(run, f"dup_storm {number}/{run.rounds} without copies", calm, plain)
+        storm.rate = plain.rate
+        measure(run, f"dup_storm {number}/{run.rounds} every message twice", stormy, storm)
+    row = row_of("dup_storm", storm, storm)
+    pairs = zip(storm.rounds, plain.rounds, strict=False)
+    if ratios := [one.msgs_per_s / other.msgs_per_s for one, other in pairs]:
+        row.extra |= {
+            "unique_msgs_per_s": round(median(one.msgs_per_s for one in plain.rounds), 1),
+            "ratio_to_unique": round(median(ratios), 3),
+        }
+    return [row]
+
+
+def _ours(shape: str) -> Entry:
+    system = programs.ours(shape)
+    return Entry(system, "T2", rate=system.guess)
+
+
+# -- rounds ------------------------------------------------------------------------------------------------------------
+
+
+def compare(run: Run, scenario: str, drain: Drain, entries: Sequence[Entry]) -> list[Row]:
+    """The gate of each, then rounds in turn: A B C, A B C and so on."""
+    for entry in entries:
+        pass_gate(run, drain, entry)
+    for number in range(1, run.rounds + 1):
+        for entry in entries:
+            if not entry.out and (entry.tier == "T2" or number <= _WEAKER_ROUNDS):
+                measure(run, f"{scenario} {number}/{run.rounds}", drain, entry)
+    return [row_of(scenario, entry, entries[0]) for entry in entries]
+
+
+def pass_gate(run: Run, drain: Drain, entry: Entry) -> None:
+    if entry.tier == "T0":
+        # It promises nothing that a gate could hold it to.
+        entry.gate = NO_GATE
+        return
+
+    def judge() -> str:
+        try:
+            gate: Gate = drain.gate(entry.system, entry.tier, size(entry.rate, run.of(1.0, 2.0)))
+        except MeasurementError as error:
+            return f"failed: no figure: {error}"
+        entry.rate = max(gate.msgs_per_s, entry.rate / 10)
+        return gate.verdict
+
+    shape = entry.system.environment.get("SHAPE", "")
+    copies = f"{drain.duplicates:.0%} copies" if drain.duplicates else ""
+    entry.gate = run.gate_of(" ".join(filter(None, [entry.label, shape, copies])), judge)
+
+
+def gate_of_ours(run: Run) -> str:
+    """The verdict on our worker's set-based handler."""
+    entry = _ours("drain")
+    pass_gate(run, Drain(run.nodes, log=run.log), entry)
+    return entry.gate
+
+
+def measure(run: Run, step: str, drain: Drain, entry: Entry) -> None:
+    """One round, added to the entry; repeated once if the system turned out to be much faster than thought."""
+    seconds = run.of(2.0, 6.0)
+    try:
+        one = drain.measure(entry.system, entry.tier, run.wanted_messages or size(entry.rate, seconds))
+        if (
+            one.seconds < seconds / 3
+            and not run.wanted_messages
+            and size(one.msgs_per_s, seconds) > one.messages * 2
+        ):
+            run.log(f"{step} {entry.label}: over after {one.seconds:.2f} s, once more with more messages")
+            one = drain.measure(entry.system, entry.tier, size(one.msgs_per_s, seconds))
+    except MeasurementError as error:
+        entry.gate = f"failed: no figure: {error}"
+        run.log(f"{step} {entry.label}: {entry.gate}")
+        return
+    entry.rounds.append(one)
+    entry.rate = one.msgs_per_s
+    run.log(
+        f"{step} {entry.label}: {one.msgs_per_s:,.0f}/s ({one.messages:,} in {one.seconds:.1f} s, CPU s/1,000 {one.cpu_s_per_1k})"
+    )
+
+
+def size(rate: float, seconds: float) -> int:
+    """Messages that keep a system of that speed busy for so long."""
+    return int(min(max(rate * seconds, _SMALLEST), _LARGEST))
+
+
+def row_of(scenario: str, entry: Entry, ours: Entry) -> Row:
+    figures = [one.msgs_per_s for one in entry.rounds]
+    row = Row(scenario, entry.system.name, entry.tier, gate=entry.gate, kind=entry.system.kind)
+    if not figures:
+        return row
+    row.msgs_per_s = round(median(figures), 1)
+    row.rounds = [round(figure, 1) for figure in figures]
+    row.spread = spread_of(figures)
+    row.cpu_s_per_1k = _median_cpu(entry.rounds)
+    row.extra = {"messages": sum(one.messages for one in entry.rounds)}
+    if entry.tier != ours.tier:
+        return row  # different guarantees are not compared
+    # Rounds that followed each other shared the machine's mood, so the ratio is taken round by round.
+    pairs = zip(entry.rounds, ours.rounds, strict=False)
+    if ratios := [one.msgs_per_s / own.msgs_per_s for one, own in pairs]:
+        row.ratio_to_ours = round(median(ratios), 3)
+    return row
+
+
+def _median_cpu(rounds: Sequence[Round]) -> dict[str, float] | None:
+    known = [one.cpu_s_per_1k for one in rounds if one.cpu_s_per_1k]
+    if not known:
+        return None
+    return {part: round(median(each[part] for each in known), 4) for part in known[0]}

@@ -1,0 +1,196 @@
+"""What the frame computes, without servers: orders with copies, verdicts, goals, pictures, the shape of the file."""
+
+import json
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchmarks import accounting, charts, goals, messages, results, systems
+from benchmarks.accounting import CpuSeconds
+from benchmarks.effects import Verdict
+from benchmarks.results import Row
+from benchmarks.scenarios import SCENARIOS
+from envelope import EnvelopeHead
+
+SPIN = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
+PARENT = f"""
+import subprocess, sys
+subprocess.run([sys.executable, "-c", {SPIN!r}])
+print("over", flush=True)
+sys.stdin.read()
+"""
+
+
+def measured_row(system: str, per_second: float, *, kind: str = "ours", gate: str = "passed") -> Row:
+    cpu = {"broker": 0.01, "database": 0.02, "python": 0.03}
+    return Row(
+        "drain_idempotent",
+        system,
+        msgs_per_s=per_second,
+        cpu_s_per_1k=cpu,
+        ratio_to_ours=per_second / 16_000,
+        kind=kind,
+        gate=gate,
+        rounds=[per_second],
+    )
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("unique", "copies"), [(1, 0), (20, 1), (1000, 53), (500, 500), (10, 35)])
+def test_every_message_is_there_its_copies_too_and_the_last_is_no_copy(unique: int, copies: int) -> None:
+    order = messages.order_with_copies(unique, copies)
+    counts = Counter(order)
+    assert set(counts) == set(range(unique))
+    assert len(order) == unique + copies
+    assert order[-1] == unique - 1
+    assert messages.firsts(order) == sorted(messages.firsts(order))
+    assert len(messages.firsts(order)) == unique
+
+
+def test_a_file_has_one_envelope_of_a_known_size_on_each_line(tmp_path: Path) -> None:
+    file = messages.write(tmp_path / "messages.jsonl", 100, duplicates=0.5)
+    lines = file.path.read_bytes().splitlines()
+    assert (len(lines), file.lines, file.unique) == (200, 200, 100)
+    assert len({EnvelopeHead.model_validate_json(line).event_id for line in lines}) == 100
+    assert all(300 <= len(line) <= 420 for line in lines)
+    assert file.lines_before(0) == 0
+    assert file.lines_before(100) == 200
+
+
+# -- processor time ----------------------------------------------------------------------------------------------------
+
+
+def test_the_time_of_a_busy_child_is_counted_while_it_runs_and_after_it_ended() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        before = accounting.cpu_seconds([parent.pid])
+        deadline = time.monotonic() + 20
+        while accounting.cpu_seconds([parent.pid]) - before < 0.2:
+            assert time.monotonic() < deadline
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"over\n"
+        assert 0.35 <= accounting.cpu_seconds([parent.pid]) - before < 5
+        assert accounting.resident_bytes(parent.pid) > 1_000_000
+    finally:
+        parent.communicate()
+    assert accounting.cpu_seconds([parent.pid]) == 0
+    assert accounting.resident_bytes(parent.pid) == 0
+
+
+def test_processor_time_is_given_per_thousand_messages() -> None:
+    used = CpuSeconds(3.0, 5.0, 8.0) - CpuSeconds(1.0, 1.0, 2.0)
+    assert used.per_thousand(4_000) == {"broker": 0.5, "database": 1.0, "python": 1.5}
+
+
+def test_growth_is_that_of_the_worst_process() -> None:
+    assert accounting.growth(10, [50_000_000, 40_000_000], [50_500_000, 42_000_000]) == {
+        "messages": 10,
+        "busy_rss_mb": 50.5,
+        "drift_percent": 5.0,
+    }
+
+
+# -- verdicts, goals ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (Verdict(wanted=10, effects=10, distinct=10, foreign=0), "passed"),
+        (Verdict(wanted=10, effects=9, distinct=9, foreign=0), "failed: 1 lost, 0 doubled, 0 foreign of 10"),
+        (
+            Verdict(wanted=10, effects=12, distinct=10, foreign=0),
+            "failed: 0 lost, 2 doubled, 0 foreign of 10",
+        ),
+        (
+            Verdict(wanted=10, effects=10, distinct=10, foreign=1),
+            "failed: 1 lost, 0 doubled, 1 foreign of 10",
+        ),
+    ],
+)
+def test_a_lost_doubled_or_foreign_effect_fails_the_gate(verdict: Verdict, words: str) -> None:
+    assert str(verdict) == words
+    assert verdict.passed == (words == "passed")
+
+
+def test_goals_are_reached_missed_or_not_measured() -> None:
+    rows = [measured_row("ours", 16_000), measured_row("celery", 2_000, kind="broker")]
+    states = {outcome.name: outcome.state for outcome in goals.judge(rows)}
+    assert states["drain_idempotent"] == "reached"
+    assert states["drain_idempotent beside Celery"] == "missed"
+    assert states["drain_idempotent beside the best per-message peer on RabbitMQ"] == "reached"
+    assert states["outbox_chain"] == "not measured"
+
+
+def test_a_figure_without_its_gate_reaches_no_goal_and_is_in_no_picture(tmp_path: Path) -> None:
+    rows = [measured_row("ours", 16_000, gate="failed: 1 lost, 0 doubled, 0 foreign of 10")]
+    assert {outcome.state for outcome in goals.judge(rows)} == {"not measured"}
+    assert charts.write(tmp_path, rows) == []
+
+
+def test_the_bounds_are_those_that_were_set() -> None:
+    assert {goal.name.split()[0].strip(",") for goal in goals.GOALS} <= {*SCENARIOS}
+    at_most = {goal.name: goal.bound for goal in goals.GOALS if goal.at_most}
+    assert at_most["latency_light p99"] == 10
+    assert at_most["prune_day, the largest day"] == 100
+
+
+# -- what is written ---------------------------------------------------------------------------------------------------
+
+
+def test_pictures_are_well_formed_and_escape_their_labels(tmp_path: Path) -> None:
+    rows = [
+        measured_row("ours <&> theirs", 16_000),
+        measured_row("celery", 2_000, kind="broker"),
+        Row("inbox_growth", "ours, 1e4", msgs_per_s=10.0, gate="passed", extra={"inbox_rows": 10_000}),
+        Row("prune_day", "ours, 1e5", p50_ms=16.0, extra={"rows": 100_000}),
+    ]
+    written = charts.write(tmp_path, rows)
+    assert {path.name for path in written} == {
+        "bench-throughput.svg",
+        "bench-cpu.svg",
+        "bench-growth.svg",
+        "bench-prune.svg",
+    }
+    for path in written:
+        assert ET.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    assert "prefers-color-scheme: dark" in written[0].read_text()
+
+
+def test_the_file_has_the_promised_fields_and_can_be_read_again(tmp_path: Path) -> None:
+    rows = [measured_row("ours", 16_000)]
+    results.write(tmp_path / "build" / "bench.json", rows)
+    (row,) = json.loads((tmp_path / "build" / "bench.json").read_text())
+    assert {
+        "scenario",
+        "system",
+        "tier",
+        "msgs_per_s",
+        "p50_ms",
+        "p99_ms",
+        "cpu_s_per_1k",
+        "ratio_to_ours",
+        "gate",
+    } <= set(row)
+    assert set(row["cpu_s_per_1k"]) == {"broker", "database", "python"}
+    assert results.read(tmp_path / "build" / "bench.json") == rows
+
+
+def test_the_spread_is_the_range_over_the_median() -> None:
+    assert results.spread_of([90.0, 100.0, 120.0]) == 0.3
+    assert results.spread_of([]) is None
+
+
+def test_ours_is_always_among_the_systems_and_an_unknown_one_is_refused() -> None:
+    chosen, left_out = systems.choose(["celery"])
+    assert chosen[0].name == "ours"
+    assert {system.name for system in chosen} | set(left_out) == {"ours", "celery"}
+    with pytest.raises(systems.UnknownSystemError, match="no system celeri"):
+        systems.choose(["celeri"])

@@ -1,0 +1,54 @@
+"""The frame on real servers: one tiny drain of ours, and a gate that sees what went missing or happened twice."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from benchmarks import effects, nodes, programs
+from benchmarks.drains import Drain, ids_in
+from benchmarks.nodes import Nodes
+from benchmarks.sql import Sql
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    with nodes.running(tmp_path_factory.mktemp("bench")) as started:
+        yield started
+
+
+def test_a_tiny_drain_of_ours_gives_a_rate_and_where_the_processor_time_went(servers: Nodes) -> None:
+    one = Drain(servers, log=print).measure(programs.ours(), "T2", 2_000)
+    assert one.msgs_per_s > 0
+    assert one.cpu_s_per_1k is not None
+    assert all(seconds >= 0 for seconds in one.cpu_s_per_1k.values())
+    assert one.cpu_s_per_1k["python"] > 0
+
+
+def test_the_gate_of_ours_passes_with_copies_and_a_killed_worker(servers: Nodes) -> None:
+    assert Drain(servers, log=print).gate(programs.ours(), "T2", 1_500).verdict == "passed"
+
+
+def test_effects_are_judged_and_timed_by_their_commits(servers: Nodes, tmp_path: Path) -> None:
+    ids = [str(uuid4()) for _ in range(20)]
+    path = tmp_path / "sent.jsonl"
+    path.write_text("".join(json.dumps({"event_id": one}) + "\n" for one in [*ids, ids[0]]))
+    with servers.database() as url, Sql(url) as sql:
+        effects.create(sql)
+        insert = "insert into effects values ($1, 'a keyword', now() - interval '5 ms')"
+        for one in ids[:-1]:
+            sql.execute(insert, one)
+        assert str(effects.judge(sql, ids_in(path))) == "failed: 1 lost, 0 doubled, 0 foreign of 20"
+        sql.execute(insert, ids[-1])
+        assert effects.judge(sql, ids_in(path)).passed
+        sql.execute(insert, ids[0])
+        assert str(effects.judge(sql, ids_in(path))) == "failed: 0 lost, 1 doubled, 0 foreign of 20"
+        window = effects.window(sql, skip=5)
+        assert window.messages == 16
+        assert window.seconds > 0
+        assert effects.window(sql, skip=5, up_to=10).messages == 5
+        measured = effects.latency(sql, sent_from=window.begin.replace(year=2000))
+        assert measured.messages == 21
+        assert 5 <= measured.p50 <= measured.p99 <= measured.worst
