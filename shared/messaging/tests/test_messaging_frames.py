@@ -234,7 +234,8 @@ async def test_confirms_are_counted_over_batches() -> None:
 async def test_a_returned_message_is_unroutable_although_it_is_confirmed() -> None:
     publisher = BulkPublisher(Channel())
     first, second = await sent(publisher, 2), await sent(publisher, 2)
-    publisher.returned("m1", "312 NO_ROUTE")
+    publisher.returned("m1", "commands", "elsewhere", "312 NO_ROUTE")
+    publisher.returned("m1", "commands", "research-commands", "312 NO_ROUTE")
     publisher.confirmed(4, multiple=True, accepted=True)
     assert publisher.outcomes(second) == [None, None]
     outcomes = publisher.outcomes(first)

@@ -14,10 +14,13 @@ from typing import Any, Final
 
 import aiormq
 import pamqp.encode
+import structlog
 from aiormq.abc import ChannelFrame
 
 from messaging import frames
 from messaging.errors import BrokerUnavailableError, UnroutableError
+
+log = structlog.get_logger(__name__)
 
 _PERSISTENT: Final = b"\x02"
 _MANDATORY: Final = b"\x01"
@@ -96,12 +99,15 @@ def marshal(publication: Publication, properties: bytes, number: int, frame_max:
 class _Batch:
     """The publishes of one call, in the order of their tags, of which some are not confirmed yet."""
 
-    __slots__ = ("done", "errors", "first", "message_ids", "open")
+    __slots__ = ("done", "errors", "first", "open", "sent")
 
-    def __init__(self, first: int, message_ids: Sequence[str], done: "asyncio.Future[None]") -> None:
+    def __init__(self, first: int, publications: Sequence[Publication], done: "asyncio.Future[None]") -> None:
         self.first = first
-        self.message_ids = {message_id: index for index, message_id in enumerate(message_ids)}
-        self.open = set(range(len(message_ids)))
+        self.sent = {
+            (each.message_id, each.exchange, each.routing_key): index
+            for index, each in enumerate(publications)
+        }
+        self.open = set(range(len(publications)))
         self.errors: dict[int, Exception] = {}
         self.done = done
 
@@ -138,11 +144,7 @@ class BulkPublisher:
             marshal(publication, each, number, frame_max)
             for publication, each in zip(publications, properties, strict=True)
         )
-        batch = _Batch(
-            self._next_tag,
-            [publication.message_id for publication in publications],
-            asyncio.get_running_loop().create_future(),
-        )
+        batch = _Batch(self._next_tag, publications, asyncio.get_running_loop().create_future())
         self._next_tag += len(publications)
         self._batches.append(batch)
         await self._channel.write_queue.put(ChannelFrame(payload=wire, should_close=False))
@@ -163,7 +165,7 @@ class BulkPublisher:
         unconfirmed = BrokerUnavailableError("not confirmed in time, or the connection was lost")
         return [
             batch.errors.get(index, unconfirmed if index in batch.open else None)
-            for index in range(len(batch.message_ids))
+            for index in range(len(batch.sent))
         ]
 
     # -- what the broker says ----------------------------------------------------------------------------------------
@@ -178,18 +180,15 @@ class BulkPublisher:
                 break
             if multiple:
                 batch.settle(index, None, error)
-            elif index < len(batch.message_ids):
+            elif index < len(batch.sent):
                 batch.settle(None, index, error)
 
-    def returned(self, message_id: str | None, reason: str) -> None:
-        # Its confirm follows. The same message may be in two batches; then both come back, the older first.
+    def returned(self, message_id: str | None, exchange: str, routing_key: str, reason: str) -> None:
+        # Its confirm follows. The same message may be in two batches, to two places; if to the same one, both come
+        # back, the older first.
         for batch in self._batches:
-            index = batch.message_ids.get(message_id or "")
+            index = batch.sent.get((message_id or "", exchange, routing_key))
             if index is not None and index in batch.open and index not in batch.errors:
                 batch.errors[index] = UnroutableError(reason)
                 return
-        log_unknown_return(message_id, reason)
-
-
-def log_unknown_return(message_id: str | None, reason: str) -> None:
-    frames.log.warning("returned_message_unknown", message_id=message_id, reason=reason)
+        log.warning("returned_message_unknown", message_id=message_id, reason=reason)

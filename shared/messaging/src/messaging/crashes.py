@@ -39,7 +39,10 @@ async def clear(connection: Connection, queue: str, event_ids: Collection[UUID])
 async def unmark(connection: Connection, queue: str, event_ids: Collection[UUID]) -> None:
     """Takes one start back: the attempt ended without an outcome, but nothing crashed."""
     await connection.execute(
-        "update crash_markers set starts = greatest(starts - 1, 0) where queue = $1 and event_id = any($2::uuid[])",
+        """
+        with last as (delete from crash_markers where queue = $1 and event_id = any($2::uuid[]) and starts <= 1)
+        update crash_markers set starts = starts - 1 where queue = $1 and event_id = any($2::uuid[]) and starts > 1
+        """,
         queue,
         list(event_ids),
     )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 import asyncpg
@@ -29,6 +29,7 @@ _OUTAGE: Final = (
     asyncpg.ReadOnlySQLTransactionError,  # still talking to the old primary after a fail-over
     asyncpg.InvalidAuthorizationSpecificationError,  # a rotated password
     asyncpg.InvalidCatalogNameError,
+    asyncpg.InternalClientError,  # used again after the server died, before the socket says that it is closed
     OSError,
     TimeoutError,
 )
@@ -125,7 +126,13 @@ class Connections:
             return
         try:
             await self._pool.release(connection, timeout=5)  # type: ignore[arg-type]
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except (
+            OSError,
+            TimeoutError,
+            asyncpg.PostgresError,
+            asyncpg.InterfaceError,
+            asyncpg.InternalClientError,
+        ) as error:
             # What was done on it is decided already; the pool makes another one.
             log.debug("connection_not_released", error=repr(error))
 
@@ -135,10 +142,16 @@ class Connections:
             return False
         try:
             async with asyncio.timeout(within), self._pool.acquire() as connection:
-                # "on" after a fail-over, while this connection still leads to the old primary.
-                return bool(
-                    await connection.fetchval("select current_setting('transaction_read_only') = 'off'")
-                )
+                try:
+                    # "on" after a fail-over, while this connection still leads to the old primary.
+                    return bool(
+                        await connection.fetchval("select current_setting('transaction_read_only') = 'off'")
+                    )
+                except BaseException:
+                    # Giving a silent connection back to the pool would wait for it, ten times as long as we may.
+                    with suppress(asyncpg.InterfaceError):  # it went by itself meanwhile
+                        connection.terminate()
+                    raise
         except Exception as error:
             if is_outage(error):
                 return False

@@ -8,10 +8,10 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import structlog
 from pydantic import JsonValue, ValidationError
 
-from envelope import DomainMessage, EnvelopeHead, Payload, new_event_id
+from envelope import MAX_MESSAGE_BYTES, DomainMessage, EnvelopeHead, Payload, new_event_id
 from messaging import headers as header
 from messaging.codec import Decode, Message, describe
-from messaging.failures import Reason
+from messaging.failures import MAX_MESSAGE_CHARS, MAX_STACK_CHARS, Reason
 
 log = structlog.get_logger(__name__)
 
@@ -80,6 +80,8 @@ def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
         head = EnvelopeHead.model_validate_json(body)
     except ValidationError as error:
         not_an_envelope = describe(error)
+    if len(body) > MAX_MESSAGE_BYTES:
+        not_an_envelope = f"{len(body):,} bytes, over the limit of {MAX_MESSAGE_BYTES:,}"
     reason, detail = _reason(headers, not_an_envelope)
     return DeadLetter(
         dead_event_id=head.event_id if head else None,
@@ -90,11 +92,11 @@ def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
         body=body,
         headers=_plain(headers),
         reason=reason,
-        exception_type=header.text(headers, header.FAILURE_TYPE),
+        exception_type=_bounded(headers, header.FAILURE_TYPE, MAX_MESSAGE_CHARS),
         detail=detail,
-        stack=header.text(headers, header.FAILURE_STACK),
+        stack=_bounded(headers, header.FAILURE_STACK, MAX_STACK_CHARS + 4),
         attempts=header.integer(headers, header.FAILURE_ATTEMPTS, default=_broker_count(headers)),
-        service=header.text(headers, header.FAILURE_SERVICE),
+        service=_bounded(headers, header.FAILURE_SERVICE, MAX_MESSAGE_CHARS),
         first_failed_at=header.moment(headers, header.FAILURE_FIRST_AT),
         failed_at=header.moment(headers, header.FAILURE_LAST_AT)
         or _broker_time(headers)
@@ -120,16 +122,25 @@ def fact_headers(letter: DeadLetter) -> dict[str, str | int]:
 
 
 def _reason(headers: dict[str, Any], not_an_envelope: str) -> tuple[Reason, str]:
-    named = header.text(headers, header.FAILURE_REASON)
-    if named in {reason.value for reason in Reason}:
-        return Reason(named), header.text(headers, header.FAILURE_MESSAGE) or ""
-    # Facts only count together: a retry carries them too, without a verdict that it is dead.
+    # Facts only count together: a retry carries some too, without a verdict that it is dead. And what the broker
+    # dead-lettered has no facts of ours, whatever a stranger has written into its headers.
     broker_reason = _last_death(headers).get("reason")
-    if broker_reason in _BROKER_REASONS:
+    named = None if broker_reason else header.text(headers, header.FAILURE_REASON)
+    if named in {reason.value for reason in Reason}:
+        return Reason(named), _bounded(
+            headers, header.FAILURE_MESSAGE, MAX_MESSAGE_CHARS
+        ) or "no detail given"
+    if isinstance(broker_reason, str) and broker_reason in _BROKER_REASONS:
         return _BROKER_REASONS[broker_reason]
     if not_an_envelope:
         return Reason.NOT_AN_ENVELOPE, f"the body is no envelope: {not_an_envelope}"
     return Reason.PERMANENT, f"dead-lettered by the broker: {broker_reason or 'no reason given'}"
+
+
+def _bounded(headers: dict[str, Any], name: str, limit: int) -> str | None:
+    """Our own are within the limit; what a stranger wrote may fill a frame."""
+    value = header.text(headers, name)
+    return None if value is None else value[:limit]
 
 
 def _last_death(headers: dict[str, Any]) -> dict[str, Any]:

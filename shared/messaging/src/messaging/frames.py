@@ -51,7 +51,7 @@ class TakesConfirms(Protocol):
 
     def confirmed(self, tag: int, *, multiple: bool, accepted: bool) -> None: ...
 
-    def returned(self, message_id: str | None, reason: str) -> None: ...
+    def returned(self, message_id: str | None, exchange: str, routing_key: str, reason: str) -> None: ...
 
 
 class _Content:
@@ -180,8 +180,10 @@ class FrameReader:
             tag, flags = _tag_and_flag(data, at + 4)
             taker.confirmed(tag, multiple=bool(flags & 1), accepted=method == _ACK)
         elif method == _RETURN:
-            reason = _return_reason(data, at + 4)
-            self._contents[number] = _Content(lambda content: taker.returned(content.message_id, reason))
+            exchange, routing_key, reason = _return_facts(data, at + 4)
+            self._contents[number] = _Content(
+                lambda content: taker.returned(content.message_id, exchange, routing_key, reason)
+            )
         else:
             return False
         return True
@@ -247,8 +249,8 @@ def _read_properties(content: _Content, flags: int, data: bytes, at: int, end: i
         content.type = data[at + 1 : at + 1 + data[at]].decode(errors="replace")
 
 
-def _return_reason(data: bytes, at: int) -> str:
-    """`312 NO_ROUTE for exchange 'commands', routing key 'x'` out of the arguments of Basic.Return."""
+def _return_facts(data: bytes, at: int) -> tuple[str, str, str]:
+    """Exchange, routing key and reason (`312 NO_ROUTE for exchange …`) out of the arguments of Basic.Return."""
     code = int.from_bytes(data[at : at + 2], "big")
     texts = []
     at += 2
@@ -256,4 +258,4 @@ def _return_reason(data: bytes, at: int) -> str:
         texts.append(data[at + 1 : at + 1 + data[at]].decode(errors="replace"))
         at += 1 + data[at]
     text, exchange, key = texts
-    return f"{code} {text} for exchange {exchange!r}, routing key {key!r}"
+    return exchange, key, f"{code} {text} for exchange {exchange!r}, routing key {key!r}"

@@ -22,13 +22,18 @@ FAILURE_LAST_AT: Final = "failure-last-at"
 FAILURE_SERVICE: Final = "failure-service"
 FAILURE_QUEUE: Final = "failure-queue"
 
+# One more must still fit where it is written: an AMQP integer, a column.
+_LARGEST: Final = 2**31 - 2
+
 Headers = Mapping[str, Any]
 
 
 def integer(headers: Headers, name: str, default: int) -> int:
-    """A whole number of 1 or more; anything else, which only a stranger would send, is `default`."""
+    """A whole number from 1 to `_LARGEST`; anything else, which only a stranger would send, is `default`."""
     value = headers.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else default
+    if not isinstance(value, int) or isinstance(value, bool):
+        return default
+    return value if 1 <= value <= _LARGEST else default
 
 
 def text(headers: Headers, name: str) -> str | None:

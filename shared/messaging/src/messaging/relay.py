@@ -31,6 +31,8 @@ BACKLOG_LIMIT: Final = 10_000
 """Overdue rows above which consumption waits."""
 _BROKER_PAUSE: Final = timedelta(seconds=1)
 _LONGEST_PAUSE: Final = timedelta(seconds=60)
+_DATABASE_PAUSE: Final = 0.5
+"""Seconds before the database is tried again: it may answer and still refuse all work (a full disk)."""
 
 
 class Relay:
@@ -125,12 +127,16 @@ class Relay:
                 break
             except DatabaseUnavailableError:
                 # Published but still in the table: trying again beats publishing again.
-                await self._connections.wait_until_available()
+                await self._wait_for_database()
         if fail_points.ARMED:
             fail_points.reach("relay.deleted")
         self._count(-len(done))
         if failed:
             self._wake_within(_BROKER_PAUSE.total_seconds())
+
+    async def _wait_for_database(self) -> None:
+        await asyncio.sleep(_DATABASE_PAUSE)
+        await self._connections.wait_until_available()
 
     async def _give_back(self, connection: Connection, row: OutboxRow, error: Exception) -> None:
         pause = _BROKER_PAUSE
@@ -153,7 +159,7 @@ class Relay:
                 await self._publisher.wait_until_ready()
                 claimed, wait = await self._claim()
             except DatabaseUnavailableError:
-                await self._connections.wait_until_available()
+                await self._wait_for_database()
                 continue
             if claimed:
                 if fail_points.ARMED:

@@ -22,6 +22,7 @@ from messaging.policy import QueuePolicy
 from messaging.relay import Relay
 from messaging.settlement import Settlement
 from messaging.subscription import Subscription
+from messaging.tasks import cancel_all
 
 log = structlog.get_logger(__name__)
 
@@ -97,16 +98,16 @@ class QueueRunner:
         """Takes no more deliveries, finishes what is in hand within the grace period, gives back the rest."""
         self._stopping = True
         await self.subscription.pause()
-        await self._unsettled.requeue(self._waiting)
+        # Out of the runner's reach first: it goes on while they are given back one after the other.
+        waiting = list(self._waiting)
         self._waiting.clear()
+        await self._unsettled.requeue(waiting)
         try:
             async with asyncio.timeout(grace_seconds):
                 await self._unsettled.wait_until_none()
         except TimeoutError:
             log.warning("grace_period_over", queue=self.queue, unfinished=len(self._unsettled))
-        for task in (*self._tasks, *self._singles):
-            task.cancel()
-        await asyncio.gather(*self._tasks, *self._singles, return_exceptions=True)
+        await cancel_all((*self._tasks, *self._singles))
         await self._unsettled.requeue(list(self._unsettled))
         await self._take_marks_back()
 
@@ -176,6 +177,10 @@ class QueueRunner:
         """Acknowledges messages that have an outcome already, before any slow work is spent on them."""
         async with self._connections.connection() as connection:
             known = await inbox.known(connection, {work.event_id for work in works})
+            marked = [work.event_id for work in works if work.delivery.redelivered and work.event_id in known]
+            if marked:
+                # Marked by one consumer, finished by another.
+                await crashes.clear(connection, self.queue, marked)
         duplicates = [work for work in works if work.event_id in known]
         if duplicates:
             self.settlement.counts.duplicates += len(duplicates)
@@ -269,10 +274,11 @@ class QueueRunner:
             self._in_flight[work.event_id].append(work.delivery)
             return
         async with self._crash_lock:
+            # Before the mark itself: where its reply is lost, it may stand all the same.
+            self._to_unmark.add(work.event_id)
             async with self._connections.connection() as connection:
                 crashed = await crashes.mark(connection, self.queue, work.event_id)
             work.marked = True
-            self._to_unmark.add(work.event_id)
             if fail_points.ARMED:
                 fail_points.reach("suspect.marked")
             if crashed >= crashes.MAX_STARTS and self.policy.max_attempts is not None:

@@ -27,6 +27,7 @@ from messaging.relay import Relay
 from messaging.runner import QueueRunner
 from messaging.settings import ServiceSettings
 from messaging.settlement import Settlement
+from messaging.tasks import cancel_all
 from messaging.topology import dead_letter_queue, work_queues
 from messaging.transactions import Database, Transaction
 
@@ -177,13 +178,19 @@ class Service:
         self._started = True
 
     async def _check_schema(self) -> None:
-        try:
-            async with self._connections.connection() as connection:
-                await connection.execute("select 1 from processed_events limit 1")
-        except asyncpg.UndefinedTableError:
-            raise NotMigratedError(
-                f"the database of {self.name} has no tables yet: run `python -m {self.name} migrate` first"
-            ) from None
+        while True:
+            try:
+                async with self._connections.connection() as connection:
+                    await connection.execute("select 1 from processed_events limit 1")
+            except asyncpg.UndefinedTableError:
+                raise NotMigratedError(
+                    f"the database of {self.name} has no tables yet: run `python -m {self.name} migrate` first"
+                ) from None
+            except DatabaseUnavailableError as error:
+                log.warning("database_unavailable", error=str(error))
+                await self._connections.wait_until_available()
+            else:
+                return
 
     async def _connect_broker(self) -> None:
         delay = 0.2
@@ -261,9 +268,7 @@ class Service:
         if self._server is not None:
             self._server.should_exit = True
         await asyncio.gather(serving, return_exceptions=True)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_all(tasks)
         with suppress(Exception):
             async with asyncio.timeout(5):
                 await self._broker.stop()

@@ -76,9 +76,13 @@ class Subscription:
             await self._cancel()
 
     async def resume(self) -> None:
+        """Starts deliveries again; where the broker is away as well, `watch` brings them back."""
         async with self._lock:
             self._paused = False
-            await self._consume_again()
+            try:
+                await self._consume_again()
+            except (aio_pika.exceptions.AMQPError, OSError, TimeoutError, RuntimeError) as error:
+                log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
 
     @property
     def _robust_queue(self) -> AbstractRobustQueue | None:

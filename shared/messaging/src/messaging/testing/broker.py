@@ -1,0 +1,68 @@
+"""A direct line to the broker, past everything this library does."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aio_pika
+from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
+
+from messaging.testing.waiting import eventually
+
+
+class Broker:
+    """A direct line to the broker, past everything this library does."""
+
+    def __init__(self, channel: AbstractChannel) -> None:
+        self._channel = channel
+
+    @classmethod
+    @asynccontextmanager
+    async def connected(cls, url: str) -> AsyncIterator["Broker"]:
+        connection = await aio_pika.connect(url, timeout=15)
+        async with connection, connection.channel() as channel:
+            yield cls(channel)
+
+    async def publish(
+        self,
+        exchange: str,
+        routing_key: str,
+        body: bytes,
+        *,
+        type: str | None = None,  # noqa: A002  (AMQP's name for the property)
+        headers: dict[str, Any] | None = None,
+    ) -> None:
+        message = aio_pika.Message(
+            body, type=type, headers=headers or {}, delivery_mode=aio_pika.DeliveryMode.PERSISTENT
+        )
+        target = await self._channel.get_exchange(exchange, ensure=False)
+        await target.publish(message, routing_key, mandatory=True, timeout=15)
+
+    async def depth(self, queue: str) -> int:
+        """Messages ready in a queue; those in a consumer's hands do not count."""
+        declared = await self._channel.declare_queue(queue, passive=True)
+        return declared.declaration_result.message_count or 0
+
+    async def consumers(self, queue: str) -> int:
+        declared = await self._channel.declare_queue(queue, passive=True)
+        return declared.declaration_result.consumer_count or 0
+
+    async def take(self, queue: str, *, within: float = 30.0) -> AbstractIncomingMessage:
+        """Takes one message off a queue, waiting for it."""
+        declared = await self._channel.get_queue(queue, ensure=False)
+
+        async def fetch() -> AbstractIncomingMessage | None:
+            return await declared.get(no_ack=True, fail=False)
+
+        message: AbstractIncomingMessage | None = await eventually(fetch, within=within)
+        assert message is not None
+        return message
+
+    async def refuse(self, queue: str) -> None:
+        """Takes one message off a queue and gives it back as failed, as a consumer does that dies over it."""
+        declared = await self._channel.get_queue(queue, ensure=False)
+        message: AbstractIncomingMessage = await eventually(lambda: declared.get(fail=False))
+        await message.reject(requeue=True)
+
+    async def delete(self, queue: str) -> None:
+        await self._channel.queue_delete(queue)

@@ -1,0 +1,113 @@
+"""Guarantees switched off in a worker process, one at a time, to show that the checker notices.
+
+A checker that has never failed proves nothing. Each mutation replaces one function of `messaging` while the process
+starts; production code knows nothing of it.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
+from uuid import UUID
+
+from messaging import bulk_publish, crashes, inbox, outbox
+from messaging.bulk_publish import BulkPublisher, _Batch
+from messaging.database import Connection
+from messaging.errors import DatabaseUnavailableError
+from messaging.failures import failure_of
+from messaging.inbox import InboxRow
+from messaging.intake import Work
+from messaging.runner import QueueRunner
+
+
+class MutationError(ValueError):
+    """There is no such mutation; names those there are."""
+
+
+def _inbox() -> None:
+    """Every delivery is taken for the first of its message."""
+    insert = inbox.insert
+
+    async def claims_all(connection: Connection, queue: str, rows: Sequence[InboxRow]) -> set[UUID]:
+        await insert(connection, queue, rows)
+        return {row.event_id for row in rows}
+
+    async def knows_none(connection: Connection, event_ids: Collection[UUID]) -> set[UUID]:
+        return set()
+
+    inbox.insert = claims_all
+    inbox.known = knows_none
+
+
+def _confirms() -> None:
+    """What was handed to the connection counts as published."""
+
+    async def wait(self: BulkPublisher, batch: _Batch) -> None:
+        self._batches.remove(batch)
+
+    def outcomes(batch: _Batch) -> list[Exception | None]:
+        return [None] * len(batch.sent)
+
+    BulkPublisher.wait = wait  # type: ignore[method-assign]
+    BulkPublisher.outcomes = staticmethod(outcomes)  # type: ignore[method-assign]
+
+
+def _mandatory() -> None:
+    """The broker may drop what no queue is bound for."""
+    bulk_publish._MANDATORY = b"\x00"  # type: ignore[misc]
+
+
+def _lease_fencing() -> None:
+    """Who held a lease once may finish with the row, whoever holds it now."""
+
+    async def delete(connection: Connection, ids: Collection[UUID], lease: UUID) -> None:
+        await connection.execute("delete from outbox where id = any($1::uuid[])", list(ids))
+
+    outbox.delete = delete
+
+
+def _batch_redo() -> None:
+    """A batch that fails, fails for all that are in it."""
+
+    async def fail_together(self: QueueRunner, batch: Sequence[Work]) -> None:
+        error = await self._try_commit(batch)
+        if error is not None:
+            for work in batch:
+                if work.failure is not None:
+                    raise DatabaseUnavailableError(repr(error)) from error
+                work.record, work.failure = None, failure_of(error)
+            await self._settle(batch)
+            return
+        await self._unsettled.ack([work.delivery for work in batch])
+
+    QueueRunner._settle = fail_together  # type: ignore[method-assign]
+
+
+def _crash_markers() -> None:
+    """Nobody remembers on which message a consumer died."""
+    mark = crashes.mark
+
+    async def forgets(connection: Connection, queue: str, event_id: UUID) -> int:
+        await mark(connection, queue, event_id)
+        return 0
+
+    crashes.mark = forgets
+
+
+NAMES: Final[dict[str, Callable[[], None]]] = {
+    "inbox": _inbox,
+    "confirms": _confirms,
+    "mandatory": _mandatory,
+    "lease_fencing": _lease_fencing,
+    "batch_redo": _batch_redo,
+    "crash_markers": _crash_markers,
+}
+
+
+def switch_off(name: str) -> None:
+    """Takes a guarantee away from this process.
+
+    Raises:
+        MutationError: there is no such guarantee.
+    """
+    if name not in NAMES:
+        raise MutationError(f"{name!r} is no guarantee that can be switched off: {', '.join(NAMES)}")
+    NAMES[name]()

@@ -1,0 +1,109 @@
+"""Guarantees switched off one at a time: a simulation that finds nothing then would prove nothing."""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import messaging.bulk_publish
+import messaging.crashes
+import messaging.inbox
+import messaging.outbox
+from faults.simulation import tables
+from faults.simulation.schedule import Schedule
+from faults.simulation.seams import Replacement
+from faults.simulation.store import Connection
+from messaging.deliveries import Delivery, Unsettled
+from messaging.errors import DatabaseUnavailableError
+from messaging.failures import failure_of
+from messaging.inbox import InboxRow
+from messaging.intake import Work
+from messaging.outbox import OutboxRow
+from messaging.runner import QueueRunner
+
+_settle: Final = QueueRunner._settle
+_try_commit: Final = QueueRunner._try_commit
+_ack: Final = Unsettled.ack
+
+
+async def _insert_always_fresh(connection: Connection, queue: str, rows: Sequence[InboxRow]) -> set[UUID]:
+    await tables.insert_inbox(connection, queue, rows)
+    return {row.event_id for row in rows}
+
+
+async def _known_nothing(_: Connection, __: Collection[UUID]) -> set[UUID]:
+    return set()
+
+
+async def _wait_for_nothing(_: object, __: object) -> None:
+    await asyncio.sleep(0)
+
+
+def _all_well(batch: Any) -> list[None]:
+    return [None] * len(batch.sent)
+
+
+async def _settle_together(self: QueueRunner, batch: Sequence[Work]) -> None:
+    """A failed batch is one failure of all of its messages."""
+    if len(batch) > 1 and not any(work.failure for work in batch):
+        error = await self._try_commit(batch)
+        if error is None:
+            await self._unsettled.ack([work.delivery for work in batch])
+            return
+        for work in batch:
+            work.record = None
+            work.failure = failure_of(error)
+    await _settle(self, batch)
+
+
+async def _mark_nothing(_: Connection, __: str, ___: UUID) -> int:
+    return 0
+
+
+async def _settle_acknowledged(self: QueueRunner, batch: Sequence[Work]) -> None:
+    await self._unsettled.ack([work.delivery for work in batch])
+    await _settle(self, batch)
+
+
+async def _ack_open_ones(self: Unsettled, deliveries: Sequence[Delivery]) -> None:
+    open_ones = set(self)
+    await _ack(self, [delivery for delivery in deliveries if delivery in open_ones])
+
+
+async def _ack_all_up_to(_: Unsettled, channel: Any, tags: Sequence[int]) -> None:
+    await channel.basic_ack(tags[-1], multiple=True, wait=False)
+
+
+async def _try_commit_whatever(self: QueueRunner, batch: Sequence[Work]) -> Exception | None:
+    try:
+        return await _try_commit(self, batch)
+    except DatabaseUnavailableError as error:
+        return error
+
+
+async def _claim_nothing(*_: object) -> list[OutboxRow]:
+    return []
+
+
+MUTATIONS: Final[dict[str, Callable[[], tuple[Replacement, ...]]]] = {
+    "inbox": lambda: (
+        (messaging.inbox, "insert", _insert_always_fresh),
+        (messaging.inbox, "known", _known_nothing),
+    ),
+    "confirms": lambda: (
+        (messaging.bulk_publish.BulkPublisher, "wait", _wait_for_nothing),
+        (messaging.bulk_publish.BulkPublisher, "outcomes", staticmethod(_all_well)),
+    ),
+    "mandatory": lambda: ((Schedule, "mandatory_ignored", True),),
+    "lease_fencing": lambda: ((Schedule, "lease_fencing", False),),
+    "batch_redo": lambda: ((QueueRunner, "_settle", _settle_together),),
+    "crash_markers": lambda: ((messaging.crashes, "mark", _mark_nothing),),
+    "ack_after_commit": lambda: (
+        (QueueRunner, "_settle", _settle_acknowledged),
+        (Unsettled, "ack", _ack_open_ones),
+    ),
+    "outages_not_counted": lambda: ((QueueRunner, "_try_commit", _try_commit_whatever),),
+    "ack_of_the_oldest_only": lambda: ((Unsettled, "_ack_tags", _ack_all_up_to),),
+    "sweeper": lambda: ((messaging.outbox, "claim", _claim_nothing),),
+}
+"""Guarantee → what takes it away."""

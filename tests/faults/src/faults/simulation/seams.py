@@ -1,0 +1,124 @@
+"""Puts the simulated surroundings in the place of the real ones, for as long as a block lasts.
+
+Replaced are the functions that run SQL, the subscription, the write of a publish, clocks and identities, and what only
+costs time here: logs, traces and stack traces. Everything between runs as it is.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime, timedelta, tzinfo
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, Self
+from uuid import UUID
+
+import opentelemetry.trace
+import structlog
+
+import envelope.message
+import messaging.bulk_publish
+import messaging.crashes
+import messaging.failures
+import messaging.inbox
+import messaging.intake
+import messaging.outbox
+import messaging.publisher
+import messaging.relay
+import messaging.runner
+import messaging.settlement
+import messaging.telemetry
+import messaging.transactions
+from faults.simulation import bodies, tables
+from faults.simulation.loop import PROCESS
+from faults.simulation.process import SimulatedSubscription
+
+if TYPE_CHECKING:
+    from faults.simulation.schedule import Schedule
+
+_MODULES: Final[dict[str, ModuleType]] = {
+    "inbox": messaging.inbox,
+    "outbox": messaging.outbox,
+    "crashes": messaging.crashes,
+}
+
+
+Replacement = tuple[Any, str, Any]
+"""(module or class, name, what it is instead)"""
+
+
+class _Now:
+    """The schedule that is running."""
+
+    schedule: "Schedule"
+
+
+now: Final = _Now()
+
+
+class VirtualDatetime(datetime):
+    """Its `now` is the schedule's, as the running process's own clock shows it."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = UTC) -> Self:
+        moment = bodies.EPOCH + timedelta(seconds=now.schedule.loop.now)
+        process = PROCESS.get()
+        if process is not None:
+            moment += process.clock
+        return moment.astimezone(tz)  # type: ignore[return-value]
+
+
+class Silent:
+    """A log that nobody reads."""
+
+    def _nothing(self, *_: object, **__: object) -> None:
+        return None
+
+    debug = info = warning = error = exception = _nothing
+
+    def bind(self, **_: object) -> Self:
+        return self
+
+
+def _new_id() -> UUID:
+    return now.schedule.new_id()
+
+
+def _collect(publication: Any, _properties: bytes, channel: Any, _frame_max: int) -> Any:
+    return channel.collect(publication)
+
+
+def _replacements() -> Iterator[Replacement]:
+    for owner, functions in tables.FUNCTIONS.items():
+        for name, function in functions.items():
+            yield _MODULES[owner], name, function
+    yield messaging.runner, "Subscription", SimulatedSubscription
+    yield messaging.bulk_publish, "marshal", _collect
+    yield envelope.message, "uuid7", _new_id
+    for module_name, module in list(sys.modules.items()):
+        if module_name.startswith("messaging."):
+            if hasattr(module, "uuid4"):
+                yield module, "uuid4", _new_id
+            if getattr(module, "datetime", None) is datetime and "dead_letters" not in module_name:
+                yield module, "datetime", VirtualDatetime
+            if hasattr(module, "log"):
+                yield module, "log", Silent()
+    # Tracing is off, which is tested elsewhere; asking whether it is costs more than the rest of a schedule.
+    yield messaging.telemetry, "start_process_span", lambda *_: opentelemetry.trace.INVALID_SPAN
+    yield messaging.telemetry, "current_headers", dict
+    yield messaging.failures, "traceback", SimpleNamespace(format_exception=lambda _: ["stack"])
+    yield structlog.contextvars, "bound_contextvars", lambda **_: nullcontext()
+    yield opentelemetry.trace, "use_span", lambda *_, **__: nullcontext()
+
+
+@contextmanager
+def installed(*more: Replacement) -> Iterator[None]:
+    """Within the block, `messaging` works in the simulation, and nowhere else; with `more` replaced on top."""
+    before: list[Replacement] = []
+    try:
+        for owner, name, value in (*_replacements(), *more):
+            before.append((owner, name, vars(owner)[name]))
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in reversed(before):
+            setattr(owner, name, value)
