@@ -293,6 +293,26 @@ async def test_a_body_that_is_no_envelope_goes_to_the_dead_letters_of_the_broker
     assert (letter.reason, letter.dead_event_id, letter.body) == ("not_an_envelope", None, body)
 
 
+@pytest.mark.parametrize(
+    "deaths", [[1], [{"queue": QUEUE, "reason": "rejected", "count": "x"}], ["text"], {}]
+)
+async def test_a_body_with_a_forged_record_of_deaths_never_reaches_the_brokers_own_dead_lettering(
+    world, deaths
+) -> None:
+    service = world.service()
+    service.consume(QUEUE, on_batch(write_all, ResearchRequested))
+    async with running(service):
+        await world.broker.publish("commands", QUEUE, b"noise", headers={"x-death": deaths})
+        arrived = await world.broker.take(f"{QUEUE}-dlq")
+        # The broker still can.
+        await world.send_raw(b"honest noise")
+        await world.broker.take(f"{QUEUE}-dlq")
+    assert "x-death" not in arrived.headers
+    letter = read(arrived.body, dict(arrived.headers), QUEUE)
+    assert (letter.reason, letter.body) == ("not_an_envelope", b"noise")
+    assert service.runners[0].settlement.counts.dead_letters == 1
+
+
 async def test_poison_in_a_batch_of_100_takes_no_neighbour_along(world) -> None:
     async def strict(messages: Sequence[DomainMessage], tx: Transaction) -> None:
         await write_all(messages, tx)

@@ -145,7 +145,7 @@ def _bounded(headers: dict[str, Any], name: str, limit: int) -> str | None:
 
 def _last_death(headers: dict[str, Any]) -> dict[str, Any]:
     """The broker's newest `x-death` entry."""
-    deaths = headers.get("x-death")
+    deaths = headers.get(header.BROKER_DEATHS)
     if isinstance(deaths, list) and deaths and isinstance(deaths[0], dict):
         return deaths[0]
     return {}

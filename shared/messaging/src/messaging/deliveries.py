@@ -22,6 +22,8 @@ class Delivery:
     type: str | None
     headers: dict[str, Any]
     redelivered: bool
+    readable: bool = True
+    """False if its properties could not be read; then it has none."""
 
 
 def delivery_of(message: AbstractIncomingMessage) -> Delivery:

@@ -57,7 +57,7 @@ class TakesConfirms(Protocol):
 class _Content:
     """A delivery or a returned message of which only a part has been read."""
 
-    __slots__ = ("body", "done", "headers", "message_id", "missing", "type")
+    __slots__ = ("body", "done", "headers", "message_id", "missing", "readable", "type")
 
     def __init__(self, done: "Callable[[_Content], None]") -> None:
         self.done = done
@@ -67,6 +67,7 @@ class _Content:
         self.type: str | None = None
         self.message_id: str | None = None
         self.headers: dict[str, Any] = {}
+        self.readable = True
 
 
 _readers: "WeakKeyDictionary[UnderlayConnection, FrameReader]" = WeakKeyDictionary()
@@ -202,7 +203,11 @@ class FrameReader:
 
         def deliver(content: _Content) -> None:
             body = content.body[0] if len(content.body) == 1 else b"".join(content.body)
-            owner.take(Delivery(channel, tag, body, content.type, content.headers, redelivered == 1))
+            owner.take(
+                Delivery(
+                    channel, tag, body, content.type, content.headers, redelivered == 1, content.readable
+                )
+            )
 
         self._contents[number] = _Content(deliver)
         return True
@@ -222,7 +227,7 @@ def _read_content_head(content: _Content, data: bytes, at: int, end: int) -> Non
     except Exception:
         # Whatever a stranger wrote there, its message must reach the handler that says so, not end the connection.
         log.exception("properties_unreadable")
-        content.headers = {}
+        content.headers, content.readable = {}, False
 
 
 def _read_properties(content: _Content, flags: int, data: bytes, at: int, end: int) -> None:

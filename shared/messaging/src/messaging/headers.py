@@ -7,6 +7,8 @@ from uuid import UUID
 
 ATTEMPT: Final = "attempt"
 """Number of this attempt, from 1."""
+BROKER_DEATHS: Final = "x-death"
+"""The broker's own record of dead-lettering; it belongs to the broker."""
 REPLAY_OF: Final = "replay-of"
 """`event_id` of the dead letter that this message replays."""
 TRACEPARENT: Final = "traceparent"

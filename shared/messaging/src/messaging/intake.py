@@ -6,11 +6,12 @@ from uuid import UUID
 
 from opentelemetry.trace import INVALID_SPAN, Span
 
+from envelope import new_event_id
 from messaging import headers as header
 from messaging import telemetry
 from messaging.codec import Decode, Invalid, Message, NotAnEnvelope
 from messaging.deliveries import Delivery
-from messaging.failures import Failure
+from messaging.failures import Failure, Reason
 from messaging.handlers import Handler, Record
 from messaging.outbox import OutboxRow
 
@@ -56,7 +57,7 @@ def read(
     except Exception as error:  # noqa: BLE001  (bytes of a stranger must not end the service, whatever they break)
         return NotAnEnvelope(f"cannot be read: {error!r}")
     if isinstance(decoded, NotAnEnvelope):
-        return decoded
+        return decoded if _may_be_rejected(delivery) else _unfit(delivery, decoded)
     head = decoded.head if isinstance(decoded, Invalid) else decoded
     work = Work(delivery, head.event_id, head.type, head.correlation_id)
     if headers:  # a first attempt has none
@@ -70,6 +71,24 @@ def read(
     work.handler = table[decoded.type]
     if traced or header.TRACEPARENT in headers:
         work.span = telemetry.start_process_span(decoded, queue, headers, work.attempt)
+    return work
+
+
+def _may_be_rejected(delivery: Delivery) -> bool:
+    """Whether the broker itself can dead-letter it.
+
+    RabbitMQ 3.10 reads `x-death` as its own writing. One that a stranger forged ends its dead-letter worker, and after
+    a few times no quorum queue can be declared any more.
+    """
+    return delivery.readable and header.BROKER_DEATHS not in delivery.headers
+
+
+def _unfit(delivery: Delivery, decoded: NotAnEnvelope) -> Work:
+    """A body without identity as a piece of work that fails, so that it is dead-lettered with headers made anew."""
+    work = Work(delivery, new_event_id(), "unknown", None)
+    work.failure = Failure(
+        Reason.NOT_AN_ENVELOPE, "NotAnEnvelope", f"the body is no envelope: {decoded.detail}"
+    )
     return work
 
 
