@@ -15,7 +15,7 @@ import structlog
 
 from envelope import DomainMessage
 from envelope.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
-from messaging import Context, QueuePolicy, Record, Transaction, on_batch, on_each, topology
+from messaging import Context, QueuePolicy, Record, Service, Transaction, on_batch, on_each, topology
 from messaging.dead_letters import read
 from messaging.testing import Broker, TcpProxy, eventually, running
 
@@ -258,6 +258,42 @@ async def test_a_message_that_kills_its_consumer_dies_alone(world) -> None:
     assert await effect_count(world) == 59
     assert await world.broker.depth(f"{QUEUE}-dlq") == 0
     assert sorted((await world.outcomes()).values()) == ["dead"] + ["handled"] * 59
+
+
+async def test_a_suspect_that_another_replica_is_still_at_is_waited_for_and_no_crash_is_counted(
+    world,
+) -> None:
+    begun: list[str] = []
+    go_on = asyncio.Event()
+
+    def replica(name: str, **settings: object) -> Service:
+        async def slow(message: DomainMessage, _context: Context) -> Record:
+            begun.append(name)
+            await go_on.wait()
+            return lambda tx: write(tx, message)
+
+        service = world.service(**settings)
+        service.consume(QUEUE, on_each(slow, ResearchRequested))
+        return service
+
+    await world.send(world.request())
+    await world.broker.refuse(QUEUE)
+    async with (
+        proxy_to(world.rabbitmq_url, 5672) as proxy,
+        running(replica("first", rabbitmq_url=through(proxy, world.rabbitmq_url))),
+    ):
+        await eventually(lambda: begun)
+        proxy.cut()
+        second = replica("second")
+        async with running(second):
+            await eventually(lambda: len(second.runners[0]._unsettled))
+            go_on.set()
+            await eventually(lambda: counted(world, 1))
+            await eventually(lambda: not len(second.runners[0]._unsettled))
+            assert second.runners[0].settlement.counts.duplicates == 1
+        proxy.mend()
+    assert begun == ["first"]
+    assert await world.database.fetchval("select count(*) from crash_markers") == 0
 
 
 async def test_a_consumer_that_the_broker_cancelled_is_brought_back(world, monkeypatch) -> None:

@@ -14,6 +14,18 @@ MAX_STARTS: Final = 3
 """Starts without an outcome before the message is dead-lettered."""
 
 
+async def try_turn(connection: Connection, queue: str, event_id: UUID) -> bool:
+    """Whether the message is the caller's alone until the running transaction ends.
+
+    A replica that lost the broker but not its mind is still at work on what the broker has given to another: its start
+    is no crash. Its turn ends with its work, or with its connection.
+    """
+    turn = await connection.fetchval(
+        "select pg_try_advisory_xact_lock(hashtextextended($1, 0))", f"suspect {queue} {event_id}"
+    )
+    return bool(turn)
+
+
 async def mark(connection: Connection, queue: str, event_id: UUID) -> int:
     """Notes a start; returns how many starts before this one had no outcome."""
     earlier = await connection.fetchval(

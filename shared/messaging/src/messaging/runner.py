@@ -31,6 +31,8 @@ _SHORTEST_PAUSE: Final = 0.5
 """Seconds without consuming after the database failed, doubled for each failure in a row: it may answer and still
 refuse all work (a full disk), and every requeue brings a message nearer to the broker's delivery limit."""
 _LONGEST_PAUSE: Final = 30.0
+_TURN_PAUSE: Final = 0.2
+"""Seconds between looks whether another replica has finished what was delivered here too."""
 
 
 class QueueRunner:
@@ -170,7 +172,7 @@ class QueueRunner:
             for work in await self._without_known(singles):
                 await self._start_single(work)
         if suspects:
-            for work in await self._without_known(suspects):
+            for work in suspects:
                 await self._handle_suspect(work)
 
     async def _without_known(self, works: Sequence[Work]) -> list[Work]:
@@ -273,25 +275,31 @@ class QueueRunner:
         if work.event_id in self._in_flight:
             self._in_flight[work.event_id].append(work.delivery)
             return
-        async with self._crash_lock:
-            # Before the mark itself: where its reply is lost, it may stand all the same.
-            self._to_unmark.add(work.event_id)
-            async with self._connections.connection() as connection:
-                crashed = await crashes.mark(connection, self.queue, work.event_id)
-            work.marked = True
-            if fail_points.ARMED:
-                fail_points.reach("suspect.marked")
-            if crashed >= crashes.MAX_STARTS and self.policy.max_attempts is not None:
-                work.failure = Failure(
-                    Reason.CRASHED_CONSUMER,
-                    "ConsumerCrashed",
-                    f"its consumer died {crashed} times while handling it; "
-                    "look for out of memory or a native fault, then replay",
-                )
-            elif isinstance(work.handler, OnEach):
-                await self._attempt(work)
-            await self._settle([work])
-            self._to_unmark.discard(work.event_id)
+        async with self._crash_lock, self._connections.connection() as guard, guard.transaction():
+            while not await crashes.try_turn(guard, self.queue, work.event_id):  # noqa: ASYNC110  (it is another process)
+                await asyncio.sleep(_TURN_PAUSE)
+            if await self._without_known([work]):
+                await self._handle_alone(work)
+
+    async def _handle_alone(self, work: Work) -> None:
+        # Before the mark itself: where its reply is lost, it may stand all the same.
+        self._to_unmark.add(work.event_id)
+        async with self._connections.connection() as connection:
+            crashed = await crashes.mark(connection, self.queue, work.event_id)
+        work.marked = True
+        if fail_points.ARMED:
+            fail_points.reach("suspect.marked")
+        if crashed >= crashes.MAX_STARTS and self.policy.max_attempts is not None:
+            work.failure = Failure(
+                Reason.CRASHED_CONSUMER,
+                "ConsumerCrashed",
+                f"its consumer died {crashed} times while handling it; "
+                "look for out of memory or a native fault, then replay",
+            )
+        elif isinstance(work.handler, OnEach):
+            await self._attempt(work)
+        await self._settle([work])
+        self._to_unmark.discard(work.event_id)
 
     async def _take_marks_back(self) -> None:
         """For suspects that ended without an outcome although nothing crashed."""

@@ -1,4 +1,4 @@
-"""The broker goes away, forgets its consumers, or will take nothing more."""
+"""The broker goes away, forgets its or will take nothing more."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,7 +7,15 @@ from typing import Any
 from faults import recorder
 from faults.nodes import RabbitMq, Resource
 from faults.processes import Worker
-from faults.recovery import back_in_time, complains, consumers, in_outbox, tells, told, under_way, workers
+from faults.recovery import (
+    back_in_time,
+    complains,
+    in_outbox,
+    tells,
+    told,
+    under_way,
+    workers,
+)
 from faults.scenario import scenario
 from faults.world import QUEUE, World
 from messaging import topology
@@ -80,21 +88,22 @@ async def broker_killed_during_confirms(world: World) -> None:
 
 @scenario(
     "consumer cancelled by the broker",
-    "the queue is deleted and declared again at once: the broker cancels its consumers",
+    "the queue is deleted, so that the broker cancels its and declared again as soon as they know",
     faults=("consumers cancelled",),
 )
 async def consumer_cancelled(world: World) -> None:
-    for worker in await workers(world, 2):
-        assert worker.running
+    started = await workers(world, 2)
     await world.submit(100)
     await _all_done(world)
     await _delete_queue(world)
+    for worker in started:
+        # Not before: RabbitMQ 3.10 forgets to cancel the consumers of a queue that is declared again within
+        # milliseconds, counts them on, and delivers nothing to them. No client can see that.
+        await complains(worker, QUEUE)
+        world.history.fault("consumers cancelled")
     await topology.declare(world.rabbitmq_url)
-    assert await consumers(world) == 0
-    world.history.fault("consumers cancelled", 2)
     await world.heal()
     await back_in_time(world)
-    assert await consumers(world) == 2
     await world.submit(100)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from faults.processes import Worker
-from faults.recovery import back_in_time, complains, tells, told, under_way, workers
+from faults.recovery import back_in_time, complains, consumers, tells, told, under_way, workers
 from faults.scenario import REGISTRY, Scenario, scenario
 from faults.world import World
 from messaging.database import STATEMENT_SECONDS
@@ -132,6 +132,14 @@ async def reset_storm(world: World) -> None:
             await asyncio.sleep(world.rng.uniform(0.05, 0.8))
     await world.heal()
     await back_in_time(world)
+    # A consumer too many is one that its worker knows nothing of: it would take messages and never settle them.
+    await eventually(lambda: one_consumer_each(world, 2))
+
+
+async def one_consumer_each(world: World, count: int) -> bool:
+    found = await consumers(world)
+    world.history.note("consumers", found=found)
+    return found == count
 
 
 @scenario(

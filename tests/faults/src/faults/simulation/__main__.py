@@ -44,8 +44,12 @@ def main() -> int:
 class _Progress:
     def __init__(self) -> None:
         self._next = time.monotonic() + _TELL_SECONDS
+        self._told = 0
 
     def tell(self, summary: runs.Summary) -> None:
+        for failure in summary.failures[self._told :]:
+            print(f"seed {failure.seed} failed: {failure.violations[0][0]}", flush=True)
+        self._told = len(summary.failures)
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _TELL_SECONDS
             print(

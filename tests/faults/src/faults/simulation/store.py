@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import UUID
 
 import asyncpg
@@ -34,6 +34,10 @@ class StoredRow:
         self.lease = lease
         self.attempts = 0
         self.granted_to = lease
+
+
+_NEVER_WAIT: Final = {"commit", "rollback", "crashes.try_turn"}
+"""Statements that wait for no lock, so that no deadlock is ever reported in them."""
 
 
 class Open:
@@ -190,7 +194,7 @@ class Connection:
         schedule = self.schedule
         await self._travel()
         match fault:
-            case Fault.DEADLOCK if self.tx is not None and name != "rollback":
+            case Fault.DEADLOCK if self.tx is not None and name not in _NEVER_WAIT:
                 self._abort()
                 raise asyncpg.DeadlockDetectedError("deadlock detected")
             case Fault.UNANSWERED:

@@ -158,6 +158,16 @@ async def pending(connection: Connection, count_up_to: int, lease_for: timedelta
 # -- crash markers ---------------------------------------------------------------------------------------------------
 
 
+async def try_turn(connection: Connection, queue: str, event_id: UUID) -> bool:
+    store, tx, key = connection.store, connection.open_transaction(), (f"turn {queue}", event_id)
+
+    def apply() -> bool:
+        return store.locks.setdefault(key, tx) is tx
+
+    turn: bool = await connection.perform("crashes.try_turn", apply, writes=False)
+    return turn
+
+
 async def mark(connection: Connection, queue: str, event_id: UUID) -> int:
     store, key = connection.store, (queue, event_id)
 
@@ -233,6 +243,12 @@ FUNCTIONS: Final[dict[str, dict[str, Any]]] = {
         "give_back": give_back,
         "pending": pending,
     },
-    "crashes": {"mark": mark, "clear": clear, "unmark": unmark, "forget_old": forget_old},
+    "crashes": {
+        "try_turn": try_turn,
+        "mark": mark,
+        "clear": clear,
+        "unmark": unmark,
+        "forget_old": forget_old,
+    },
 }
 """Module of messaging → function → what stands for it."""
