@@ -294,7 +294,7 @@ async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
-    assert len(operations) == 5
+    assert len(operations) == 6
     for path, method, operation in operations:
         assert operation["summary"], (path, method)
         assert {"401", "422", "503"} <= set(operation["responses"]), (path, method)

@@ -167,6 +167,11 @@ async def test_three_keywords_go_the_whole_way_with_exactly_one_message_each(
     assert cycle["keywords"][0]["posts"] == [{"platform": "feed", "url": "http://post.test/1"}]
     article = (await client.get(f"/v1/content/{ids[0]}")).json()
     assert article["published_url"] == f"http://site.test/{ids[0]}"
+    several = (await client.get("/v1/content", params={"id": [str(ids[0]), str(ids[1])]})).json()["items"]
+    assert {item["content"]["content_id"] for item in several} == {str(ids[0]), str(ids[1])}
+    for item in several:
+        alone = await client.get(f"/v1/content/{item['content']['content_id']}")
+        assert (item["content"], item["etag"]) == (alone.json(), alone.headers["ETag"])
     assert {message["correlation_id"] for message in (*requested, *publish, *promote)} == {correlation}
     for queue in ("research-commands", "publisher-commands", "social-commands", "orchestrator-commands"):
         assert await backbone.left_in(queue) == 0, queue

@@ -48,6 +48,9 @@ class OrchestratorStandIn:
         self.statuses: list[int] = []
         self.asked = threading.Event()
         self.url = ""
+        self.has_lists = True
+        self.lists: list[int] = []
+        """How many articles were asked for in each request for several."""
 
     def add(self, **changes: Any) -> UUID:
         """Puts an article in place and returns its content_id."""
@@ -71,11 +74,25 @@ class OrchestratorStandIn:
         if document is None:
             return JSONResponse({"detail": "there is no such content"}, 404)
         response = JSONResponse(document)
-        etag = f'"{hash(response.body) & 0xFFFFFFFF:x}"'
+        etag = self._etag(document)
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers={"ETag": etag})
         response.headers["ETag"] = etag
         return response
+
+    async def several(self, request: Request) -> Response:
+        """`GET /v1/content?id=…&id=…`: those of them that are there."""
+        self.statuses.append(200 if self.has_lists else 404)
+        if not self.has_lists:
+            return JSONResponse({"detail": "Not Found"}, 404)
+        asked = [UUID(each) for each in request.query_params.getlist("id")]
+        self.lists.append(len(asked))
+        found = [self.documents[each] for each in asked if each in self.documents]
+        return JSONResponse({"items": [{"etag": self._etag(each), "content": each} for each in found]})
+
+    @staticmethod
+    def _etag(document: dict[str, Any]) -> str:
+        return f'"{hash(JSONResponse(document).body) & 0xFFFFFFFF:x}"'
 
 
 def article_document(**changes: Any) -> dict[str, Any]:
@@ -135,7 +152,12 @@ def publication() -> Callable[..., Publication]:
 @pytest.fixture
 def orchestrator() -> Iterator[OrchestratorStandIn]:
     stand_in = OrchestratorStandIn()
-    app = Starlette(routes=[Route("/v1/content/{content_id}", stand_in.content)])
+    app = Starlette(
+        routes=[
+            Route("/v1/content", stand_in.several),
+            Route("/v1/content/{content_id}", stand_in.content),
+        ]
+    )
     server = uvicorn.Server(
         uvicorn.Config(app, port=0, log_config=None, lifespan="off", timeout_graceful_shutdown=0)
     )

@@ -42,6 +42,22 @@ async def test_an_article_is_read_with_its_entity_tag(orchestrator: Any, client:
     assert again.article.title == "Colder brew"
 
 
+@pytest.mark.parametrize("has_lists", [True, False])
+async def test_articles_wanted_at_the_same_time_are_read_together(
+    orchestrator: Any, client: OrchestratorClient, has_lists: bool
+) -> None:
+    orchestrator.has_lists = has_lists
+    ids = [orchestrator.add(title=f"Cold brew {number}") for number in range(3)]
+    *articles, unknown = await asyncio.gather(
+        *(client.article(each) for each in (*ids, uuid4())), return_exceptions=True
+    )
+    assert [each.article.title for each in articles] == ["Cold brew 0", "Cold brew 1", "Cold brew 2"]
+    assert isinstance(unknown, RetryLater)
+    assert orchestrator.lists == ([4] if has_lists else [])
+    for content_id, fetched in zip(ids, articles, strict=True):
+        assert isinstance(await client.article(content_id, known_etag=fetched.etag), Unchanged)
+
+
 async def test_a_wrong_key_is_retried_and_says_what_to_set(orchestrator: Any) -> None:
     content_id = orchestrator.add()
     async with client_of(orchestrator.url, key="another-key-0123456789") as client:

@@ -185,6 +185,22 @@ async def test_research_can_be_read_by_id(api: httpx.AsyncClient, research_id: U
     }
 
 
+async def test_several_can_be_read_at_once_and_unknown_ones_are_left_out(
+    api: httpx.AsyncClient, research_id: UUID
+) -> None:
+    alone = (await api.get(f"/v1/research/{research_id}")).json()
+    response = await api.get("/v1/research", params={"id": [str(research_id), str(uuid4())]})
+    assert response.status_code == 200
+    assert response.json() == {"items": [alone]}
+
+
+@pytest.mark.parametrize("ids", [[], [str(uuid4())] * 51])
+async def test_how_many_at_once_has_bounds(api: httpx.AsyncClient, ids: list[str]) -> None:
+    response = await api.get("/v1/research", params={"id": ids})
+    assert response.status_code == 422
+    assert "1 to 50" in response.json()["detail"]
+
+
 async def test_unchanged_research_is_not_sent_twice(api: httpx.AsyncClient, research_id: UUID) -> None:
     etag = (await api.get(f"/v1/research/{research_id}")).headers["etag"]
     for sends in (etag, etag.removeprefix("W/"), f'"other", {etag}', "*"):
@@ -207,3 +223,4 @@ async def test_the_service_key_is_required(
     api: httpx.AsyncClient, research_id: UUID, headers: dict[str, str]
 ) -> None:
     assert (await api.get(f"/v1/research/{research_id}", headers=headers)).status_code == 401
+    assert (await api.get(f"/v1/research?id={research_id}", headers=headers)).status_code == 401

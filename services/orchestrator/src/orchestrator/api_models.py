@@ -317,6 +317,15 @@ class ContentView(_View):
         )
 
 
+class ListedContent(_View):
+    etag: str
+    content: ContentView
+
+
+class ContentList(_View):
+    items: tuple[ListedContent, ...]
+
+
 def problem_of(error: RequestValidationError) -> str:
     """The first complaint as one sentence, e.g. `keywords[2]: is blank; leave it out …`."""
     first = error.errors()[0]

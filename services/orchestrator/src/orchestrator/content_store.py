@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import asyncpg
+
 from envelope.payloads import ArticleContext
 from messaging import Connection
 from orchestrator.article import Article, Source
@@ -51,29 +53,23 @@ async def insert_content(
 
     `sources` are those that the article cites.
     """
-    # Two articles with one title may be stored at the same moment; the second must see the first's address.
-    await connection.execute("select 1 from brands where slug = $1 for no key update", brand_slug)
-    taken = await connection.fetch(
-        "select slug from content where brand_slug = $1 and (slug = $2 or starts_with(slug, $2 || '-'))",
-        brand_slug,
-        article.slug,
-    )
     listed = [
         {"n": each.n, "title": each.title, "url": each.url, "path": each.path, "licence": each.licence}
         for each in sources
     ]
-    await connection.execute(
+    slug = article.slug
+    while not await connection.fetchval(
         """
         insert into content (content_id, brand_slug, keyword, research_id, slug, title, meta_description,
                              body_markdown, word_count, key_points, label, sources)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::jsonb)
-        on conflict (content_id) do nothing
+        on conflict do nothing returning true
         """,
         content_id,
         brand_slug,
         keyword,
         research_id,
-        free_slug(article.slug, {row["slug"] for row in taken}),
+        slug,
         article.title,
         article.meta_description,
         article.body_markdown,
@@ -81,22 +77,43 @@ async def insert_content(
         list(article.key_points),
         article.label,
         json.dumps(listed),
-    )
+    ):
+        # The article is there already, or its address is taken: another one of the same title may have been stored
+        # at this very moment, which only a new snapshot shows.
+        taken = await connection.fetch(
+            """
+            select content_id, slug from content
+            where content_id = $1 or (brand_slug = $2 and (slug = $3 or starts_with(slug, $3 || '-')))
+            """,
+            content_id,
+            brand_slug,
+            article.slug,
+        )
+        if any(row["content_id"] == content_id for row in taken):
+            return
+        slug = free_slug(article.slug, {row["slug"] for row in taken})
 
 
 async def find_content(connection: Connection, content_id: UUID) -> StoredContent | None:
-    row = await connection.fetchrow(
+    return next(iter(await find_contents(connection, [content_id])), None)
+
+
+async def find_contents(connection: Connection, content_ids: Sequence[UUID]) -> list[StoredContent]:
+    """Those of them that exist, in no particular order."""
+    rows = await connection.fetch(
         """
         select content_id, brand_slug, b.name as brand_name, b.description as brand_description,
                b.language as brand_language, keyword, c.slug, title, meta_description, body_markdown, word_count,
                key_points, label, sources::text as sources, published_url, c.created_at, c.updated_at
         from content as c join brands as b on b.slug = c.brand_slug
-        where content_id = $1
+        where content_id = any ($1::uuid[])
         """,
-        content_id,
+        list(content_ids),
     )
-    if row is None:
-        return None
+    return [_content(row) for row in rows]
+
+
+def _content(row: asyncpg.Record) -> StoredContent:
     values = dict(row)
     values["key_points"] = tuple(row["key_points"])
     values["sources"] = tuple(json.loads(row["sources"]))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -101,7 +102,8 @@ class ContentWorkflow:
         context.log.info("article_written", content_id=str(command.content_id), words=article.word_count)
 
         async def record(tx: Transaction) -> None:
-            if await workflow.finish(tx.connection, "store"):
+            unfinished = await workflow.finish(tx.connection, "store", "announce")
+            if "store" in unfinished:
                 await content_store.insert_content(
                     tx.connection,
                     content_id=command.content_id,
@@ -111,7 +113,7 @@ class ContentWorkflow:
                     article=article,
                     sources=[source for source in sources if source.n in article.cited],
                 )
-            if await workflow.finish(tx.connection, "announce"):
+            if "announce" in unfinished:
                 tx.send(_generated(command, article), caused_by=message)
 
         return record
@@ -190,12 +192,15 @@ async def _note_addresses(tx: Transaction, events: Sequence[Event], changed: Ite
         await content_store.mark_published(tx.connection, urls)
 
 
+_COMPOSER = ThreadPoolExecutor(1, thread_name_prefix="composer")
+"""One thread: composing is pure computing, so a second one would only quarrel with it and with the event loop."""
+
+
 async def _write(keyword: str, sources: tuple[Source, ...], brand: Brand) -> Article:
-    """Composes in a thread: it is seconds of computing, during which other messages have to be served."""
+    """Composes in a thread: long sources take a while, during which other messages have to be served."""
+    work = partial(compose, keyword=keyword, sources=sources, brand_name=brand.name, language=brand.language)
     try:
-        return await asyncio.to_thread(
-            compose, keyword=keyword, sources=sources, brand_name=brand.name, language=brand.language
-        )
+        return await asyncio.get_running_loop().run_in_executor(_COMPOSER, work)
     except NotEnoughMaterialError as exc:
         raise Unprocessable(
             f"{exc}; add material on '{keyword}' to what research reads, then ask again"

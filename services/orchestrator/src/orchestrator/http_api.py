@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Request, Response, Security
+from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Query, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.security import APIKeyHeader
@@ -21,6 +21,7 @@ from orchestrator.api_models import (
     SLUG_PATTERN,
     BrandRequest,
     BrandView,
+    ContentList,
     ContentView,
     CycleAccepted,
     CycleView,
@@ -34,6 +35,7 @@ from orchestrator.store import Cycle, NewCycle
 
 MAX_SLUG: Final = 63
 MAX_IDEMPOTENCY_KEY: Final = 200
+MAX_IDS: Final = 50
 
 Slug = Annotated[
     str,
@@ -137,7 +139,7 @@ def _brands(database: Database) -> APIRouter:
             response.status_code = HTTPStatus.CREATED
             response.headers["Location"] = f"/v1/brands/{slug}"
         view = BrandView.of(brand)
-        response.headers["ETag"] = _etag(view)
+        response.headers["ETag"] = _etag(view.model_dump_json())
         return view
 
     @router.get(
@@ -224,7 +226,21 @@ def _content(database: Database) -> APIRouter:
             )
         return _conditional(ContentView.of(content), if_none_match)
 
+    @router.get("/content", summary="Read several articles", response_model=ContentList)
+    async def get_several(
+        content_id: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=MAX_IDS)],
+    ) -> Response:
+        """Each with the `ETag` it has when it is read alone; those that are unknown are left out."""
+        async with database.connection() as connection:
+            found = await content_store.find_contents(connection, content_id)
+        items = [_listed(ContentView.of(content).model_dump_json()) for content in found]
+        return Response(f'{{"items":[{",".join(items)}]}}', media_type="application/json")
+
     return router
+
+
+def _listed(document: str) -> str:
+    return f'{{"etag":{json.dumps(_etag(document))},"content":{document}}}'
 
 
 async def begin_cycle(database: Database, wanted: NewCycle) -> Cycle:
@@ -291,18 +307,19 @@ def _digest(request: ResearchRequest) -> bytes:
     return hashlib.sha256(json.dumps([request.priority, request.keywords]).encode()).digest()
 
 
-def _etag(view: BaseModel) -> str:
-    return f'"{hashlib.sha256(view.model_dump_json().encode()).hexdigest()[:32]}"'
+def _etag(document: str) -> str:
+    return f'"{hashlib.sha256(document.encode()).hexdigest()[:32]}"'
 
 
 def _conditional(view: BaseModel, if_none_match: str | None) -> Response:
     """The view, or 304 if the client has it already. Always to be asked again: progress and addresses change."""
-    etag = _etag(view)
+    document = view.model_dump_json()
+    etag = _etag(document)
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
     known = {tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")}
     if known & {etag, "*"}:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-    return Response(view.model_dump_json(), headers=headers, media_type="application/json")
+    return Response(document, headers=headers, media_type="application/json")
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

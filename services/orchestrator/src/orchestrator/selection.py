@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -31,7 +31,7 @@ Key: TypeAlias = tuple[int, tuple[int, int, int]]
 """Source and place of a unit."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Unit:
     """Consecutive sentences of one paragraph of one source. `place` orders units within their source."""
 
@@ -50,6 +50,11 @@ class Unit:
         stems = (each for sentence in self.sentences for each in stems_of(sentence.text))
         return Counter(each for each in stems if each not in COMMON_STEMS)
 
+    @cached_property
+    def squares(self) -> int:
+        """The squared length of `vector`."""
+        return _squares(self.vector)
+
 
 def units_of(sources: Sequence[Source], *, strict: bool) -> list[Unit]:
     return [unit for source in sources for unit in _units_of_source(source, strict=strict)]
@@ -66,7 +71,7 @@ def _units_of_source(source: Source, *, strict: bool) -> Iterator[Unit]:
                 yield Unit(source, passage.heading, (index, line, run), passage.score, members)
 
 
-def _runs(sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, ...]]:
+def _runs(sentences: Sequence[Sentence]) -> Iterator[tuple[Sentence, ...]]:
     """Cut where a sentence is unusable or the run is long enough; never between a sentence and one that needs it."""
     run: list[Sentence] = []
     for sentence in sentences:
@@ -126,15 +131,28 @@ def choose(topic: Topic, units: Sequence[Unit], lead: Unit) -> list[Unit]:
 def _add_best(chosen: list[Unit], units: Sequence[Unit], worth: Mapping[Key, float], *, bar: float) -> None:
     """Greedy maximal marginal relevance within the budget of words, total and per source."""
     taken = {key_of(unit) for unit in chosen}
-    rest = [unit for unit in units if key_of(unit) not in taken and worth[key_of(unit)] >= bar]
+    # For each unit that may still be taken, how close the nearest of the chosen ones is.
+    rest = {
+        unit: max(_closeness(unit, other) for other in chosen)
+        for unit in units
+        if key_of(unit) not in taken and worth[key_of(unit)] >= bar
+    }
     seen = [shingles(sentence.text) for unit in chosen for sentence in unit.sentences]
     while rest and sum(unit.words for unit in chosen) < TARGET_WORDS:
-        unit = min(rest, key=lambda each: (-_gain(worth[key_of(each)], each, chosen), key_of(each)))
-        rest.remove(unit)
+        of_source = Counter(unit.source.n for unit in chosen)
+        unit = min(
+            rest,
+            key=lambda each: (
+                -_gain(worth[key_of(each)], nearest=rest[each], from_same=of_source[each.source.n]),
+                key_of(each),
+            ),
+        )
+        del rest[unit]
         fresh = _without_repetition(unit, seen)
         if fresh is not None and _fits(fresh, chosen):
             chosen.append(fresh)
             seen += [shingles(sentence.text) for sentence in fresh.sentences]
+            rest = {unit: max(nearest, _closeness(unit, fresh)) for unit, nearest in rest.items()}
 
 
 def _fits(unit: Unit, chosen: Sequence[Unit]) -> bool:
@@ -153,9 +171,15 @@ def _worths(topic: Topic, units: Sequence[Unit]) -> dict[Key, float]:
     centre: Counter[str] = Counter()
     for unit in units:
         centre.update(set(unit.vector))
+    squares = _squares(centre)
     return {
         key_of(unit): _aboutness(topic, unit)
-        * (0.35 + 0.25 * unit.score / top + 0.15 * _cosine(unit.vector, centre) + 0.25 / unit.source.n)
+        * (
+            0.35
+            + 0.25 * unit.score / top
+            + 0.15 * _cosine(unit.vector, unit.squares, centre, squares)
+            + 0.25 / unit.source.n
+        )
         for unit in units
     }
 
@@ -171,9 +195,7 @@ def _aboutness(topic: Topic, unit: Unit) -> float:
     return about * (LABEL_DISCOUNT if is_label(unit.heading) else 1.0)
 
 
-def _gain(worth: float, unit: Unit, chosen: Sequence[Unit]) -> float:
-    nearest = max(_cosine(unit.vector, other.vector) for other in chosen)
-    from_same = sum(other.source.n == unit.source.n for other in chosen)
+def _gain(worth: float, *, nearest: float, from_same: int) -> float:
     return (worth - NOVELTY * nearest * worth) * REPEAT_DISCOUNT**from_same
 
 
@@ -190,7 +212,15 @@ def _without_repetition(unit: Unit, seen: Sequence[frozenset[tuple[str, ...]]]) 
     return replace(unit, sentences=tuple(kept)) if kept else None
 
 
-def _cosine(one: Counter[str], other: Counter[str]) -> float:
-    dot = sum(count * other[stem] for stem, count in one.items())
-    norm = math.sqrt(sum(count**2 for count in one.values()) * sum(count**2 for count in other.values()))
+def _closeness(one: Unit, other: Unit) -> float:
+    return _cosine(one.vector, one.squares, other.vector, other.squares)
+
+
+def _squares(vector: Counter[str]) -> int:
+    return sum(count**2 for count in vector.values())
+
+
+def _cosine(one: Counter[str], squares: int, other: Counter[str], other_squares: int) -> float:
+    dot = sum(one[stem] * other[stem] for stem in one.keys() & other.keys())
+    norm = math.sqrt(squares * other_squares)
     return dot / norm if norm else 0.0

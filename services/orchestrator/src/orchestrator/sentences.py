@@ -1,9 +1,9 @@
 """Sentences that can stand in an article: splitting, and the judgement which ones make sense on their own. Pure."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 import nupunkt
 
@@ -11,6 +11,12 @@ MIN_WORDS = 6
 MAX_WORDS = 60
 SHORT = 12
 SHINGLE = 3
+
+# Ranking looks at each sentence many times, and articles of one brand quote the same passages again and again, so what
+# depends on a text alone is remembered. The bounds hold what one long article reads, in some 3 MB.
+_PARAGRAPHS = 256
+_TEXTS = 320
+_STEMS = 4096
 
 
 class Standing(Enum):
@@ -33,16 +39,26 @@ class Sentence:
         return len(self.text.split())
 
 
-def sentences_of(paragraph: str, *, strict: bool, entry: bool = False) -> Iterator[Sentence]:
+@lru_cache(_PARAGRAPHS)
+def sentences_of(paragraph: str, *, strict: bool, entry: bool = False) -> tuple[Sentence, ...]:
     """The paragraph's sentences with their standing; `strict` and `entry` as in `judge`."""
-    for text in split(paragraph):
-        yield Sentence(text, judge(text, strict=strict, entry=entry))
+    if strict:
+        return tuple(_strictly(sentence) for sentence in sentences_of(paragraph, strict=False, entry=entry))
+    return tuple(Sentence(text, judge(text, strict=False, entry=entry)) for text in split(paragraph))
+
+
+def _strictly(sentence: Sentence) -> Sentence:
+    """As `judge` would have it with `strict`, without judging all over again."""
+    return Sentence(sentence.text, Standing.UNUSABLE) if _names_numbered_part(sentence.text) else sentence
 
 
 # After these a full stop does not end the sentence, whatever the splitter's model learned.
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:cf|e\.g|i\.e|vs|resp|approx|ca|fig|figs|sect|chap|no|vol|pp|incl)\.$", re.IGNORECASE
 )
+
+
+_LONGEST_ABBREVIATION = 10
 
 
 def split(paragraph: str) -> list[str]:
@@ -52,7 +68,9 @@ def split(paragraph: str) -> list[str]:
     for begin, end in nupunkt.sent_spans(paragraph):
         start = begin if start is None else start
         text = paragraph[start:end].strip()
-        if _ABBREVIATION.search(text) or text.count("(") > text.count(")"):
+        if _ABBREVIATION.search(text, max(0, len(text) - _LONGEST_ABBREVIATION)) or text.count(
+            "("
+        ) > text.count(")"):
             continue
         sentences.append(text)
         start = None
@@ -233,10 +251,8 @@ def _is_fragment(text: str, *, entry: bool) -> bool:
 
 def _names_without_saying(text: str, *, entry: bool) -> bool:
     """An entry of a list: "The name of the file." or "A process that is in charge of ..." names a thing, no more."""
-    verbless = not (_FINITE.search(text) or _VERB.search(text))
-    if verbless and (
-        _GERUND.match(text) or (entry and _DETERMINED.match(text) and len(text.split()) <= SHORT)
-    ):
+    scrap = _GERUND.match(text) or (entry and _DETERMINED.match(text) and len(text.split()) <= SHORT)
+    if scrap and not (_FINITE.search(text) or _VERB.search(text)):
         return True
     return _RELATIVE.match(text) is not None and len(_FINITE.findall(text)) <= 1
 
@@ -244,7 +260,11 @@ def _names_without_saying(text: str, *, entry: bool) -> bool:
 def _points_away(text: str, *, strict: bool) -> bool:
     if _POINTER.search(text) or _BOILERPLATE.search(text):
         return True
-    return strict and bool(_NUMBERED_REFERENCE.search(text))
+    return strict and _names_numbered_part(text)
+
+
+def _names_numbered_part(text: str) -> bool:
+    return _NUMBERED_REFERENCE.search(text) is not None
 
 
 def _balanced(text: str) -> bool:
@@ -260,15 +280,16 @@ def _balanced(text: str) -> bool:
 
 def _is_language(text: str) -> bool:
     """Mostly letters, mostly lower case, and (in Latin script) held together by small words."""
-    letters = sum(character.isalpha() or character.isspace() for character in text)
+    letters = sum(map(str.isalpha, text)) + sum(map(str.isspace, text))
     words = text.split()
     shouted = sum(len(word) > 1 and word.isupper() for word in words)
     small = sum(word.lower().strip(",.") in _COMMON or len(word) <= 3 for word in words)  # noqa: PLR2004
     return letters >= 0.85 * len(text) and shouted <= 0.25 * len(words) and small >= 2  # noqa: PLR2004
 
 
-def words_of(text: str) -> list[str]:
-    return [match[0].casefold() for match in _WORD.finditer(text)]
+@lru_cache(_TEXTS)
+def words_of(text: str) -> tuple[str, ...]:
+    return tuple(word.casefold() for word in _WORD.findall(text))
 
 
 _SUFFIXES = (
@@ -293,6 +314,7 @@ _SUFFIXES = (
 _MIN_STEM = 3
 
 
+@lru_cache(_STEMS)
 def stem(word: str) -> str:
     """A light English stem: enough for scan, scans and scanning to meet."""
     for suffix in _SUFFIXES:
@@ -303,15 +325,18 @@ def stem(word: str) -> str:
     return word[:-1] if doubled else word
 
 
-def stems_of(text: str) -> list[str]:
-    return [stem(word) for word in words_of(text)]
+@lru_cache(_TEXTS)
+def stems_of(text: str) -> tuple[str, ...]:
+    return tuple(map(stem, words_of(text)))
 
 
+@lru_cache(_TEXTS)
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
     words = words_of(text)
-    return frozenset(tuple(words[at : at + SHINGLE]) for at in range(max(1, len(words) - SHINGLE + 1)))
+    return frozenset(words[at : at + SHINGLE] for at in range(max(1, len(words) - SHINGLE + 1)))
 
 
 def jaccard(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    union = len(one | other)
-    return len(one & other) / union if union else 0.0
+    both = len(one & other)
+    union = len(one) + len(other) - both
+    return both / union if union else 0.0

@@ -19,8 +19,8 @@ class Settings(ServiceSettings):
     research_timeout_seconds: Annotated[float, Field(gt=0, le=600)] = 20.0
     """For one whole answer of research."""
 
-    writers: Annotated[int, Field(ge=1, le=64)] = 2
-    """Articles written at the same time by one process; composing needs about one core each."""
+    writers: Annotated[int, Field(ge=1, le=64)] = 8
+    """Articles in hand at the same time in one process; one of them is being composed, the others read and store."""
     writing_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 120.0
     """For one article, reading its research included; past it, the attempt counts as failed."""
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from orchestrator.article import Source
-from orchestrator.sentences import stem, stems_of, words_of
+from orchestrator.sentences import stems_of, words_of
 
 COMMON_STEMS = frozenset(
     stems_of(
@@ -93,11 +93,9 @@ class Topic:
         words = [word for word in words_of(comparable(unnumbered(heading))) if word not in COMMON_STEMS]
         return min(1.0, 0.4 + 0.6 * len(self._telling) / max(len(words), 1))
 
-    def _find(self, stems: Sequence[str]) -> int | None:
+    def _find(self, stems: tuple[str, ...]) -> int | None:
         size = len(self.stems)
-        return next(
-            (at for at in range(len(stems) - size + 1) if list(stems[at : at + size]) == self.stems), None
-        )
+        return next((at for at in range(len(stems) - size + 1) if stems[at : at + size] == self.stems), None)
 
     def definition(self, text: str) -> float:
         """How much a sentence defines the keyword, from 0 to 3.
@@ -106,23 +104,23 @@ class Topic:
         for its subject.
         """
         words = words_of(text)
-        at = self._find([stem(word) for word in words])
+        at = self._find(stems_of(text))
         if at is None or not self.stems:
             return 1.8 if self._opens_in_short.match(text) else 0.0
         opening = words[:at]
         after = words[at + len(self.stems) :]
-        if not opening or opening in (["a"], ["an"], ["the"]):
+        if not opening or opening in (("a",), ("an",), ("the",)):
             for distance, word in enumerate(after[:3]):
                 following = after[distance + 1 : distance + 2]
-                if word in _IS and following != ["not"]:
+                if word in _IS and following != ("not",):
                     return 3.0 if following and following[0] in _ARTICLES else 1.5
                 if word in _DOES:
                     return 1.0
             if self._opens.match(text):
                 return 0.8
-        introduced = opening[-1:] in (["called"], ["named"], ["termed"]) or opening[-2:] in (
-            ["known", "as"],
-            ["to", "as"],
+        introduced = opening[-1:] in (("called",), ("named",), ("termed",)) or opening[-2:] in (
+            ("known", "as"),
+            ("to", "as"),
         )
         return 2.0 if introduced or self._explained.search(text) else 0.0
 

@@ -5,15 +5,15 @@
     article = await workflow.step("write_article", ARTICLE, partial(write, sources))
 
     async def record(tx: Transaction) -> None:          # the last steps share the caller's transaction
-        if await workflow.finish(tx.connection, "store"):
+        if "store" in await workflow.finish(tx.connection, "store", "announce"):
             ...
 
-A step is work (no transaction open), then its result as a row of `workflow_steps`, in a short transaction of its own. A
+A step is work (no transaction open), then its result as a row of `workflow_steps`, committed on its own. A
 step whose row is there is not run again: its stored result is returned. Guarantees and their limits:
 
 * A step may *run* more than once (the process dies between work and row; two replicas run the same workflow), so its
   work has to be repeatable. Its *result* exists once: the first row stays, and everyone goes on with that one.
-* `finish` is True for exactly one transaction that commits. What it guards is done once.
+* `finish` names a step to exactly one transaction that commits. What it guards is done once.
 * Results are JSON of a pydantic type. Changing the type of a step means a new step name: a workflow that was under way
   during the upgrade would not understand its old result.
 """
@@ -55,34 +55,41 @@ class Workflow:
             Exception: whatever `work` raises; nothing is stored then, and the next run tries the step again.
         """
         if name not in self._results:
-            self._results[name] = await self._store(name, result_type.dump_json(await work()).decode())
+            result = await work()
+            faster = await self._store(name, result_type.dump_json(result).decode())
+            if faster is None:
+                return result
+            self._results[name] = faster
         return result_type.validate_json(self._results[name])
 
-    async def finish(self, connection: Connection, name: str) -> bool:
-        """Marks a step without a result as done, in the caller's transaction; False if it was done before."""
-        done = await connection.fetchval(
+    async def finish(self, connection: Connection, *names: str) -> set[str]:
+        """Marks steps without a result as done, in the caller's transaction; returns those not done before."""
+        rows = await connection.fetch(
             """
-            insert into workflow_steps (workflow_id, step, result) values ($1, $2, 'null')
-            on conflict do nothing returning true
+            insert into workflow_steps (workflow_id, step, result) select $1, step, 'null' from unnest($2::text[]) as step
+            on conflict do nothing returning step
             """,
             self._workflow_id,
-            name,
+            names,
         )
-        return bool(done)
+        return {row["step"] for row in rows}
 
-    async def _store(self, name: str, result: str) -> str:
-        async with self._database.transaction() as tx:
-            await tx.connection.execute(
+    async def _store(self, name: str, result: str) -> str | None:
+        """Stores the result, or returns the one that a replica has stored meanwhile."""
+        async with self._database.connection() as connection:
+            inserted = await connection.fetchval(
                 """
                 insert into workflow_steps (workflow_id, step, result) values ($1, $2, $3::text::jsonb)
-                on conflict do nothing
+                on conflict do nothing returning true
                 """,
                 self._workflow_id,
                 name,
                 result,
             )
+            if inserted:
+                return None
             # A second statement, because only a new snapshot shows the row of a replica that was faster.
-            stored: str = await tx.connection.fetchval(
+            stored: str = await connection.fetchval(
                 "select result::text from workflow_steps where workflow_id = $1 and step = $2",
                 self._workflow_id,
                 name,

@@ -25,7 +25,7 @@ def build(settings: Settings) -> Service:
         "publisher-commands",
         on_each(handlers.content_publish, ContentPublish),
         policy=QueuePolicy(
-            max_concurrency=4, handler_timeout=settings.content_timeout_seconds + _WRITING_SECONDS
+            max_concurrency=8, handler_timeout=settings.content_timeout_seconds + _WRITING_SECONDS
         ),
     )
     service.serve(create_app(service.database, urls, articles_per_page=settings.articles_per_page))

@@ -62,44 +62,50 @@ async def publish(connection: Connection, publication: Publication) -> PageSlug:
     The first publication settles the address; later ones change the content only, and an older version of the
     article than the stored one changes nothing.
     """
-    article = publication.article
-    brand = BrandSlug(article.brand.slug)
-    # Its row lock is held to the end: of two articles that want one address, the second sees what the first got.
-    site_changed = await _save_site(connection, article)
-    slug = await slug_of(connection, article.content_id)
-    if slug is None:
-        wanted = wanted_slug(article)
-        slug = free_slug(wanted, await _slugs_like(connection, brand, wanted))
-    page_changed = await _save_page(connection, slug, publication)
-    if site_changed or page_changed:
-        await connection.execute(
-            "update sites set changed_at = clock_timestamp() where brand_slug = $1", brand
-        )
+    # The site's row lock is held to the end: of two articles that want one address, the second sees what the first got.
+    site_changed = await _save_site(connection, publication.article)
+    slug = await _address(connection, publication.article)
+    await _save_page(connection, slug, publication, site_changed=site_changed)
     return slug
 
 
 async def _save_site(connection: Connection, article: Article) -> bool:
-    """Whether anything about the site changed."""
-    row = (
+    """Whether anything about the site changed; its row is locked either way."""
+    changed = await connection.fetchval(
+        """
+        insert into sites as site (brand_slug, name, description, language) values ($1, $2, $3, $4)
+        on conflict (brand_slug) do update
+            set (name, description, language) = (excluded.name, excluded.description, excluded.language)
+            where (site.name, site.description, site.language)
+                  is distinct from (excluded.name, excluded.description, excluded.language)
+        returning true
+        """,
         article.brand.slug,
         article.brand.name,
         article.brand.description,
         language_tag(article.brand.language),
     )
-    await connection.execute(
-        "insert into sites (brand_slug, name, description, language) values ($1, $2, $3, $4)"
-        " on conflict (brand_slug) do nothing",
-        *row,
+    return bool(changed)
+
+
+async def _address(connection: Connection, article: Article) -> PageSlug:
+    """The page's own address, or a free one for a new page."""
+    brand, wanted = BrandSlug(article.brand.slug), wanted_slug(article)
+    row = await connection.fetchrow(
+        """
+        select (select slug from pages where content_id = $1) as own,
+               exists (select from pages where brand_slug = $2 and slug = $3) as wanted_is_taken
+        """,
+        article.content_id,
+        brand,
+        wanted,
     )
-    before = await connection.fetchrow(
-        "select brand_slug, name, description, language from sites where brand_slug = $1 for update", row[0]
+    assert row is not None
+    if row["own"] is not None:
+        return PageSlug(row["own"])
+    return (
+        free_slug(wanted, await _slugs_like(connection, brand, wanted)) if row["wanted_is_taken"] else wanted
     )
-    if before is not None and tuple(before.values()) == row:
-        return False
-    await connection.execute(
-        "update sites set name = $2, description = $3, language = $4 where brand_slug = $1", *row
-    )
-    return True
 
 
 async def _slugs_like(connection: Connection, brand: BrandSlug, wanted: PageSlug) -> set[str]:
@@ -109,12 +115,14 @@ async def _slugs_like(connection: Connection, brand: BrandSlug, wanted: PageSlug
     return {row["slug"] for row in rows}
 
 
-async def _save_page(connection: Connection, slug: PageSlug, publication: Publication) -> bool:
-    """Whether a reader would see a difference."""
+async def _save_page(
+    connection: Connection, slug: PageSlug, publication: Publication, *, site_changed: bool
+) -> None:
+    """Stores the page, and the time of the site's change if a reader would see a difference."""
     article, markup = publication.article, publication.markup
-    result = await connection.fetchval(
+    await connection.execute(
         """
-        with before as (select * from pages where content_id = $1)
+        with before as (select updated_at from pages where content_id = $1), saved as (
         insert into pages as page (content_id, brand_slug, slug, keyword, title, meta_description, body_html,
             sections, sources, cited, label, word_count, content_etag, content_updated_at, markup_version)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
@@ -132,7 +140,9 @@ async def _save_page(connection: Connection, slug: PageSlug, publication: Public
                       excluded.sections, excluded.sources, excluded.cited, excluded.label, excluded.word_count)
                 then clock_timestamp() else page.updated_at end
         where page.content_updated_at <= excluded.content_updated_at
-        returning page.updated_at is distinct from (select before.updated_at from before)
+        returning page.updated_at is distinct from (select before.updated_at from before) as changed)
+        update sites set changed_at = clock_timestamp()
+        where brand_slug = $2 and ($16 or (select changed from saved))
         """,
         article.content_id,
         article.brand.slug,
@@ -149,8 +159,8 @@ async def _save_page(connection: Connection, slug: PageSlug, publication: Public
         publication.etag,
         article.updated_at,
         MARKUP_VERSION,
+        site_changed,
     )
-    return bool(result)
 
 
 def _as_json(models: Sequence[Section] | Sequence[Source]) -> str:

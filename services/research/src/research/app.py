@@ -16,7 +16,7 @@ def build(settings: Settings) -> Service:
         "research-commands",
         on_each(handlers.research_requested, ResearchRequested),
         # The deadline leaves room for the first indexing of a large corpus, which a request waits for.
-        policy=QueuePolicy(max_concurrency=4, handler_timeout=120.0),
+        policy=QueuePolicy(max_concurrency=8, handler_timeout=120.0),
     )
     service.serve(create_api(service.database, ServiceKey(settings.service_key)))
     service.background("corpus-index", corpus.run)

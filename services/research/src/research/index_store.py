@@ -77,24 +77,27 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
     )
 
 
+async def describe_to_planner(connection: Connection) -> None:
+    """Gathers statistics. A planner that thinks the tables are still empty asks the index of words once per document."""
+    await connection.execute("analyze documents, passages")
+
+
 async def parse_query(connection: Connection, corpus: str, keyword: str) -> Query:
     """The keyword as the index sees it: stemmed words without stop words, each with its frequency."""
     rows = await connection.fetch(
         """
         select term.lexeme, term.positions[1] as position,
                (select count(*) from passages join documents using (document_id)
-                where corpus = $1 and search @@ as_query(term.lexeme)) as frequency
+                where corpus = $1 and search @@ as_query(term.lexeme)) as frequency,
+               (select coalesce(sum(passage_count), 0) from documents where corpus = $1) as corpus_passages
         from unnest(searchable($2)) as term
         order by position
         """,
         corpus,
         keyword,
     )
-    passages = await connection.fetchval(
-        "select count(*) from passages join documents using (document_id) where corpus = $1", corpus
-    )
     terms = tuple(Term(row["lexeme"], row["position"], row["frequency"]) for row in rows)
-    return Query(keyword=keyword, terms=terms, corpus_passages=passages)
+    return Query(keyword=keyword, terms=terms, corpus_passages=rows[0]["corpus_passages"] if rows else 0)
 
 
 async def candidates(connection: Connection, corpus: str, query: Query) -> list[Candidate]:
@@ -115,9 +118,12 @@ async def candidates(connection: Connection, corpus: str, query: Query) -> list[
                      ts_rank(search, any_word) desc, document_id, position
             limit $3
         )
-        select document_id, path, title, url, licence, quality, passage_count, position, heading,
-               content, flags, hits(search, $2) as body_hits,
-               hits(heading_search, $2) as heading_hits, hits(title_search, $2) as title_hits
+        select document_id, path, title, url, licence, quality, passage_count, position, heading, content, flags,
+               (select jsonb_object_agg(lexeme, positions) from unnest(search) where lexeme = any ($2)) as body_hits,
+               (select jsonb_object_agg(lexeme, positions) from unnest(heading_search) where lexeme = any ($2))
+                   as heading_hits,
+               (select jsonb_object_agg(lexeme, positions) from unnest(title_search) where lexeme = any ($2))
+                   as title_hits
         from best
         """,
         corpus,

@@ -57,50 +57,59 @@ async def save_research(
     existing = await fresh_research(connection, brand_slug, keyword, provider)
     if existing is not None:
         return existing
-    research_id = await connection.fetchval(
-        "insert into research (brand_slug, keyword, cache_key, priority, provider, expires_at)"
-        " values ($1, $2, $3, $4, $5, now() + $6) returning research_id",
+    research_id: UUID = await connection.fetchval(
+        """
+        with new as (
+            insert into research (brand_slug, keyword, cache_key, priority, provider, expires_at)
+            values ($1, $2, $3, $4, $5, now() + $6) returning research_id
+        ), new_sources as (
+            insert into sources (research_id, n, title, url, path, licence, passages)
+            select research_id, n, title, url, path, licence, passages::jsonb
+            from new, unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::text[]) with ordinality
+                      as found (title, url, path, licence, passages, n)
+        )
+        select research_id from new
+        """,
         brand_slug,
         keyword,
         normalise_keyword(keyword),
         priority,
         provider,
         CACHE_PERIOD,
-    )
-    await connection.executemany(
-        "insert into sources (research_id, n, title, url, path, licence, passages)"
-        " values ($1, $2, $3, $4, $5, $6, $7::jsonb)",
-        [
-            (
-                research_id,
-                n,
-                source.title,
-                source.url,
-                source.path,
-                source.licence,
-                json.dumps([asdict(passage) for passage in source.passages]),
-            )
-            for n, source in enumerate(sources, start=1)
-        ],
+        [source.title for source in sources],
+        [source.url for source in sources],
+        [source.path for source in sources],
+        [source.licence for source in sources],
+        [json.dumps([asdict(passage) for passage in source.passages]) for source in sources],
     )
     return ResearchId(research_id)
 
 
 async def get_research(connection: Connection, research_id: UUID) -> StoredResearch | None:
-    row = await connection.fetchrow("select * from research where research_id = $1", research_id)
-    if row is None:
-        return None
-    sources = await connection.fetch(
-        "select n, title, url, path, licence, passages from sources where research_id = $1 order by n",
-        research_id,
+    return next(iter(await get_researches(connection, [research_id])), None)
+
+
+async def get_researches(connection: Connection, research_ids: Sequence[UUID]) -> list[StoredResearch]:
+    """Those of them that exist, in no particular order."""
+    rows = await connection.fetch(
+        """
+        select *, (select json_agg(json_build_object('n', n, 'title', title, 'url', url, 'path', path,
+                                                     'licence', licence, 'passages', passages) order by n)
+                   from sources where sources.research_id = research.research_id)::text as sources
+        from research where research_id = any ($1::uuid[])
+        """,
+        list(research_ids),
     )
-    return StoredResearch(
-        research_id=ResearchId(row["research_id"]),
-        brand_slug=row["brand_slug"],
-        keyword=row["keyword"],
-        priority=row["priority"],
-        provider=row["provider"],
-        created_at=row["created_at"],
-        expires_at=row["expires_at"],
-        sources=tuple({**source, "passages": json.loads(source["passages"])} for source in sources),
-    )
+    return [
+        StoredResearch(
+            research_id=ResearchId(row["research_id"]),
+            brand_slug=row["brand_slug"],
+            keyword=row["keyword"],
+            priority=row["priority"],
+            provider=row["provider"],
+            created_at=row["created_at"],
+            expires_at=row["expires_at"],
+            sources=tuple(json.loads(row["sources"] or "[]")),
+        )
+        for row in rows
+    ]

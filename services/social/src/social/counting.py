@@ -19,6 +19,10 @@ _X_HEAVY = regex.compile(r"[^\u0000-\u10FF\u2000-\u200D\u2010-\u201F\u2032-\u203
 _X_EMOJI: Final = 2
 
 _GRAPHEME = regex.compile(r"\X")
+# Letters and punctuation of which each is a grapheme by itself, whatever stands beside it: most texts are made of them
+# alone, and splitting a text into graphemes is slow. (The bullet and the ellipsis are among them, the combining marks,
+# joiners and \r are not.)
+_ONE_GRAPHEME_EACH = regex.compile(r"[\n\x20-\x7E\xA0-\u02FF\u2010-\u2027]*")
 # The emoji sequences of Unicode TS 51 (ED-14 to ED-17): flag, keycap, and pictographs with modifiers, joined or tagged.
 _EMOJI = regex.compile(
     r"\p{Regional_Indicator}{2}"
@@ -48,7 +52,7 @@ def graphemes(text: str) -> list[str]:
 
 
 def grapheme_count(text: str) -> int:
-    return len(text) if text.isascii() and "\r" not in text else len(graphemes(text))
+    return len(text) if _ONE_GRAPHEME_EACH.fullmatch(text) else len(graphemes(text))
 
 
 def utf8_bytes(text: str) -> int:
@@ -62,7 +66,11 @@ def utf16_units(text: str) -> int:
 
 def x_weight(text: str) -> int:
     """Weighted characters on X: NFC, a link is 23, an emoji or a CJK character 2."""
-    parts = _parts(normalize("NFC", text), _WORD)
+    text = normalize("NFC", text)
+    if text.isascii():
+        # Only links count otherwise than their characters, and each has a dot.
+        return len(text) + sum(_x_word(word) - len(word) for word in _WORD.findall(text) if "." in word)
+    parts = _parts(text, _WORD)
     return sum(_x_word(part) if is_word else len(part) for part, is_word in parts)
 
 
@@ -94,7 +102,7 @@ def _x_characters(text: str) -> int:
 
 
 def _x_code_points(text: str) -> int:
-    return len(text) + len(_X_HEAVY.findall(text))
+    return len(text) if text.isascii() else len(text) + len(_X_HEAVY.findall(text))
 
 
 def _mastodon_link(link: str) -> int:
@@ -107,7 +115,7 @@ def _mastodon_link(link: str) -> int:
 
 def _emoji(text: str) -> Iterator[str]:
     """The graphemes that are emoji."""
-    if _EMOJI_PARTS.search(text):
+    if not text.isascii() and _EMOJI_PARTS.search(text):
         yield from filter(_EMOJI.fullmatch, graphemes(text))
 
 

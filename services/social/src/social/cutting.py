@@ -37,6 +37,8 @@ Fits = Callable[[str], bool]
 
 def clean_line(text: str) -> str:
     """One line in NFC, without characters that cannot be seen."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     return " ".join(_UNWANTED.sub("", normalize("NFC", text)).split())
 
 

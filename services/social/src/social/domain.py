@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, NewType
 from urllib.parse import urlsplit
 from uuid import UUID, uuid5
@@ -18,7 +19,7 @@ _POSTS: Final = UUID("6f0c2b1e-5a3d-5c57-9d0e-1f0f7a1f3b52")
 BULLET: Final = "• "
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Story:
     """What there is to say of an article, cleaned; `tags` with their #, the most telling first."""
 
@@ -28,6 +29,31 @@ class Story:
     points: tuple[str, ...]
     tags: tuple[str, ...]
     link: str | None
+
+    @property
+    def opening(self) -> str:
+        """The hook."""
+        return self.description or next(iter(self.points), self.title)
+
+    # What follows is the same for every channel, and reading texts word by word is slow.
+
+    @cached_property
+    def opening_says(self) -> str:
+        return comparable(self.opening)
+
+    @cached_property
+    def title_says(self) -> str:
+        return comparable(self.title)
+
+    @cached_property
+    def keyword_says(self) -> str:
+        return comparable(self.keyword)
+
+    @cached_property
+    def further_points(self) -> tuple[str, ...]:
+        """The key points that say something else than the opening."""
+        points = {comparable(point): point for point in reversed(self.points)}
+        return tuple(point for says, point in reversed(points.items()) if says not in self.opening_says)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,29 +254,20 @@ def compose(channel: Channel, story: Story) -> Draft:
         layout = _Layout(replace(channel, invitation=""), story.link)
     if not layout.fits():
         raise LinkTooLongError(channel.name)
-    opening, points = _opening_and_points(story)
     layout = replace(
-        layout, opening=cut(without_mentions(opening), lambda text: replace(layout, opening=text).fits())
+        layout,
+        opening=cut(without_mentions(story.opening), lambda text: replace(layout, opening=text).fits()),
     )
-    return _draft(channel, _filled(layout, story, points))
+    return _draft(channel, _filled(layout, story))
 
 
-def _opening_and_points(story: Story) -> tuple[str, tuple[str, ...]]:
-    """The hook, and the key points that say something else."""
-    opening = story.description or next(iter(story.points), story.title)
-    said = comparable(opening)
-    points = {comparable(point): point for point in reversed(story.points)}
-    fresh = [point for said_as, point in reversed(points.items()) if said_as not in said]
-    return opening, tuple(fresh)
-
-
-def _filled(layout: _Layout, story: Story, points: tuple[str, ...]) -> _Layout:
+def _filled(layout: _Layout, story: Story) -> _Layout:
     """Hashtags, title and key points, in that order, as far as there is room."""
     for tag in story.tags[: layout.channel.hashtags]:
         layout = _grown(layout, replace(layout, tags=(*layout.tags, tag)))
     if _needs_headline(layout, story):
         layout = _grown(layout, replace(layout, headline=without_mentions(story.title)))
-    for point in points:
+    for point in story.further_points:
         if len(layout.points) < layout.channel.points:
             layout = _grown(layout, replace(layout, points=(*layout.points, without_mentions(point))))
     return layout
@@ -258,10 +275,13 @@ def _filled(layout: _Layout, story: Story, points: tuple[str, ...]) -> _Layout:
 
 def _needs_headline(layout: _Layout, story: Story) -> bool:
     """Short channels do without the title as long as their text names the subject."""
-    said = comparable(layout.opening)
-    if comparable(story.title) in said:
+    if layout.channel.name == FEED:
         return False
-    return layout.channel.name != FEED and (layout.channel.headline or comparable(story.keyword) not in said)
+    whole = layout.opening == story.opening
+    says = story.opening_says if whole else comparable(layout.opening)
+    if story.title_says in says:
+        return False
+    return layout.channel.headline or story.keyword_says not in says
 
 
 def _grown(layout: _Layout, larger: _Layout) -> _Layout:

@@ -1,6 +1,8 @@
 """Reading articles from the orchestrator: `GET /v1/content/{id}`."""
 
 import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -9,12 +11,14 @@ from typing import Self
 from uuid import UUID
 
 import httpx
-from pydantic import SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from messaging import RetryLater, Unprocessable
+from messaging.gathering import Gathering
 from publisher.domain import Article
 
 _CONNECT_SECONDS = 3.0
+_AT_ONCE = 16
 # A server that asks for more than this is obeyed no further: the message would seem lost.
 _LONGEST_WAIT = timedelta(hours=1)
 _PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
@@ -24,6 +28,15 @@ _PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MAN
 class Fetched:
     article: Article
     etag: str | None
+
+
+class _Listed(BaseModel):
+    etag: str
+    content: Article
+
+
+class _List(BaseModel):
+    items: tuple[_Listed, ...]
 
 
 class Unchanged:
@@ -45,9 +58,12 @@ class OrchestratorClient:
                 "Accept-Encoding": "identity",
             },
             timeout=httpx.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
+            # Let go of before the orchestrator, which closes idle ones after 5 seconds, can close one under a request.
+            limits=httpx.Limits(keepalive_expiry=2.0),
             follow_redirects=False,
             trust_env=False,  # a proxy of the surroundings has no place between two services
         )
+        self._gathering: Gathering[UUID, Fetched] = Gathering(self._ask, limit=_AT_ONCE)
 
     async def __aenter__(self) -> Self:
         return self
@@ -66,22 +82,63 @@ class OrchestratorClient:
                 there yet.
             Unprocessable: an answer that does not follow the contract, or one that is too large.
         """
-        headers = {} if known_etag is None else {"If-None-Match": known_etag}
+        if known_etag is None:
+            return await self._gathering.get(content_id)
+        async with self._answer(f"/v1/content/{content_id}", {"If-None-Match": known_etag}) as response:
+            if response.status_code == HTTPStatus.NOT_MODIFIED:
+                return Unchanged()
+            return await self._fetched(response, content_id)
+
+    async def _ask(self, content_ids: Sequence[UUID]) -> dict[UUID, Fetched | Exception]:
+        answers: dict[UUID, Fetched | Exception] = {}
+        if len(content_ids) > 1:
+            with suppress(Unprocessable):
+                # Whatever is wrong with one of them, asking alone will tell, and not at its neighbours' expense.
+                answers.update(await self._several(content_ids))
+        for content_id in content_ids:
+            if content_id not in answers:
+                answers[content_id] = await self._one_or_problem(content_id)
+        return answers
+
+    async def _several(self, content_ids: Sequence[UUID]) -> dict[UUID, Fetched]:
+        query = "&".join(f"id={content_id}" for content_id in content_ids)
+        async with self._answer(f"/v1/content?{query}") as response:
+            if response.status_code == HTTPStatus.NOT_FOUND:
+                raise Unprocessable("an orchestrator of a version that has no lists yet")
+            _check(response, "several")
+            body = await self._body(response)
+        try:
+            found = _List.model_validate_json(body)
+        except ValidationError as error:
+            raise Unprocessable("the orchestrator's answer does not follow the contract") from error
+        return {item.content.content_id: Fetched(item.content, item.etag) for item in found.items}
+
+    async def _one_or_problem(self, content_id: UUID) -> Fetched | Exception:
+        try:
+            async with self._answer(f"/v1/content/{content_id}") as response:
+                return await self._fetched(response, content_id)
+        except (RetryLater, Unprocessable) as problem:
+            return problem
+
+    async def _fetched(self, response: httpx.Response, content_id: UUID) -> Fetched:
+        _check(response, content_id)
+        return Fetched(_parse(await self._body(response), content_id), response.headers.get("ETag"))
+
+    @asynccontextmanager
+    async def _answer(
+        self, path: str, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[httpx.Response]:
         try:
             # Each read is bounded by the client, their sum by this.
             async with (
                 asyncio.timeout(self._timeout_seconds),
-                self._http.stream("GET", f"/v1/content/{content_id}", headers=headers) as response,
+                self._http.stream("GET", path, headers=headers) as response,
             ):
-                if response.status_code == HTTPStatus.NOT_MODIFIED and known_etag is not None:
-                    return Unchanged()
-                _check(response, content_id)
-                body = await self._body(response)
+                yield response
         except (httpx.TransportError, TimeoutError) as error:
             raise RetryLater(
-                f"the orchestrator did not deliver content {content_id}: {type(error).__name__} {error}".rstrip()
+                f"the orchestrator did not answer {path}: {type(error).__name__} {error}".rstrip()
             ) from error
-        return Fetched(_parse(body, content_id), response.headers.get("ETag"))
 
     async def _body(self, response: httpx.Response) -> bytes:
         body = bytearray()
@@ -94,7 +151,7 @@ class OrchestratorClient:
         return bytes(body)
 
 
-def _check(response: httpx.Response, content_id: UUID) -> None:
+def _check(response: httpx.Response, content_id: UUID | str) -> None:
     status = response.status_code
     if status == HTTPStatus.OK:
         return

@@ -74,6 +74,9 @@ class LocalCorpus:
             await index_store.forget_other_corpora(tx.connection, self._corpus)
             await index_store.forget_files(tx.connection, self._corpus, gone)
         skipped = await self._index(changed, total=len(found))
+        if changed:
+            async with self._database.connection() as connection:
+                await index_store.describe_to_planner(connection)
         self._failure = None
         self._settled.set()
         if changed:
