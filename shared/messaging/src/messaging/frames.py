@@ -116,6 +116,7 @@ class FrameReader:
         self._frames: deque[Any] = deque()
         self._contents: dict[int, _Content] = {}
         self.confirms: dict[int, TakesConfirms] = {}
+        self._ending: asyncio.Future[None] | None = None
 
     def __aiter__(self) -> "FrameReader":
         return self
@@ -198,6 +199,8 @@ class FrameReader:
             consumer = channel.consumers.get(data[at : at + length].decode())  # type: ignore[attr-defined]
         owner = _owner(consumer)
         if owner is None:
+            if consumer is None:
+                self._start_over(number)
             return False
         tag, redelivered = _tag_and_flag(data, at + length)
 
@@ -211,6 +214,17 @@ class FrameReader:
 
         self._contents[number] = _Content(deliver)
         return True
+
+    def _start_over(self, number: int) -> None:
+        """Ends the connection over which the broker serves a consumer that nobody here knows.
+
+        Recoveries of the client library that overtake each other can leave one behind. Its deliveries would be dropped
+        and never come back as long as the connection lives, up to a whole prefetch of them.
+        """
+        if self._ending is None:
+            log.error("delivery_without_consumer", channel=number)
+            error = aiormq.exceptions.AMQPConnectionError("deliveries came for a consumer that nobody knows")
+            self._ending = asyncio.ensure_future(self._connection.close(error))
 
 
 def _owner(consumer: Any) -> TakesDeliveries | None:

@@ -17,9 +17,9 @@ from faults.simulation.store import Store, StoredRow
 from messaging.topology import COMMANDS, DEAD_LETTERS, EVENTS, RETURNS
 from messaging.transactions import Transaction
 
-DRAIN_SECONDS: Final = 1500.0
-"""Virtual time after the last fault within which everything must have come to rest. The longest chain of waits, a
-publish given back again and again, a lease, some backoffs and a few attempts up to their deadline, stays far below."""
+DRAIN_SECONDS: Final = 3000.0
+"""Virtual time after the last fault within which everything must have come to rest. The longest chain of waits is some
+slow messages, of which several copies each make five attempts up to their deadline of a minute, one after the other."""
 _LOOK_SECONDS: Final = 1.0
 _EXCHANGES: Final = (EVENTS, RETURNS, DEAD_LETTERS, COMMANDS)
 
