@@ -75,7 +75,7 @@ class QueueRunner:
         self._finished_any = asyncio.Event()
         self._singles: set[asyncio.Task[None]] = set()
         self._crash_lock = crash_lock
-        self._to_unmark: set[UUID] = set()
+        self._marked: dict[UUID, Delivery] = {}
         self._database_lost = asyncio.Event()
         self._outages_in_a_row = 0
         self._stopping = False
@@ -110,8 +110,8 @@ class QueueRunner:
         except TimeoutError:
             log.warning("grace_period_over", queue=self.queue, unfinished=len(self._unsettled))
         await cancel_all((*self._tasks, *self._singles))
-        await self._unsettled.requeue(list(self._unsettled))
         await self._take_marks_back()
+        await self._unsettled.requeue(list(self._unsettled))
 
     # -- intake ------------------------------------------------------------------------------------------------------
 
@@ -283,7 +283,7 @@ class QueueRunner:
 
     async def _handle_alone(self, work: Work) -> None:
         # Before the mark itself: where its reply is lost, it may stand all the same.
-        self._to_unmark.add(work.event_id)
+        self._marked[work.event_id] = work.delivery
         async with self._connections.connection() as connection:
             crashed = await crashes.mark(connection, self.queue, work.event_id)
         work.marked = True
@@ -299,18 +299,18 @@ class QueueRunner:
         elif isinstance(work.handler, OnEach):
             await self._attempt(work)
         await self._settle([work])
-        self._to_unmark.discard(work.event_id)
+        self._marked.pop(work.event_id, None)
 
     async def _take_marks_back(self) -> None:
         """For suspects that ended without an outcome although nothing crashed."""
-        if not self._to_unmark:
+        if not self._marked:
             return
         try:
             async with self._connections.connection() as connection:
-                await crashes.unmark(connection, self.queue, list(self._to_unmark))
+                await crashes.unmark(connection, self.queue, list(self._marked))
         except DatabaseUnavailableError:
             return
-        self._to_unmark.clear()
+        self._marked.clear()
 
     # -- outcomes ----------------------------------------------------------------------------------------------------
 
@@ -376,11 +376,15 @@ class QueueRunner:
         for copies in self._in_flight.values():
             copies.clear()
         # Single handlers that are still running keep theirs: the database may be back when they are done.
-        await self._unsettled.requeue([each for each in self._unsettled if each not in self._busy])
+        # And a marked one is kept: whoever got it now would take its mark for the trace of a crash.
+        marked = list(self._marked.values())
+        kept = {*self._busy, *marked}
+        await self._unsettled.requeue([each for each in self._unsettled if each not in kept])
         await asyncio.sleep(min(_SHORTEST_PAUSE * 2**self._outages_in_a_row, _LONGEST_PAUSE))
         self._outages_in_a_row = min(self._outages_in_a_row + 1, 10)
         await self._connections.wait_until_available()
         await self._take_marks_back()
+        await self._unsettled.requeue(marked)
         self._database_lost.clear()
         if not self._stopping:
             await self.subscription.resume()

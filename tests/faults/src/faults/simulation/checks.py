@@ -61,9 +61,7 @@ class Checks:
     def _death(self, row: OutboxRow) -> None:
         command = self._schedule.by_body[row.body]
         if row.headers["failure-reason"] == "crashed_consumer":
-            # A replica that loses its database in the middle takes its mark back only once it has it again.
-            cut_off = Fault.PARTITION in self._schedule.here
-            if command.kind is not Kind.CRASHING and command.blame < MAX_STARTS and not cut_off:
+            if command.kind is not Kind.CRASHING and command.blame < MAX_STARTS:
                 self.violated(
                     "innocent", f"{command} dies for {command.blame} crashes of processes that worked on it"
                 )
