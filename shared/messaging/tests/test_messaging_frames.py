@@ -129,6 +129,20 @@ async def test_what_is_not_ours_is_passed_on_unchanged() -> None:
     assert wires.owner.taken == []
 
 
+async def test_a_connection_that_serves_a_consumer_nobody_knows_is_ended_once() -> None:
+    wires = Wire()
+    ended: list[BaseException] = []
+
+    async def close(reason: BaseException) -> None:
+        ended.append(reason)
+
+    wires.reader._connection.close = close
+    await wires.feed(delivery(b"1", consumer="forgotten") + delivery(b"2", 2, consumer="forgotten"))
+    await asyncio.sleep(0)
+    assert [str(reason) for reason in ended] == ["deliveries came for a consumer that nobody knows"]
+    assert wires.owner.taken == []
+
+
 async def test_properties_that_cannot_be_read_cost_the_message_only_its_properties() -> None:
     wires = Wire()
     good = delivery(b"body", headers={"a": "b"}, message_type="research.requested")

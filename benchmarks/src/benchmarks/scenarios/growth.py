@@ -82,7 +82,7 @@ def backlog_growth(run: Run) -> list[Row]:
             Backlog(run, cleanup, length)
             for length in run.of((10_000, 100_000), (10_000, 100_000, 1_000_000))
         ]
-        rounds = run.wanted_rounds or run.of(3, 7)
+        rounds = run.wanted_rounds or run.of(2, 7)
         for number in range(1, rounds + 1):
             for backlog in backlogs:
                 one = backlog.drain_head()

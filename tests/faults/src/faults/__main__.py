@@ -57,7 +57,8 @@ def main() -> None:
     if arguments.simulate:
         _simulate(arguments.simulate, seed)
     wanted = _wanted(known, arguments)
-    console.print(f"seed {seed}; again: make faults SEED={seed}")
+    minutes = f" MINUTES={arguments.minutes:g}" if arguments.minutes is not None else ""
+    console.print(f"seed {seed}; again: make faults SEED={seed}{minutes}")
     try:
         results = asyncio.run(_play_all(console, wanted, seed, fast=arguments.fast))
     except (KeyboardInterrupt, asyncio.CancelledError):
