@@ -174,7 +174,8 @@ class Postgres:
         Raises:
             StartError: it ended, or took too long.
         """
-        await asyncio.to_thread(self._node.wait)
+        # After a SIGKILL it replays its log first, on a machine that is busy with much else.
+        await asyncio.to_thread(self._node.wait, 120.0)
 
     async def kill(self) -> None:
         """Ends it by SIGKILL; its sessions see that it is gone and end as well."""
