@@ -33,6 +33,7 @@ from messaging.bulk_publish import BulkPublisher
 from messaging.codec import decoder
 from messaging.errors import NotMigratedError
 from messaging.migrations import Migration, MigrationError, migrate
+from messaging.outbox import OutboxRow
 from messaging.subscription import Subscription
 from messaging.testing import eventually, running
 
@@ -277,6 +278,20 @@ async def test_messages_flow_the_quick_way_and_the_client_librarys_own(world, mo
         await eventually(lambda: _all_there(world, 700))
     assert await world.effects() == [f"k{number:03}" for number in range(700)]
     assert len(taken) == (700 if way == "quick" else 0)
+
+
+async def test_rows_that_cannot_be_sent_at_all_cost_neither_time_nor_the_connection(world) -> None:
+    service = world.service()
+    service.consume(QUEUE, on_batch(write_all, ResearchRequested))
+    async with running(service):
+        connection = service._publisher._connection
+        async with asyncio.timeout(5):
+            (outcome,) = await service._publisher.publish(
+                [OutboxRow("commands", QUEUE, uuid4(), "t" * 300, None, b"{}")]
+            )
+        assert isinstance(outcome, OverflowError)
+        assert service._publisher._connection is connection
+        assert service._publisher.ready
 
 
 async def _all_there(world, count: int) -> bool:

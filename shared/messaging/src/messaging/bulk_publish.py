@@ -25,12 +25,10 @@ log = structlog.get_logger(__name__)
 _PERSISTENT: Final = b"\x02"
 _MANDATORY: Final = b"\x01"
 _FRAME_END: Final = b"\xce"
-# Bits of the properties sent, AMQP 0-9-1 section 4.2.6.1: content type, headers, delivery mode; message id, app id.
-_FLAGS: Final = 0x8000 | 0x2000 | 0x1000 | 0x0080 | 0x0008
+# Bits of the properties sent, AMQP 0-9-1 section 4.2.6.1: content type, headers, delivery mode; message id, type, app id.
+_FLAGS: Final = 0x8000 | 0x2000 | 0x1000 | 0x0080 | 0x0020 | 0x0008
 _WITH_CORRELATION_ID: Final = 0x0400
-_WITH_TYPE: Final = 0x0020
 _frame_head = struct.Struct(">BHI").pack
-_content_head = struct.Struct(">HHQH").pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class Publication:
         Raises:
             ValueError, struct.error, pamqp.exceptions.PAMQPException: AMQP cannot express one of them.
         """
-        flags = _FLAGS | _WITH_TYPE
+        flags = _FLAGS
         parts = [b"", b"\x10application/json", _table(self.headers), _PERSISTENT]
         if self.correlation_id is not None:
             flags |= _WITH_CORRELATION_ID

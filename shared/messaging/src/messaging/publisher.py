@@ -125,8 +125,9 @@ class Publisher:
                 continue
             publications.append(publication)
             indexes.append(index)
-        confirmed = await self._publish_all(publications, properties)
-        outcomes |= dict(zip(indexes, confirmed, strict=True))
+        if publications:
+            confirmed = await self._publish_all(publications, properties)
+            outcomes |= dict(zip(indexes, confirmed, strict=True))
         return [outcomes[index] for index in range(len(rows))]
 
     async def _publish_all(
