@@ -203,8 +203,9 @@ def test_what_is_published_is_what_the_client_library_would_read(size, correlati
 
 
 def test_what_amqp_cannot_express_is_refused_before_anything_is_sent() -> None:
-    with pytest.raises(OverflowError):
-        publication(1, correlation_id="x" * 300).properties()
+    for field in ("correlation_id", "exchange", "routing_key", "message_id", "type"):
+        with pytest.raises(OverflowError):
+            publication(1, **{field: "x" * 300}).properties()
 
 
 class Channel:

@@ -50,6 +50,9 @@ class Publication:
         Raises:
             ValueError, struct.error, pamqp.exceptions.PAMQPException: AMQP cannot express one of them.
         """
+        _method(
+            0, self.exchange, self.routing_key
+        )  # an address that cannot be expressed shows here, not while sending
         flags = _FLAGS
         parts = [b"", b"\x10application/json", _table(self.headers), _PERSISTENT]
         if self.correlation_id is not None:
