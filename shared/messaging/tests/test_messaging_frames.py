@@ -213,9 +213,15 @@ class Channel:
 
     def __init__(self) -> None:
         self.number = 1
-        self.connection = SimpleNamespace(connection_tune=SimpleNamespace(frame_max=131072))
-        self.write_queue: asyncio.Queue[Any] = asyncio.Queue()
+        self.connection = SimpleNamespace(
+            channels={1: self}, connection_tune=SimpleNamespace(frame_max=131072)
+        )
+        self.write_queue: asyncio.Queue[Any] = asyncio.Queue(2)
         self._closed = asyncio.get_running_loop().create_future()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed.done()
 
     @property
     def closing(self) -> asyncio.Future[None]:
@@ -268,3 +274,30 @@ async def test_a_lost_channel_leaves_the_unconfirmed_in_doubt() -> None:
     outcomes = publisher.outcomes(batch)
     assert outcomes[0] is None
     assert isinstance(outcomes[1], BrokerUnavailableError)
+
+
+async def test_batches_that_waited_for_the_writer_are_counted_in_the_order_they_are_written() -> None:
+    channel = Channel()
+    publisher = BulkPublisher(channel)
+    sending = [asyncio.ensure_future(sent(publisher, count)) for count in (1, 2, 3, 4, 5)]
+    written = []
+    for _ in sending:
+        frame = await channel.write_queue.get()
+        written.append(frame.payload.count(b"application/json"))
+        await asyncio.sleep(0.01)
+    batches = {len(batch.sent): batch for batch in await asyncio.gather(*sending)}
+    assert sorted(written) == [1, 2, 3, 4, 5]
+    assert [batches[count].first for count in written] == [1 + sum(written[:n]) for n in range(5)]
+
+
+async def test_a_batch_that_waits_for_a_writer_which_has_ended_is_in_doubt() -> None:
+    channel = Channel()
+    publisher = BulkPublisher(channel)
+    await sent(publisher, 1), await sent(publisher, 1)
+    waiting = asyncio.ensure_future(sent(publisher, 1))
+    await asyncio.sleep(0.02)
+    assert not waiting.done()
+    channel.close()
+    batch = await waiting
+    await publisher.wait(batch)
+    assert all(isinstance(error, BrokerUnavailableError) for error in publisher.outcomes(batch))

@@ -15,9 +15,8 @@ from typing import Any, Final
 import aiormq
 import pamqp.encode
 import structlog
-from aiormq.abc import ChannelFrame
 
-from messaging import frames
+from messaging import frames, writing
 from messaging.errors import BrokerUnavailableError, UnroutableError
 
 log = structlog.get_logger(__name__)
@@ -50,9 +49,7 @@ class Publication:
         Raises:
             ValueError, struct.error, pamqp.exceptions.PAMQPException: AMQP cannot express one of them.
         """
-        _method(
-            0, self.exchange, self.routing_key
-        )  # an address that cannot be expressed shows here, not while sending
+        _method(0, self.exchange, self.routing_key)  # what cannot be expressed shows here, not while sending
         flags = _FLAGS
         parts = [b"", b"\x10application/json", _table(self.headers), _PERSISTENT]
         if self.correlation_id is not None:
@@ -138,7 +135,9 @@ class BulkPublisher:
         return publisher if frames.take_confirms(channel, publisher) else None
 
     async def send(self, publications: Sequence[Publication], properties: Sequence[bytes]) -> "_Batch":
-        """Writes the batch; `wait` for what becomes of it."""
+        """Writes the batch, unless the channel is closed; `wait` for what becomes of it."""
+        writable = await writing.room(self._channel)
+        # Nothing is awaited from here on: tags count publishes in the order in which they are written.
         frame_max = self._channel.connection.connection_tune.frame_max
         number = self._channel.number
         wire = b"".join(
@@ -148,7 +147,8 @@ class BulkPublisher:
         batch = _Batch(self._next_tag, publications, asyncio.get_running_loop().create_future())
         self._next_tag += len(publications)
         self._batches.append(batch)
-        await self._channel.write_queue.put(ChannelFrame(payload=wire, should_close=False))
+        if writable:
+            writing.write(self._channel, wire)
         return batch
 
     async def wait(self, batch: "_Batch") -> None:

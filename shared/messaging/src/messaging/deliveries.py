@@ -1,14 +1,13 @@
 """Deliveries in hand, and settling them with the broker in as few frames as possible."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import aio_pika
-import aiormq
 from aio_pika.abc import AbstractIncomingMessage
+
+from messaging import writing
 
 
 @dataclass(slots=True, eq=False)
@@ -76,40 +75,39 @@ class Unsettled:
 
     async def ack(self, deliveries: Sequence[Delivery]) -> None:
         """Acknowledges; with one frame, where these are the oldest on their channel and nothing older is open."""
+        for channel, group in _by_channel(deliveries).items():
+            await self._settle(channel, group, self._acks)
+
+    async def reject(self, delivery: Delivery) -> None:
+        """Hands it to the broker's dead-letter exchange."""
+        await self._settle(delivery.channel, [delivery], _rejects)
+
+    async def requeue(self, deliveries: Iterable[Delivery]) -> None:
+        """Gives deliveries back to the queue, without blaming them."""
+        for channel, group in _by_channel(deliveries).items():
+            await self._settle(channel, group, _requeues)
+
+    async def _settle(
+        self, channel: Any, deliveries: Sequence[Delivery], frames: Callable[[Any, Sequence[int]], bytes]
+    ) -> None:
+        writable = await writing.room(channel)
+        # Nothing is awaited from here on: one that is taken off and not yet settled would look settled to an
+        # acknowledgement of "all up to here".
+        tags = sorted(each.tag for each in deliveries if each in self._deliveries)
         for delivery in deliveries:
             self._deliveries.pop(delivery, None)
         self._settled.set()
-        by_channel: dict[Any, list[int]] = {}
-        for delivery in deliveries:
-            by_channel.setdefault(delivery.channel, []).append(delivery.tag)
-        for channel, tags in by_channel.items():
-            with suppress(aio_pika.exceptions.AMQPError, aiormq.exceptions.ChannelInvalidStateError, OSError):
-                await self._ack_tags(channel, sorted(tags))
+        if writable and tags:
+            writing.write(channel, frames(channel, tags))
 
-    async def _ack_tags(self, channel: Any, tags: Sequence[int]) -> None:
+    def _acks(self, channel: Any, tags: Sequence[int]) -> bytes:
         oldest_open = next((open_.tag for open_ in self._deliveries if open_.channel is channel), None)
         covered = [tag for tag in tags if oldest_open is None or tag < oldest_open]
         if self._arrived_up_to.get(channel, -1) < 0:
             covered = []
-        if covered:
-            await channel.basic_ack(covered[-1], multiple=True, wait=False)
-        for tag in tags[len(covered) :]:
-            await channel.basic_ack(tag, wait=False)
-
-    async def reject(self, delivery: Delivery) -> None:
-        """Hands it to the broker's dead-letter exchange."""
-        self._deliveries.pop(delivery, None)
-        self._settled.set()
-        with suppress(aio_pika.exceptions.AMQPError, aiormq.exceptions.ChannelInvalidStateError, OSError):
-            await delivery.channel.basic_reject(delivery.tag, requeue=False, wait=False)
-
-    async def requeue(self, deliveries: Iterable[Delivery]) -> None:
-        """Gives deliveries back to the queue, without blaming them (`nack`, which RabbitMQ 4.3 does not count)."""
-        for delivery in list(deliveries):
-            if self._deliveries.pop(delivery, delivery) is delivery:
-                continue  # settled already
-            with suppress(aio_pika.exceptions.AMQPError, aiormq.exceptions.ChannelInvalidStateError, OSError):
-                await delivery.channel.basic_nack(delivery.tag, requeue=True, wait=False)
+        frames = [writing.ack(channel, covered[-1], multiple=True)] if covered else []
+        frames += [writing.ack(channel, tag, multiple=False) for tag in tags[len(covered) :]]
+        return b"".join(frames)
 
     def forget_closed(self) -> None:
         """Drops deliveries whose channel is gone; the broker has taken them back."""
@@ -117,3 +115,18 @@ class Unsettled:
             del self._deliveries[delivery]
         for channel in [each for each in self._arrived_up_to if each.is_closed]:
             del self._arrived_up_to[channel]
+
+
+def _by_channel(deliveries: Iterable[Delivery]) -> dict[Any, list[Delivery]]:
+    found: dict[Any, list[Delivery]] = {}
+    for delivery in deliveries:
+        found.setdefault(delivery.channel, []).append(delivery)
+    return found
+
+
+def _rejects(channel: Any, tags: Sequence[int]) -> bytes:
+    return b"".join(writing.reject(channel, tag) for tag in tags)
+
+
+def _requeues(channel: Any, tags: Sequence[int]) -> bytes:
+    return b"".join(writing.requeue(channel, tag) for tag in tags)

@@ -6,15 +6,16 @@ is bound besides the work queue is only written down: the checks look there for 
 
 from bisect import insort
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from aiormq.exceptions import ChannelInvalidStateError
+from aiormq.abc import ChannelFrame
 
 from faults.simulation.plan import QUEUE
 from faults.simulation.publishing import PublishingChannel
 from messaging.bulk_publish import Publication
 from messaging.deliveries import Delivery
 from messaging.topology import COMMANDS, DEAD_LETTERS, DELIVERY_LIMIT, EVENTS, RETURNS
+from messaging.writing import SETTLEMENT
 
 if TYPE_CHECKING:
     from faults.simulation.process import Process
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 EVENT_QUEUES: Final = ("brand-events", "brand-events-archive")
 """Bound to every event: one that is not in both was lost."""
+_BUSY: Final = 0.15
+_SETTLEMENTS: Final = {80: "ack", 90: "reject", 120: "requeue"}
+"""Methods of AMQP's class basic."""
 
 
 class Message:
@@ -143,6 +147,8 @@ class Broker:
 class ConsumingChannel:
     """Plays the aiormq channel that deliveries come on."""
 
+    number = 1
+
     __slots__ = (
         "_broker", "_downstream", "_flushing", "_receive", "_sending", "_upstream", "arrives_until", "consuming",
         "is_closed", "open", "prefetch", "process", "tag", "unacked",
@@ -200,38 +206,38 @@ class ConsumingChannel:
 
     # -- from the client ---------------------------------------------------------------------------------------------
 
-    async def basic_ack(self, delivery_tag: int, *, multiple: bool = False, wait: bool = True) -> None:
-        await self._send("ack", delivery_tag, multiple)
+    @property
+    def write_queue(self) -> Self:
+        return self
 
-    async def basic_nack(
-        self,
-        delivery_tag: int,
-        *,
-        multiple: bool = False,
-        requeue: bool = True,
-        wait: bool = True,
-    ) -> None:
-        await self._send("requeue" if requeue else "reject", delivery_tag, multiple)
+    @property
+    def connection(self) -> Self:
+        return self
 
-    async def basic_reject(self, delivery_tag: int, *, requeue: bool = True, wait: bool = True) -> None:
-        await self._send("requeue" if requeue else "reject", delivery_tag, False)
+    @property
+    def channels(self) -> dict[int, Self]:
+        return {self.number: self}
 
-    async def _send(self, what: str, tag: int, flag: bool) -> None:
+    def full(self) -> bool:
+        """The writer is busy now and then, so that others run between a settlement's beginning and its writing."""
+        return self._broker.schedule.random() < _BUSY
+
+    def put_nowait(self, frame: ChannelFrame) -> None:
+        """Takes settlements, all of one kind, as `messaging.writing` makes them."""
         schedule = self._broker.schedule
-        if self.is_closed:
-            raise ChannelInvalidStateError("channel closed")
         if not self.process.alive:
             return
-        if schedule.trace is not None:
-            schedule.note(self.process, what, tag, "and all before" if flag else "")
-        self._upstream.append((what, tag, flag))
+        what = ""
+        for _, _, _, _, method, tag, flags, _ in SETTLEMENT.iter_unpack(frame.payload):
+            what = _SETTLEMENTS[method]
+            if schedule.trace is not None:
+                schedule.note(self.process, what, tag, "and all before" if flags & 1 else "")
+            self._upstream.append((what, tag, bool(flags & 1)))
         if not self._sending:
             self._sending = True
             schedule.later(schedule.latency(), self._read)
         if schedule.random() < schedule.trouble:
             schedule.strike(self.process, what, schedule.plan.at_broker)
-        if schedule.random() < 0.3:
-            await schedule.loop.pause(schedule.latency())
 
     def _read(self) -> None:
         self._sending = False

@@ -13,6 +13,7 @@ from faults.simulation import tables
 from faults.simulation.schedule import Schedule
 from faults.simulation.seams import Replacement
 from faults.simulation.store import Connection
+from messaging import writing
 from messaging.deliveries import Delivery, Unsettled
 from messaging.errors import DatabaseUnavailableError
 from messaging.failures import failure_of
@@ -23,7 +24,6 @@ from messaging.runner import QueueRunner
 
 _settle: Final = QueueRunner._settle
 _try_commit: Final = QueueRunner._try_commit
-_ack: Final = Unsettled.ack
 
 
 async def _insert_always_fresh(connection: Connection, queue: str, rows: Sequence[InboxRow]) -> set[UUID]:
@@ -65,13 +65,22 @@ async def _settle_acknowledged(self: QueueRunner, batch: Sequence[Work]) -> None
     await _settle(self, batch)
 
 
-async def _ack_open_ones(self: Unsettled, deliveries: Sequence[Delivery]) -> None:
-    open_ones = set(self)
-    await _ack(self, [delivery for delivery in deliveries if delivery in open_ones])
+async def _settle_taken_off(
+    self: Unsettled,
+    channel: Any,
+    deliveries: Sequence[Delivery],
+    frames: Callable[[Any, Sequence[int]], bytes],
+) -> None:
+    """Deliveries are taken off before there is room to write what becomes of them."""
+    tags = sorted(each.tag for each in deliveries if each in self._deliveries)
+    for delivery in deliveries:
+        self._deliveries.pop(delivery, None)
+    if await writing.room(channel) and tags:
+        writing.write(channel, frames(channel, tags))
 
 
-async def _ack_all_up_to(_: Unsettled, channel: Any, tags: Sequence[int]) -> None:
-    await channel.basic_ack(tags[-1], multiple=True, wait=False)
+def _ack_all_up_to(_: Unsettled, channel: Any, tags: Sequence[int]) -> bytes:
+    return writing.ack(channel, tags[-1], multiple=True)
 
 
 async def _try_commit_whatever(self: QueueRunner, batch: Sequence[Work]) -> Exception | None:
@@ -98,12 +107,10 @@ MUTATIONS: Final[dict[str, Callable[[], tuple[Replacement, ...]]]] = {
     "lease_fencing": lambda: ((Schedule, "lease_fencing", False),),
     "batch_redo": lambda: ((QueueRunner, "_settle", _settle_together),),
     "crash_markers": lambda: ((messaging.crashes, "mark", _mark_nothing),),
-    "ack_after_commit": lambda: (
-        (QueueRunner, "_settle", _settle_acknowledged),
-        (Unsettled, "ack", _ack_open_ones),
-    ),
+    "ack_after_commit": lambda: ((QueueRunner, "_settle", _settle_acknowledged),),
     "outages_not_counted": lambda: ((QueueRunner, "_try_commit", _try_commit_whatever),),
-    "ack_of_the_oldest_only": lambda: ((Unsettled, "_ack_tags", _ack_all_up_to),),
+    "ack_of_the_oldest_only": lambda: ((Unsettled, "_acks", _ack_all_up_to),),
+    "settled_in_one_step": lambda: ((Unsettled, "_settle", _settle_taken_off),),
     "sweeper": lambda: ((messaging.outbox, "claim", _claim_nothing),),
 }
 """Guarantee → what takes it away."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from faults.simulation.plan import Fault
 from messaging.bulk_publish import BulkPublisher, Publication
@@ -11,14 +11,17 @@ if TYPE_CHECKING:
     from faults.simulation.broker import Broker
     from faults.simulation.process import Process
 
+_BUSY: Final = 0.15
+
 
 class PublishingConnection:
     """Plays the aiormq connection that the publisher gives up, or asks whether it is blocked."""
 
-    __slots__ = ("_Connection__connection_unblocked", "_channel", "connection_tune")
+    __slots__ = ("_Connection__connection_unblocked", "_channel", "channels", "connection_tune")
 
     def __init__(self, channel: "PublishingChannel") -> None:
         self._channel = channel
+        self.channels = {channel: channel}
         self.connection_tune = _Tune
         self._Connection__connection_unblocked = asyncio.Event()
         self.tell_blocked()
@@ -92,20 +95,22 @@ class PublishingChannel:
         self._collected.append(publication)
         return b""
 
-    async def put(self, _: object) -> None:
+    def full(self) -> bool:
+        """The writer is busy now and then, so that several batches wait to be written at the same time."""
+        return self.broker.schedule.random() < _BUSY
+
+    def put_nowait(self, _: object) -> None:
         schedule = self.broker.schedule
         collected, self._collected = self._collected, []
-        if not self.is_closed:
-            self._upstream.extend(collected)
-            if schedule.trace is not None:
-                for publication in collected:
-                    name = schedule.name_of(publication.body)
-                    schedule.note(self.process, "publish", publication.exchange, name)
-            self.read_on()
+        self._upstream.extend(collected)
+        if schedule.trace is not None:
+            for publication in collected:
+                schedule.note(
+                    self.process, "publish", publication.exchange, schedule.name_of(publication.body)
+                )
+        self.read_on()
         if schedule.random() < schedule.trouble:
             schedule.strike(self.process, "publish", schedule.plan.at_broker)
-        if schedule.random() < 0.3:
-            await schedule.loop.pause(schedule.latency())
 
     def read_on(self) -> None:
         if self._upstream and not self._reading:
