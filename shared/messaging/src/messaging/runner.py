@@ -96,6 +96,11 @@ class QueueRunner:
         """What runs until `stop`; should one end before, the service cannot go on."""
         return self._tasks
 
+    @property
+    def in_hand(self) -> int:
+        """Deliveries that are not settled yet."""
+        return len(self._unsettled)
+
     async def stop(self, grace_seconds: float) -> None:
         """Takes no more deliveries, finishes what is in hand within the grace period, gives back the rest."""
         self._stopping = True

@@ -69,6 +69,17 @@ class Worker:
                 return {"process": repr(error)}
         return {} if answer.status_code == httpx.codes.OK else dict(answer.json()["problems"])
 
+    async def in_hand(self) -> int:
+        """How many deliveries it has received and not settled; 0 if nobody is there to say."""
+        if not self.running or self.stopped:
+            return 0
+        async with httpx.AsyncClient(timeout=5, trust_env=False) as client:
+            try:
+                answer = await client.get(f"http://{ports.LOOPBACK}:{self.port}/in-hand")
+            except httpx.TransportError:
+                return 0
+        return int(answer.text) if answer.status_code == httpx.codes.OK else 0
+
     async def struck(self, within: float = 60.0) -> None:
         """Waits until a fail point or a message has ended it by a signal, or stopped it; tells the history."""
         await eventually(lambda: self.stopped or not self.running, within=within)

@@ -1,9 +1,11 @@
 """Whether everything has come to rest: figures that stop changing when the work is done."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 
 from faults import recorder
 from faults.history import History
+from faults.processes import Worker
 from messaging.database import Pool
 from messaging.topology import dead_letter_queue
 
@@ -11,14 +13,22 @@ Figures = dict[str, int]
 
 
 async def figures(
-    url: str, database: Pool, queues: Sequence[str], history: History, taken: Collection[str]
+    url: str,
+    database: Pool,
+    queues: Sequence[str],
+    workers: Sequence[Worker],
+    history: History,
+    taken: Collection[str],
 ) -> Figures:
     """How things stand; `taken` are commands whose dead letters were taken off their queue."""
+    # Asked before the queues: what is in nobody's hand then is among what waits.
+    in_hand = sum(await asyncio.gather(*(worker.in_hand() for worker in workers)))
     depths = await recorder.depths(url, [*queues, *map(dead_letter_queue, queues)])
     ended = {str(row[0]) for row in await database.fetch("select distinct event_id from effects")}
     ended.update(taken)
     return {
         "waiting": sum(max(depths[queue], 0) for queue in queues),
+        "in hand": in_hand,
         "outbox": await database.fetchval("select count(*) from outbox"),
         "outbox changes": await database.fetchval("select coalesce(max(n), 0) from outbox_changes"),
         "open": len(history.accepted - ended),
@@ -29,4 +39,4 @@ async def figures(
 
 def at_rest(now: Figures) -> bool:
     """Whether nothing is left to do; what has not ended must be among the dead letters."""
-    return now["waiting"] == now["outbox"] == 0 and now["open"] <= now["dead"]
+    return now["waiting"] == now["in hand"] == now["outbox"] == 0 and now["open"] <= now["dead"]

@@ -16,6 +16,10 @@ from typing import Annotated, Any, Final, Literal, NoReturn
 
 import uvloop
 from pydantic import Field
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 
 from envelope import DomainMessage
 from envelope.payloads import ContentGenerate, ResearchCompleted, ResearchRequested
@@ -230,6 +234,11 @@ def build(settings: WorkerSettings) -> Service:
         on_batch(probe.batch, payload) if settings.handler == "batch" else on_each(probe.single, payload)
     )
     service.consume(settings.queue, handler, policy=settings.policy)
+
+    async def in_hand(_: Request) -> PlainTextResponse:
+        return PlainTextResponse(str(sum(runner.in_hand for runner in service.runners)))
+
+    service.serve(Starlette(routes=[Route("/in-hand", in_hand)]))
     return service
 
 

@@ -343,7 +343,7 @@ class World:
             try:
                 taken = [letter.command for letter in self._taken.values()]
                 now = await rest.figures(
-                    self.rabbitmq_url, self.database, self._queues(), self.history, taken
+                    self.rabbitmq_url, self.database, self._queues(), self.workers, self.history, taken
                 )
             except OUTAGES:
                 now = None
