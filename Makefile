@@ -28,10 +28,10 @@ lint: ## Check style, types, import rules and the lock
 	@deploy/local/setup.sh python
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy --strict $(MEMBERS)
+	$(BIN)/mypy --strict $(MEMBERS) deploy/kubernetes/manifests
 	$(BIN)/lint-imports
-	@for script in deploy/local/*.sh; do sh -n "$$script" || exit 1; done; bash -n .ci/run
-	@if grep -nE 'https?://|--(extra-)?index-url|--find-links' requirements.lock; then \
+	@for script in deploy/*/*.sh deploy/kubernetes/validate; do sh -n "$$script" || exit 1; done; bash -n .ci/run
+	@if grep -nE 'https?://|--(extra-)?index-url|--find-links' requirements.lock deploy/kubernetes/requirements.lock; then \
 		echo 'requirements.lock must not name addresses: make lock' >&2; exit 1; fi
 
 .PHONY: faults
@@ -47,6 +47,10 @@ bench: ## Measure throughput and latency beside other libraries; BENCH=quick, ON
 	@exec $(BIN)/python -m benchmarks $(if $(filter quick,$(BENCH)),,--full) \
 		$(if $(ONLY),--only $(ONLY)) $(if $(SYSTEMS),--system $(SYSTEMS)) $(if $(DOCS),--docs)
 
+.PHONY: validate
+validate: ## Render the manifests of Kubernetes and check them, offline
+	@deploy/kubernetes/validate
+
 .PHONY: up
 up: ## Run everything in containers, with tracing and dashboards (not yet)
 .PHONY: down
@@ -55,9 +59,11 @@ up down:
 	@echo 'make $@ is not there yet; it arrives with a later release.' >&2; exit 2
 
 .PHONY: schemas
-schemas: ## Renew the JSON Schemas of all messages (for maintainers)
+schemas: ## Renew what is made from the catalogue: schemas, AsyncAPI, topology page, manifests (for maintainers)
 	@deploy/local/setup.sh python
 	@$(BIN)/python -m envelope.schemas
+	@$(BIN)/python -m messaging.contracts docs
+	@PYTHONPATH=deploy/kubernetes $(BIN)/python -m manifests generate
 
 .PHONY: lock
 lock: ## Renew requirements.lock (for maintainers; LOCK_ARGS=--upgrade for newer versions)

@@ -1,6 +1,6 @@
 """Fixtures for every test folder: a private RabbitMQ and a private PostgreSQL per test session, started when first asked for.
 
-`RABBITMQ_URL` (with `RABBITMQ_MANAGEMENT_URL`) and `POSTGRES_URL`, where set, name servers to use instead; both must be
+`RABBITMQ_URL` (with `RABBITMQ_API_URL`) and `POSTGRES_URL`, where set, name servers to use instead; all must be
 administrators' URLs.
 
 Databases
@@ -13,10 +13,13 @@ Databases
 
 Broker
     `rabbitmq_url`     str: a fresh vhost for this test with the whole topology declared.
+    `broker_urls`      dict: for each service the URL of the same vhost for a user of its own, which may do what the
+                       service needs and nothing else.
     `make_vhost`       async factory: `url = await make_vhost()` as above; `await make_vhost(topology=False)` an empty one.
     `rabbitmq_api`     httpx.Client on the management HTTP API (credentials set): `rabbitmq_api.get("/api/queues/" + vhost)`;
                        the vhost of a URL is `url.rpartition("/")[2]`. Its figures lag up to 5 s behind;
                        a passive declare tells the truth at once.
+    `rabbitmq_api_url`    str: the base of that API, with an administrator's credentials.
     `rabbitmq_admin_url`  str: the administrator on the vhost `/`.
 
 Ports and processes
@@ -39,9 +42,10 @@ import pytest
 
 # The folder of this member has the name of its package: imported first, or pytest would take the folder for the package.
 import benchmarks  # noqa: F401
-from brandctl.local import ports, postgres, rabbitmq
-from messaging import topology
+from brandctl.local import broker_users, ports, postgres, rabbitmq, services
+from messaging import topology, users
 from messaging.migrations import migrate
+from messaging.users import Credentials
 
 _OWNER = "tester"
 
@@ -100,7 +104,7 @@ def _rabbitmq(_servers: _Servers) -> tuple[str, str]:
     if given := os.environ.get("RABBITMQ_URL"):
         parts = urlsplit(given)
         guess = f"http://{parts.username}:{parts.password}@{parts.hostname}:15672"
-        return given, os.environ.get("RABBITMQ_MANAGEMENT_URL", guess)
+        return given, os.environ.get("RABBITMQ_API_URL", guess)
     return _servers.rabbitmq()
 
 
@@ -110,8 +114,13 @@ def rabbitmq_admin_url(_rabbitmq: tuple[str, str]) -> str:
 
 
 @pytest.fixture(scope="session")
-def rabbitmq_api(_rabbitmq: tuple[str, str]) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=_rabbitmq[1], timeout=30) as client:
+def rabbitmq_api_url(_rabbitmq: tuple[str, str]) -> str:
+    return _rabbitmq[1]
+
+
+@pytest.fixture(scope="session")
+def rabbitmq_api(rabbitmq_api_url: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=rabbitmq_api_url, timeout=30) as client:
         yield client
 
 
@@ -143,6 +152,16 @@ async def _declare(url: str) -> None:
 @pytest.fixture
 async def rabbitmq_url(make_vhost: MakeVhost) -> str:
     return await make_vhost()
+
+
+@pytest.fixture
+def broker_urls(rabbitmq_url: str, rabbitmq_api_url: str) -> Iterator[dict[str, str]]:
+    # Users belong to the whole server, which need not be ours alone.
+    vhost = broker_users.vhost_of(rabbitmq_url)
+    credentials = {name: Credentials(f"{vhost}-{name}", secrets.token_hex(12)) for name in services.NAMES}
+    users.renew(rabbitmq_api_url, vhost, credentials)
+    yield {name: broker_users.url_of(rabbitmq_url, each) for name, each in credentials.items()}
+    users.remove(rabbitmq_api_url, credentials)
 
 
 class _Templates:

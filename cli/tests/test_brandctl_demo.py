@@ -9,12 +9,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from brandctl import demo
 from brandctl.api import Cycle, KeywordProgress
-from brandctl.local import processes
+from brandctl.local import processes, services
 from brandctl.local.folder import LocalFolder
 
 ROOT = Path(__file__).parents[2]
@@ -143,6 +144,16 @@ def assert_told_addresses_lead_to_the_services(run: Run) -> None:
     assert "No dead letters" in listed.stderr
 
 
+def assert_each_service_is_a_user_of_its_own_at_the_broker(run: Run) -> None:
+    users = {}
+    for child in run.children():
+        if child.name in services.NAMES:
+            variables = Path(f"/proc/{child.pid}/environ").read_text().split("\0")
+            [url] = [each.partition("=")[2] for each in variables if each.startswith("RABBITMQ_URL=")]
+            users[child.name] = urlsplit(url).username
+    assert users == {name: f"brand_{name}" for name in services.NAMES}
+
+
 def test_a_demo_publishes_stays_up_and_leaves_nothing_running(run: Run) -> None:
     run.wait_for("stays up until Ctrl-C")
     report = json.loads((run.local / "demo.json").read_text())
@@ -156,6 +167,7 @@ def test_a_demo_publishes_stays_up_and_leaves_nothing_running(run: Run) -> None:
             assert link is None or f"  {link}\n" in output
 
     assert_told_addresses_lead_to_the_services(run)
+    assert_each_service_is_a_user_of_its_own_at_the_broker(run)
 
     second = subprocess.run(
         [sys.executable, "-c", "from brandctl.app import main; main()", "demo", "--folder", run.local],

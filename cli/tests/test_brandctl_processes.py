@@ -142,6 +142,7 @@ def test_services_are_told_their_settings_and_not_the_administrators(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("POSTGRES_URL", "postgresql://root:secret@db/postgres")
+    monkeypatch.setenv("RABBITMQ_API_URL", "http://root:secret@broker:15672")
     monkeypatch.setenv("LOG_LEVEL", "debug")
     addresses = services.Addresses({name: 8010 + n for n, name in enumerate(services.NAMES)})
     env = services.environment(
@@ -156,4 +157,4 @@ def test_services_are_told_their_settings_and_not_the_administrators(
     assert env["PUBLIC_URL"] == "http://127.0.0.1:8012"
     assert env["ORCHESTRATOR_URL"] == "http://127.0.0.1:8010"
     assert env["LOG_LEVEL"] == "debug"
-    assert "POSTGRES_URL" not in env
+    assert not {"POSTGRES_URL", "RABBITMQ_API_URL"} & env.keys()

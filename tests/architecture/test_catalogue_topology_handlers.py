@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from envelope import CATALOGUE, SERVICES, Kind
-from messaging import Service
+from messaging import Service, permissions
 from messaging.dead_letters import RECEIVED
 from messaging.topology import COMMANDS, EVENTS, RETURNS, dead_letter_queue, describe, work_queues
 
@@ -61,6 +61,18 @@ def test_dead_letters_are_the_monitors(services: dict[str, Service]) -> None:
     for name, service in services.items():
         if name != "monitor":
             assert not any(runner.queue.endswith("-dlq") for runner in service.runners)
+
+
+def test_a_service_may_consume_exactly_what_it_consumes(services: dict[str, Service]) -> None:
+    for name, service in services.items():
+        assert sorted(runner.queue for runner in service.runners) == sorted(permissions.of(name).queues)
+
+
+def test_nobody_may_publish_where_nothing_is_bound() -> None:
+    bound = {(binding.exchange, binding.routing_key) for binding in describe().bindings}
+    for allowed in permissions.describe().values():
+        for exchange, keys in allowed.routing_keys.items():
+            assert {(exchange, key) for key in keys if exchange != EVENTS} <= bound
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.name)

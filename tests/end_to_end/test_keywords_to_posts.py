@@ -39,9 +39,9 @@ async def recording(url: str) -> AsyncIterator[list[dict[str, Any]]]:
 
 @pytest.fixture
 async def stack(
-    rabbitmq_url: str, make_database: Callable[..., Awaitable[str]], tmp_path: Path
+    broker_urls: dict[str, str], make_database: Callable[..., Awaitable[str]], tmp_path: Path
 ) -> AsyncIterator[services.Addresses]:
-    """The five services as processes, ready."""
+    """The five services as processes, each as its own user of the broker, ready."""
     addresses = services.choose_addresses()
     children = []
     try:
@@ -49,7 +49,7 @@ async def stack(
             environment = services.environment(
                 name,
                 addresses=addresses,
-                rabbitmq_url=rabbitmq_url,
+                rabbitmq_url=broker_urls[name],
                 database_url=await make_database(name),
                 service_key=KEY,
                 corpus=ROOT / "deploy" / "demo" / "corpus",

@@ -49,14 +49,14 @@ class Stack:
 
 @pytest.fixture
 async def stack(
-    rabbitmq_url: str, make_database: Callable[..., Awaitable[str]], tmp_path: Path
+    broker_urls: dict[str, str], make_database: Callable[..., Awaitable[str]], tmp_path: Path
 ) -> AsyncIterator[Stack]:
     addresses = services.choose_addresses()
     environments = {
         name: services.environment(
             name,
             addresses=addresses,
-            rabbitmq_url=rabbitmq_url,
+            rabbitmq_url=broker_urls[name],
             database_url=await make_database(name),
             service_key=KEY,
             corpus=ROOT / "deploy" / "demo" / "corpus",

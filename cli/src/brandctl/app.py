@@ -12,6 +12,7 @@ from brandctl.api import ApiError
 from brandctl.local import postgres, processes, rabbitmq, services
 from brandctl.local.folder import InUseError
 from brandctl.progress import say
+from brandctl.trace import trace
 
 app = typer.Typer(
     name="brandctl",
@@ -34,6 +35,7 @@ _EXPECTED = (
 
 app.add_typer(dead_letters.app)
 app.add_typer(topology.app)
+app.command()(trace)
 
 
 @app.callback()

@@ -16,10 +16,11 @@ from rich.console import Console
 
 from brandctl import progress, signals
 from brandctl.api import Brand, Cycle, Orchestrator
-from brandctl.local import databases, postgres, processes, rabbitmq, services
+from brandctl.local import broker_users, databases, postgres, processes, rabbitmq, services
 from brandctl.local.folder import LocalFolder
 from brandctl.progress import say
 from messaging import topology
+from messaging.users import UsersError
 
 _POLL_SECONDS: Final = 0.4
 _WATCH_SECONDS: Final = 2.0
@@ -128,24 +129,25 @@ def _stack(folder: LocalFolder, corpus: Path, console: Console) -> Iterator[Stac
 def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: ExitStack) -> Stack:
     addresses = services.choose_addresses()
     service_key = os.environ.get("SERVICE_KEY") or folder.derive("service key")
-    rabbitmq_url, wait_for_rabbitmq = _rabbitmq(folder, cleanup)
+    broker = _rabbitmq(folder, cleanup)
     database_urls = _databases(folder, cleanup)
+    say(console, "Preparing the databases")
+    services.migrate({name: {**os.environ, "DATABASE_URL": url} for name, url in database_urls.items()})
+    say(console, "Waiting for RabbitMQ")
+    broker.wait()
+    asyncio.run(topology.declare(broker.url))
+    broker_urls = _broker_users(broker, folder, console)
     environments = {
         name: services.environment(
             name,
             addresses=addresses,
-            rabbitmq_url=rabbitmq_url,
+            rabbitmq_url=broker_urls[name],
             database_url=database_urls[name],
             service_key=service_key,
             corpus=corpus,
         )
         for name in services.NAMES
     }
-    say(console, "Preparing the databases")
-    services.migrate(environments)
-    say(console, "Waiting for RabbitMQ")
-    wait_for_rabbitmq()
-    asyncio.run(topology.declare(rabbitmq_url))
     say(console, "Starting the services")
     children: list[processes.Child] = []
     cleanup.callback(services.stop, children)
@@ -157,20 +159,47 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
     return Stack(addresses, service_key, tuple(children))
 
 
-def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> tuple[str, Callable[[], None]]:
-    """The URL of the broker, and how to wait for it."""
+@dataclass(frozen=True, slots=True)
+class _Broker:
+    url: str
+    """An administrator's."""
+    api: str | None
+    """The management API, an administrator's too, where there is one."""
+    wait: Callable[[], None]
+
+
+def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> _Broker:
     if given := os.environ.get("RABBITMQ_URL"):
-        return given, lambda: None
+        # Never guessed: at the usual port of that host there may be somebody else's broker.
+        return _Broker(given, os.environ.get("RABBITMQ_API_URL") or None, wait=lambda: None)
     node = rabbitmq.launch(
         folder.run / "rabbitmq",
         port=services.choose_port("RABBITMQ_PORT"),
-        management=bool(os.environ.get("RABBITMQ_MANAGEMENT_PORT")),
+        management=True,
         management_port=services.choose_port("RABBITMQ_MANAGEMENT_PORT"),
         log=folder.logs / "rabbitmq.log",
     )
     cleanup.callback(node.stop)
     folder.remember(node.child, node.name_server)
-    return node.url, node.wait
+    return _Broker(node.url, node.management_url, node.wait)
+
+
+def _broker_users(broker: _Broker, folder: LocalFolder, console: Console) -> dict[str, str]:
+    """The broker's URL for each service's own user, or, without a management API, the one URL there is."""
+    if broker.api is None:
+        say(
+            console,
+            "All services use RABBITMQ_URL; with RABBITMQ_API_URL each would get a user of its own",
+            "yellow",
+        )
+        return dict.fromkeys(services.NAMES, broker.url)
+    names = {service: f"brand_{service}" for service in services.NAMES}
+    try:
+        return broker_users.create(
+            broker.url, broker.api, names, lambda user: folder.derive(f"broker user {user}")
+        )
+    except UsersError as error:
+        raise processes.StartError(f"cannot make the broker's users: {error}") from error
 
 
 def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, str]:

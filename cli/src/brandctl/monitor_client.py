@@ -70,24 +70,25 @@ class Access:
     key: str
 
 
-def find_access(monitor_url: str | None, key_file: Path | None) -> Access:
+def find_access(given_url: str | None, key_file: Path | None, *, service: str = "monitor") -> Access:
     """Where to ask and with which key: options first, then the environment, then the file of a local run.
 
     Raises:
         AccessError: neither names it.
     """
     told = _read_endpoints()
-    url = monitor_url or told.get("monitor_url")
+    url = given_url or told.get(f"{service}_url")
     if not url:
         raise AccessError(
-            f"where is the monitor? Give --monitor-url or set MONITOR_URL (no {ENDPOINTS} of a local run here)"
+            f"where is the {service}? Give --{service}-url or set {service.upper()}_URL"
+            f" (no {ENDPOINTS} of a local run here)"
         )
     if key_file is not None:
         return Access(url, _read_key(key_file))
     if key := os.environ.get("SERVICE_KEY"):
         return Access(url, key.strip())
     # The key of the local run is for the local run: it must not reach a server that somebody else has named.
-    if (told_file := told.get("service_key_file")) and url == told.get("monitor_url"):
+    if (told_file := told.get("service_key_file")) and url == told.get(f"{service}_url"):
         return Access(url, _read_key(ENDPOINTS.parent / told_file))
     raise AccessError("with which key? Set SERVICE_KEY, or give --key-file with a file that holds it")
 

@@ -13,7 +13,7 @@ import structlog
 from envelope import DomainMessage, new_event_id
 from envelope.payloads import DeadLetterResolved
 from messaging import Database, DeadLetter
-from monitor import handlers, store
+from monitor import handlers, reading, store
 from monitor.domain import Refusal
 from monitor.operations import Operations, Replayed
 
@@ -286,3 +286,15 @@ async def test_only_what_is_settled_is_forgotten(
         await store.forget_settled(tx.connection, timedelta(days=30))
         left = await tx.connection.fetch("select id from dead_messages")
     assert [found["id"] for found in left] == [still_open]
+
+
+async def test_open_dead_letters_are_counted_by_queue_with_those_that_have_none(
+    database: Database, record: Record, new_death: NewDeath
+) -> None:
+    (discarded, *_) = await record(new_death(), new_death(), new_death(), new_death(queue="social-commands"))
+    await Operations(database).discard(discarded, "of no use")
+    async with database.connection() as connection:
+        counted = await reading.open_by_queue(connection)
+    assert counted.pop("publisher-commands") == 2
+    assert counted.pop("social-commands") == 1
+    assert set(counted.values()) == {0}

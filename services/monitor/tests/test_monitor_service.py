@@ -55,10 +55,10 @@ async def publisher(make_database: MakeDatabase, url: str, handler: Publishing) 
 
 
 @pytest.fixture
-async def api(make_database: MakeDatabase, rabbitmq_url: str) -> AsyncIterator[httpx.AsyncClient]:
+async def api(make_database: MakeDatabase, broker_urls: dict[str, str]) -> AsyncIterator[httpx.AsyncClient]:
     """The API of a running monitor."""
     settings = Settings(
-        rabbitmq_url=SecretStr(rabbitmq_url),
+        rabbitmq_url=SecretStr(broker_urls["monitor"]),
         database_url=SecretStr(await make_database("monitor")),
         service_key=SecretStr(KEY),
         http_port=0,
@@ -86,12 +86,13 @@ async def test_a_poison_message_dies_once_is_replayed_dies_again_and_is_resolved
     api: httpx.AsyncClient,
     make_database: MakeDatabase,
     rabbitmq_url: str,
+    broker_urls: dict[str, str],
     new_envelope: Callable[..., bytes],
 ) -> None:
     event_id = uuid4()
     handler = Publishing()
     async with (
-        publisher(make_database, rabbitmq_url, handler),
+        publisher(make_database, broker_urls["publisher"], handler),
         Broker.connected(rabbitmq_url) as broker,
     ):
         await broker.publish("commands", "publisher-commands", new_envelope(event_id))
@@ -130,10 +131,14 @@ async def _is_resolved(api: httpx.AsyncClient, dead: str) -> bool:
 
 @pytest.mark.parametrize("body", [b"\xff\x00garbage", b"", b'{"half": '])
 async def test_garbage_in_a_queue_is_one_recorded_dead_letter(
-    api: httpx.AsyncClient, make_database: MakeDatabase, rabbitmq_url: str, body: bytes
+    api: httpx.AsyncClient,
+    make_database: MakeDatabase,
+    rabbitmq_url: str,
+    broker_urls: dict[str, str],
+    body: bytes,
 ) -> None:
     async with (
-        publisher(make_database, rabbitmq_url, Publishing()),
+        publisher(make_database, broker_urls["publisher"], Publishing()),
         Broker.connected(rabbitmq_url) as broker,
     ):
         await broker.publish("commands", "publisher-commands", body, headers={"n\x00": {"text": ["a\x00"]}})
@@ -172,11 +177,11 @@ async def _count(api: httpx.AsyncClient, wanted: int) -> bool:
 
 
 async def test_the_idle_process_is_small_and_stops_when_asked(
-    make_database: MakeDatabase, rabbitmq_url: str, free_port: Callable[[], int]
+    make_database: MakeDatabase, broker_urls: dict[str, str], free_port: Callable[[], int]
 ) -> None:
     port = free_port()
     environment = os.environ | {
-        "RABBITMQ_URL": rabbitmq_url,
+        "RABBITMQ_URL": broker_urls["monitor"],
         "DATABASE_URL": await make_database("monitor"),
         "SERVICE_KEY": KEY,
         "HTTP_PORT": str(port),

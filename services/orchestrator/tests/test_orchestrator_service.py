@@ -81,12 +81,12 @@ async def backbone(rabbitmq_url: str) -> AsyncIterator[Backbone]:
 
 @pytest.fixture
 async def process(
-    orchestrator_url: str, rabbitmq_url: str, research: Any, free_port: Callable[[], int]
+    orchestrator_url: str, broker_urls: dict[str, str], research: Any, free_port: Callable[[], int]
 ) -> AsyncIterator[tuple[psutil.Process, httpx.AsyncClient]]:
     port = free_port()
     environment = os.environ | {
         "DATABASE_URL": orchestrator_url,
-        "RABBITMQ_URL": rabbitmq_url,
+        "RABBITMQ_URL": broker_urls["orchestrator"],
         "SERVICE_KEY": SERVICE_KEY,
         "HTTP_PORT": str(port),
         "RESEARCH_URL": research.url,

@@ -54,13 +54,14 @@ class Running:
 async def service(
     make_database: Callable[..., Awaitable[str]],
     rabbitmq_url: str,
+    broker_urls: dict[str, str],
     orchestrator: Any,
     free_port: Callable[[], int],
 ) -> AsyncIterator[Running]:
     port = free_port()
     environment = os.environ | {
         "DATABASE_URL": await make_database(None),
-        "RABBITMQ_URL": rabbitmq_url,
+        "RABBITMQ_URL": broker_urls["publisher"],
         "SERVICE_KEY": "test-service-key-0123456789",
         "ORCHESTRATOR_URL": orchestrator.url,
         "HTTP_PORT": str(port),

@@ -15,11 +15,11 @@ IDLE_MEMORY = 90 * 2**20
 
 @pytest.fixture
 async def environment(
-    make_database: Callable[[None], Awaitable[str]], rabbitmq_url: str, free_port: Callable[[], int]
+    make_database: Callable[[None], Awaitable[str]], broker_urls: dict[str, str], free_port: Callable[[], int]
 ) -> dict[str, str]:
     return {
         **os.environ,
-        "RABBITMQ_URL": rabbitmq_url,
+        "RABBITMQ_URL": broker_urls["social"],
         "DATABASE_URL": await make_database(None),
         "SERVICE_KEY": "test-service-key-0123456789",
         "HTTP_PORT": str(free_port()),

@@ -105,7 +105,7 @@ async def test_the_database_lost_in_the_middle_of_a_batch_leaves_one_effect_each
         async with running(service):
             await eventually(lambda: counted(world, 20))
     assert await world.effects() == [f"k{number:02}" for number in range(20)]
-    assert service.runners[0].settlement.counts.retries == 0
+    assert service.runners[0].settlement.counts.retried.total() == 0
 
 
 async def test_a_broker_outage_keeps_what_is_to_be_sent_and_consumption_returns(world) -> None:
@@ -185,7 +185,7 @@ async def test_shutdown_finishes_what_is_in_hand_and_gives_back_the_rest(world) 
         await started.wait()
     done = await effect_count(world)
     assert 2 <= done < 20
-    assert service.runners[0].settlement.counts.retries == 0
+    assert service.runners[0].settlement.counts.retried.total() == 0
     await eventually(lambda: depth_is(world, 20 - done))
 
 

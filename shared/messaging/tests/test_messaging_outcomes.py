@@ -310,7 +310,7 @@ async def test_a_body_with_a_forged_record_of_deaths_never_reaches_the_brokers_o
     assert "x-death" not in arrived.headers
     letter = read(arrived.body, dict(arrived.headers), QUEUE)
     assert (letter.reason, letter.body) == ("not_an_envelope", b"noise")
-    assert service.runners[0].settlement.counts.dead_letters == 1
+    assert service.runners[0].settlement.counts.dead_lettered.total() == 1
 
 
 async def test_poison_in_a_batch_of_100_takes_no_neighbour_along(world) -> None:
@@ -373,7 +373,7 @@ async def test_an_attempt_past_its_deadline_has_failed(world) -> None:
     async with running(service):
         await world.send(world.request())
         await eventually(world.effects)
-        assert service.runners[0].settlement.counts.retries == 1
+        assert service.runners[0].settlement.counts.retried.total() == 1
 
 
 async def test_past_its_delivery_limit_the_broker_itself_gives_up_on_a_message(world) -> None:

@@ -1,101 +1,248 @@
-"""One trace per chain, through outbox, broker, retry and batch."""
+"""One trace per chain, through outbox, broker, retry and batch; every span knows its chain."""
 
 import asyncio
-import json
-import os
+import socket
 import subprocess
 import sys
-
-CHAIN = """
-import asyncio, json, os, sys
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-exporter = InMemorySpanExporter()
-provider = TracerProvider()
-provider.add_span_processor(SimpleSpanProcessor(exporter))
-trace.set_tracer_provider(provider)
-
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from uuid import uuid4
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.context import Context as OtelContext
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
+
+from envelope import DomainMessage, new_event_id
 from envelope.payloads import ResearchCompleted, ResearchRequested
-from messaging import Service, ServiceSettings, on_batch, on_each
+from messaging import Context, QueuePolicy, Record, Transaction, on_batch, on_each, outbox, telemetry
+from messaging.headers import TRACEPARENT
 from messaging.testing import eventually, running
 
-attempts = []
+ELSEWHERE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-async def research(message, context):
-    attempts.append(context.attempt)
-    if context.attempt == 1:
-        raise ConnectionError("first time")
-    async def record(tx):
-        tx.send(ResearchCompleted(brand_slug="acme", research_id=uuid4(), keyword="k"), caused_by=message)
-    return record
 
-seen = []
+class Recorded:
+    """The spans that have ended, and a tracer as a library would have it."""
 
-async def route(messages, tx):
-    seen.extend(messages)
+    def __init__(self, provider: TracerProvider, exporter: InMemorySpanExporter) -> None:
+        self._exporter = exporter
+        self.library = provider.get_tracer("some.library")
 
-async def main():
-    first = Service("research", ServiceSettings(http_port=0))
+    def ended(self, name: str = "") -> list[ReadableSpan]:
+        return [span for span in self._exporter.get_finished_spans() if span.name.startswith(name)]
+
+    def path(self, span: ReadableSpan) -> list[str]:
+        by_id = {each.context.span_id: each for each in self.ended()}
+        above = self.path(by_id[span.parent.span_id]) if span.parent else []
+        return [*above, span.name]
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
+    """Tracing is on for this test."""
+    exporter = InMemorySpanExporter()
+    monkeypatch.setattr(telemetry, "_broker", {})
+    provider = telemetry.provider(
+        SimpleSpanProcessor(exporter), "test", "amqp://user:secret@broker.test:5673/x"
+    )
+    monkeypatch.setattr(telemetry, "tracer", lambda: provider.get_tracer("messaging"))
+    monkeypatch.setattr(telemetry, "active", lambda: True)
+    yield Recorded(provider, exporter)
+    provider.shutdown()
+
+
+def request(chain: str, keyword: str = "k") -> DomainMessage:
+    return DomainMessage(
+        event_id=new_event_id(),
+        type="research.requested",
+        source="orchestrator",
+        timestamp="2026-01-02T03:04:05Z",
+        correlation_id=chain,
+        payload=ResearchRequested(brand_slug="acme", keyword=keyword),
+    )
+
+
+def chain_of(span: ReadableSpan) -> object:
+    return (span.attributes or {}).get("correlation_id")
+
+
+def failed(span: ReadableSpan) -> bool:
+    return span.status.status_code is StatusCode.ERROR
+
+
+def trace_of(span: ReadableSpan) -> int:
+    return span.context.trace_id
+
+
+async def test_a_chain_is_one_trace_from_request_to_last_handler(world, recorded) -> None:
+    async def research(message: DomainMessage, context: Context) -> Record:
+        with recorded.library.start_as_current_span("search"):
+            if context.attempt == 1:
+                raise ConnectionError("first time")
+
+        async def record(tx: Transaction) -> None:
+            answer = ResearchCompleted(brand_slug="acme", research_id=uuid4(), keyword="k")
+            tx.send(answer, caused_by=message, delay=timedelta(seconds=0.2))
+
+        return record
+
+    async def route(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        recorded.library.start_span("select", context=OtelContext()).end()
+
+    first, second = world.service("research"), world.service("orchestrator")
     first.consume("research-commands", on_each(research, ResearchRequested))
-    second = Service("orchestrator", ServiceSettings(http_port=0))
     second.consume("brand-events", on_batch(route, ResearchCompleted))
     async with running(first), running(second):
-        with trace.get_tracer("test").start_as_current_span("POST /research"):
+        with recorded.library.start_as_current_span("POST /research"):
             async with first.database.transaction() as tx:
                 tx.send(ResearchRequested(brand_slug="acme", keyword="k"), correlation_id="chain-7")
-        await eventually(lambda: seen)
-    await eventually(lambda: any(s.name == "process brand-events" for s in exporter.get_finished_spans()))
-    print(json.dumps([
-        {
-            "name": span.name, "kind": span.kind.name, "id": span.context.span_id, "trace": span.context.trace_id,
-            "parent": span.parent.span_id if span.parent else None, "attributes": dict(span.attributes),
-            "error": span.status.status_code.name == "ERROR",
-            "links": [link.context.span_id for link in span.links],
-        }
-        for span in exporter.get_finished_spans()
-    ]))
+        await eventually(lambda: recorded.ended("process brand-events"))
 
-asyncio.run(main())
-"""
-
-
-async def test_a_chain_is_one_trace_from_request_to_last_handler(world) -> None:
-    environment = {
-        **os.environ,
-        "RABBITMQ_URL": world.rabbitmq_url,
-        "DATABASE_URL": world.database_url,
-        "SERVICE_KEY": "a-key-for-tests-only",
-        "RETRY_BASE_SECONDS": "0.1",
-    }
-    # A process of its own: a tracer provider can be set once per process.
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", CHAIN, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 0, err.decode()
-    spans = json.loads(out.splitlines()[-1])
-    chain = [span for span in spans if not span["name"].startswith("commit")]
-    by_id = {span["id"]: span for span in spans}
-
-    def path(span: dict) -> list[str]:
-        return [*path(by_id[span["parent"]]), span["name"]] if span["parent"] in by_id else [span["name"]]
-
-    (last,) = [span for span in chain if span["name"] == "process brand-events"]
-    assert path(last) == [
+    (last,) = recorded.ended("process brand-events")
+    assert recorded.path(last) == [
         "POST /research",
-        "publish commands",
-        "process research-commands",
-        "publish returns",
-        "process research-commands",
-        "publish brand-events",
-        "process brand-events",
+        "publish commands:research-commands",
+        "process commands:research-commands",
+        "publish returns:research-commands",
+        "process returns:research-commands",
+        "publish brand-events:research.completed",
+        "process brand-events:research.completed:brand-events",
     ]
-    assert len({span["trace"] for span in chain}) == 1
-    assert [span["error"] for span in chain if span["name"] == "process research-commands"] == [True, False]
-    assert all(span["attributes"].get("correlation_id") == "chain-7" for span in chain if span["parent"])
-    (commit,) = [span for span in spans if span["name"] == "commit brand-events"]
-    assert commit["links"] == [last["id"]]
+    spans = recorded.ended()
+    assert {chain_of(span) for span in spans} == {"chain-7"}
+    assert [span.name for span in spans if failed(span) and span.name.startswith("process")] == [
+        "process commands:research-commands"
+    ]
+    assert [recorded.path(span)[-2] for span in recorded.ended("search")] == [
+        "process commands:research-commands",
+        "process returns:research-commands",
+    ]
+    assert [recorded.path(span)[-2] for span in recorded.ended("commit brand-events")] == [last.name]
+    (publish,) = recorded.ended("publish brand-events")
+    assert dict(publish.attributes or {}) == {
+        "messaging.system": "rabbitmq",
+        "messaging.operation.name": "publish",
+        "messaging.operation.type": "send",
+        "messaging.destination.name": "brand-events:research.completed",
+        "messaging.rabbitmq.destination.routing_key": "research.completed",
+        "messaging.message.id": (last.attributes or {})["messaging.message.id"],
+        "messaging.message.conversation_id": "chain-7",
+        "messaging.message.body.size": (last.attributes or {})["messaging.message.body.size"],
+        "server.address": "broker.test",
+        "server.port": 5673,
+        "correlation_id": "chain-7",
+        "brand_engine.message.type": "research.completed",
+    }
+
+
+async def test_a_batch_of_several_chains_shows_in_the_trace_of_each(world, recorded) -> None:
+    async def handle(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        assert len(messages) == 3
+        assert not trace.get_current_span().is_recording()  # it could only be one of them
+
+    service = world.service()
+    policy = QueuePolicy(max_batch_size=3, max_batch_timeout=20.0)
+    service.consume("research-commands", on_batch(handle, ResearchRequested), policy=policy)
+    async with running(service):
+        for message in (request("a"), request("b"), request("a", "another")):
+            await world.send(message)
+        await eventually(lambda: len(recorded.ended("commit")) == 2)
+        await eventually(lambda: len(recorded.ended("process")) == 3)
+
+    first, other, second = recorded.ended("process")
+    commits = {chain_of(span): span for span in recorded.ended("commit")}
+    assert commits["a"].parent.span_id == first.context.span_id
+    assert [link.context.span_id for link in commits["a"].links] == [second.context.span_id]
+    assert commits["b"].parent.span_id == other.context.span_id
+    assert not commits["b"].links
+    assert {span.attributes["messaging.batch.message_count"] for span in commits.values()} == {3}
+
+
+async def test_a_dead_letter_stays_in_its_trace_though_nobody_could_read_the_message(world, recorded) -> None:
+    service = world.service()
+
+    async def handle(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        raise AssertionError
+
+    service.consume("research-commands", on_batch(handle, ResearchRequested))
+    body = (
+        b'{"event_id": "%s", "type": "research.requested", "source": "s", "timestamp": "2026-01-02T03:04:05Z",'
+        % (str(uuid4()).encode())
+    )
+    async with running(service):
+        headers = {TRACEPARENT: ELSEWHERE}
+        await world.broker.publish("commands", "research-commands", body + b'"payload": {}}', headers=headers)
+        letter = await world.broker.take("research-commands-dlq")
+        await eventually(lambda: recorded.ended("publish dead-letters"))
+
+    (publish,) = recorded.ended("publish dead-letters:research-commands")
+    assert (
+        letter.headers[TRACEPARENT]
+        == telemetry.headers_of(trace.NonRecordingSpan(publish.context))[TRACEPARENT]
+    )
+    assert f"{trace_of(publish):032x}" == ELSEWHERE.split("-")[1]
+    (process,) = recorded.ended("process")
+    assert process.attributes["error.type"] == "ValidationError"
+    # It named no chain, so it is one by itself.
+    assert chain_of(process) == chain_of(publish) == process.attributes["messaging.message.id"]
+
+
+async def test_a_message_that_cannot_be_published_says_so_in_its_span(world, recorded) -> None:
+    service = world.service()
+    async with running(service), service.database.transaction() as tx:
+        row = outbox.OutboxRow("commands", "nobody", uuid4(), "research.requested", "chain-8", b"{}")
+        tx.outgoing.append(row)
+    await eventually(lambda: recorded.ended("publish commands:nobody"))
+    span = recorded.ended("publish commands:nobody")[0]
+    assert (span.attributes["error.type"], failed(span)) == ("UnroutableError", True)
+    assert chain_of(span) == "chain-8"
+
+
+async def test_without_tracing_a_trace_of_others_is_passed_on(world) -> None:
+    service = world.service()
+
+    async def research(message: DomainMessage, context: Context) -> Record:
+        async def record(tx: Transaction) -> None:
+            answer = ResearchCompleted(brand_slug="acme", research_id=uuid4(), keyword="k")
+            tx.send(answer, caused_by=message)
+
+        return record
+
+    service.consume("research-commands", on_each(research, ResearchRequested))
+    async with running(service):
+        await world.send(request("chain-9"), headers={TRACEPARENT: ELSEWHERE})
+        answer = await world.broker.take("brand-events")
+    assert not telemetry.active()
+    assert answer.headers[TRACEPARENT] == ELSEWHERE
+
+
+async def test_without_tracing_its_machinery_is_not_even_loaded() -> None:
+    code = "import sys, messaging, messaging.http_spans; print([n for n in sys.modules if n.startswith('opentelemetry.sdk')])"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=subprocess.PIPE)
+    out, _ = await process.communicate()
+    assert out.decode().strip() == "[]"
+
+
+def test_a_receiver_that_does_not_answer_holds_up_no_shutdown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "FLUSH_SECONDS", 0.3)
+    monkeypatch.setattr(telemetry, "_broker", {})
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1/traces"
+        exporter = OTLPSpanExporter(endpoint=address, timeout=3)
+        provider = telemetry.provider(BatchSpanProcessor(exporter), "test", "amqp://broker.test")
+        monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+        provider.get_tracer("test").start_span("last words").end()
+        began = time.monotonic()
+        telemetry.flush()
+        took = time.monotonic() - began
+    assert 0.3 <= took < 2
+    for thread in threading.enumerate():
+        if thread.name == "last spans":
+            thread.join(30)

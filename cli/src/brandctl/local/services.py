@@ -88,7 +88,8 @@ def environment(
     if service in {"publisher", "social"}:
         settings["PUBLIC_URL"] = addresses.url(service)
     # An administrator's URL is none of a service's business.
-    inherited.pop("POSTGRES_URL", None)
+    for name in ("POSTGRES_URL", "RABBITMQ_API_URL"):
+        inherited.pop(name, None)
     return inherited | settings
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from envelope.payloads import DeadLetterResolved
 from messaging import Service, ServiceKey, on_batch
-from monitor import handlers
+from monitor import handlers, reading
 from monitor.http_api import create_api
 from monitor.operations import Operations
 from monitor.retention import Retention
@@ -19,4 +19,7 @@ def build(settings: Settings) -> Service:
     service.serve(create_api(service.database, operations, ServiceKey(settings.service_key)))
     retention = Retention(service.database, timedelta(days=settings.retention_days))
     service.background("retention", retention.run)
+    service.gauge(
+        "dead_letters_open", "Dead letters that wait for a decision.", "queue", reading.open_by_queue
+    )
     return service

@@ -72,7 +72,16 @@ class KeyFirst:
 
 
 def create_api(database: Database, operations: Operations, authorise: Authorise) -> FastAPI:
-    api = FastAPI(title="Brand Engine: monitor", description=DESCRIPTION, version="1")
+    api = FastAPI(
+        title="Brand Engine: monitor",
+        description=DESCRIPTION,
+        version="1",
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+        },  # messaging has them, and knows the chains
+    )
     api.add_middleware(KeyFirst, authorise=authorise)
     api.add_exception_handler(RequestValidationError, _invalid_request)
     api.add_exception_handler(DatabaseUnavailableError, _database_away)

@@ -8,7 +8,7 @@ from uuid import UUID
 import structlog
 
 from envelope import new_event_id
-from messaging import Database, Transaction
+from messaging import Database, Transaction, telemetry
 from messaging.headers import REPLAY_OF
 from monitor import store
 from monitor.domain import DeadMessageId, Refusal, refuse_discard, refuse_replay
@@ -84,7 +84,10 @@ async def _send_again(tx: Transaction, claimed: Sequence[store.Claimed]) -> Repl
             type=replay.type,
             correlation_id=replay.correlation_id,
             headers={REPLAY_OF: str(replay.original)},
+            continues=one.trace,
         )
+        if len(claimed) == 1:
+            telemetry.name_chain(replay.correlation_id)
         replays[one.standing.id] = replay.event_id
         log.info(
             "dead_letter_replayed",

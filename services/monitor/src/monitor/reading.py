@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from messaging import Connection
+from messaging.topology import work_queues
 
 READABLE_BYTES: Final = 256 * 1024
 """As much of a body is shown; twice what a message may have."""
@@ -47,6 +48,14 @@ class Page:
     """All open ones, whatever the filter."""
     now: datetime
     """By the database's clock."""
+
+
+async def open_by_queue(connection: Connection) -> dict[str, float]:
+    """How many dead letters of each queue wait for a decision; every queue there is has a number."""
+    rows = await connection.fetch(
+        "select queue, count(*) as waiting from dead_messages where state = 'open' group by queue"
+    )
+    return dict.fromkeys(work_queues(), 0.0) | {row["queue"]: float(row["waiting"]) for row in rows}
 
 
 async def page(connection: Connection, wanted: Filter, *, limit: int, before: UUID | None) -> Page | None:

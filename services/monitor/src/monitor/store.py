@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from envelope.payloads import DeadLetterResolved
 from messaging import Connection
+from messaging.headers import TRACEPARENT, TRACESTATE
 from monitor.domain import (
     Beginning,
     DeadMessageId,
@@ -24,6 +25,10 @@ from monitor.domain import (
 # taken in alone, while any number of batches of deaths may be recorded side by side.
 _ORDER: Final = 7_305_811_405
 _STANDING: Final = "id, state, replayable, replayed_at, replay_event_id, resolution"
+_CLAIMED: Final = (
+    f"{_STANDING}, queue, payload, headers->>'{TRACEPARENT}' as traceparent, headers->>'{TRACESTATE}' as tracestate,"
+    " clock_timestamp() as now"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ class Claimed:
     standing: Standing
     queue: str
     payload: bytes
+    trace: dict[str, str]
+    """The headers that name its trace; empty if it has none."""
     now: datetime
     """By the database's clock."""
 
@@ -196,8 +203,7 @@ async def resolve_handled(connection: Connection, replay_event_ids: Sequence[UUI
 async def claim(connection: Connection, dead: UUID) -> Claimed | None:
     """Locks one dead message, waiting for whoever works on it."""
     row = await connection.fetchrow(
-        f"select {_STANDING}, queue, payload, clock_timestamp() as now from dead_messages"  # noqa: S608 - constants
-        " where id = $1 for update",
+        f"select {_CLAIMED} from dead_messages where id = $1 for update",  # noqa: S608 - constants
         dead,
     )
     return None if row is None else _claimed(row)
@@ -206,7 +212,7 @@ async def claim(connection: Connection, dead: UUID) -> Claimed | None:
 async def claim_open(connection: Connection, selection: Selection, limit: int) -> list[Claimed]:
     """Locks up to `limit` of the selected open and replayable messages, the oldest first, past those at work."""
     rows = await connection.fetch(
-        f"select {_STANDING}, queue, payload, clock_timestamp() as now from dead_messages"  # noqa: S608 - constants
+        f"select {_CLAIMED} from dead_messages"  # noqa: S608 - constants
         " where state = 'open' and replayable and ($1::text is null or queue = $1) and ($2::text is null or type = $2)"
         " and ($3::uuid[] is null or id = any($3)) and ($4::timestamptz is null or recorded_at <= $4)"
         " order by recorded_at, id limit $5 for update skip locked",
@@ -247,7 +253,8 @@ async def forget_settled(connection: Connection, older_than: timedelta) -> None:
 
 
 def _claimed(row: Any) -> Claimed:
-    return Claimed(_standing(row), row["queue"], row["payload"], row["now"])
+    trace = {name: row[name] for name in (TRACEPARENT, TRACESTATE) if row[name] is not None}
+    return Claimed(_standing(row), row["queue"], row["payload"], trace, row["now"])
 
 
 def _standing(row: Any) -> Standing:

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from envelope import new_event_id
 from envelope.payloads import ResearchRequested
-from messaging import Connection, Database, DatabaseUnavailableError
+from messaging import Connection, Database, DatabaseUnavailableError, telemetry
 from orchestrator import content_store, store
 from orchestrator.api_models import (
     SLUG_PATTERN,
@@ -97,6 +97,11 @@ def http_api(database: Database, authorise: Authorise) -> FastAPI:
         version="1",
         description=DESCRIPTION,
         license_info={"name": "MIT"},
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+        },  # messaging has them, and knows the chains
         openapi_tags=[
             {"name": "brands", "description": "Who writes, in what language, for which site and channels."},
             {"name": "cycles", "description": "Batches of keywords and their progress."},
@@ -177,6 +182,7 @@ def _brands(database: Database) -> APIRouter:
             request_digest=_digest(request),
         )
         cycle = await begin_cycle(database, wanted)
+        telemetry.name_chain(cycle.correlation_id)
         response.headers["Location"] = f"/v1/cycles/{cycle.cycle_id}"
         return CycleAccepted.of(cycle)
 

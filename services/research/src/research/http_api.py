@@ -51,7 +51,15 @@ _STORED_LIST = TypeAdapter(dict[str, list[store.StoredResearch]])
 
 
 def create_api(database: Database, service_key: ServiceKey) -> FastAPI:
-    api = FastAPI(title="Brand Engine: research", dependencies=[Depends(service_key)])
+    api = FastAPI(
+        title="Brand Engine: research",
+        dependencies=[Depends(service_key)],
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+        },  # messaging has them, and knows the chains
+    )
 
     @api.get(
         "/v1/research/{research_id}",

@@ -38,7 +38,7 @@ def command_line(name: str, settings: type[SettingsT], build: Callable[[Settings
         return
     values = _read(settings)
     logs.configure(name, values.log_level, values.log_format)
-    telemetry.configure(name, values.otel_exporter_otlp_endpoint)
+    telemetry.configure(name, values.otel_exporter_otlp_endpoint, values.rabbitmq_url.get_secret_value())
 
     async def run() -> None:
         # Built inside the loop: what it is made of belongs to it.

@@ -23,6 +23,17 @@ class Delivery:
     redelivered: bool
     readable: bool = True
     """False if its properties could not be read; then it has none."""
+    published_to: bytes = b""
+    """Exchange and routing key as the broker wrote them, two short strings; read only where somebody asks."""
+
+    def origin(self) -> tuple[str, str]:
+        """The exchange and the routing key it was published with; empty if unknown."""
+        if not self.published_to:
+            return "", ""
+        end = 1 + self.published_to[0]
+        return self.published_to[1:end].decode(errors="replace"), self.published_to[end + 1 :].decode(
+            errors="replace"
+        )
 
 
 def delivery_of(message: AbstractIncomingMessage) -> Delivery:
@@ -34,7 +45,13 @@ def delivery_of(message: AbstractIncomingMessage) -> Delivery:
         type=message.type,
         headers=dict(message.headers),
         redelivered=bool(message.redelivered),
+        published_to=_short(message.exchange) + _short(message.routing_key),
     )
+
+
+def _short(text: str | None) -> bytes:
+    encoded = (text or "").encode()
+    return bytes((len(encoded),)) + encoded
 
 
 class Unsettled:

@@ -27,5 +27,9 @@ class UnroutableError(Exception):
     """The broker returned the message: no queue is bound for its exchange and routing key."""
 
 
+class RefusedError(Exception):
+    """The broker does not let our user publish there: it lacks a permission that its service needs."""
+
+
 class NotMigratedError(Exception):
     """The service's database lacks its tables; says which command makes them."""

@@ -160,7 +160,7 @@ class FrameReader:
         if kind == _METHOD:
             self._contents.pop(number, None)
             if data[at : at + 4] == _DELIVER:
-                return self._deliver(number, data, at + 4)
+                return self._deliver(number, data, at + 4, end)
             taker = self.confirms.get(number)
             return taker is not None and self._answer(taker, number, data, at)
         content = self._contents.get(number)
@@ -190,7 +190,7 @@ class FrameReader:
             return False
         return True
 
-    def _deliver(self, number: int, data: bytes, at: int) -> bool:
+    def _deliver(self, number: int, data: bytes, at: int, end: int) -> bool:
         channel = self._connection.channels.get(number)
         length = data[at]
         at += 1
@@ -203,12 +203,20 @@ class FrameReader:
                 self._start_over(number)
             return False
         tag, redelivered = _tag_and_flag(data, at + length)
+        published_to = data[at + length + 9 : end]
 
         def deliver(content: _Content) -> None:
             body = content.body[0] if len(content.body) == 1 else b"".join(content.body)
             owner.take(
                 Delivery(
-                    channel, tag, body, content.type, content.headers, redelivered == 1, content.readable
+                    channel,
+                    tag,
+                    body,
+                    content.type,
+                    content.headers,
+                    redelivered == 1,
+                    content.readable,
+                    published_to,
                 )
             )
 

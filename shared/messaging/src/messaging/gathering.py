@@ -4,6 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
+from opentelemetry import context as otel_context
+
+from messaging import telemetry
+
 KeyT = TypeVar("KeyT")
 AnswerT = TypeVar("AnswerT")
 
@@ -19,12 +23,12 @@ class Gathering(Generic[KeyT, AnswerT]):
     ) -> None:
         self._ask = ask
         self._limit = limit
-        self._waiting: list[tuple[KeyT, asyncio.Future[AnswerT]]] = []
+        self._waiting: list[tuple[KeyT, asyncio.Future[AnswerT], otel_context.Context]] = []
         self._asking: asyncio.Task[None] | None = None
 
     async def get(self, key: KeyT) -> AnswerT:
         answer: asyncio.Future[AnswerT] = asyncio.get_running_loop().create_future()
-        self._waiting.append((key, answer))
+        self._waiting.append((key, answer, otel_context.get_current()))
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_all())
         return await answer
@@ -32,12 +36,14 @@ class Gathering(Generic[KeyT, AnswerT]):
     async def _ask_all(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
-            keys = list(dict.fromkeys(key for key, _ in batch))
+            keys = list(dict.fromkeys(key for key, _, _ in batch))
             try:
-                answers = await self._ask(keys)
+                # This task was begun by one of those who ask, and goes on for others.
+                with telemetry.on_behalf_of([context for _, _, context in batch]):
+                    answers = await self._ask(keys)
             except Exception as error:  # noqa: BLE001  (raised again, to those who asked)
                 answers = dict.fromkeys(keys, error)
-            for key, future in batch:
+            for key, future, _ in batch:
                 answer = answers[key]
                 if future.done():
                     continue  # whoever asked was cancelled meanwhile

@@ -12,6 +12,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from messaging import telemetry
+from messaging.http_spans import TracedApi
+
 ReadinessCheck = Callable[[], Awaitable[dict[str, str]]]
 """Returns what is not ready, and why; empty when all is."""
 
@@ -57,7 +60,7 @@ class _Server(uvicorn.Server):
 def server(app: Starlette, host: str, port: int) -> uvicorn.Server:
     """An HTTP server for the app; `await server.serve()` runs it, `server.should_exit = True` ends it."""
     config = uvicorn.Config(
-        app,
+        TracedApi(app) if telemetry.active() else app,
         host=host,
         port=port,
         log_config=None,

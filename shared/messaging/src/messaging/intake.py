@@ -64,13 +64,13 @@ def read(
         work.attempt = header.integer(headers, header.ATTEMPT, default=1)
         work.first_failed_at = header.moment(headers, header.FAILURE_FIRST_AT)
         work.replay_of = header.identity(headers, header.REPLAY_OF)
+    if traced or header.TRACEPARENT in headers:
+        work.span = telemetry.start_process_span(head, queue, delivery, work.attempt)
     if isinstance(decoded, Invalid):
         work.failure = decoded.failure
         return work
     work.message = decoded
     work.handler = table[decoded.type]
-    if traced or header.TRACEPARENT in headers:
-        work.span = telemetry.start_process_span(decoded, queue, headers, work.attempt)
     return work
 
 

@@ -66,6 +66,8 @@ def configure(service: str, level: str = "info", form: Literal["json", "console"
                 "aio_pika": {"level": "ERROR"},
                 "aiormq": {"level": "ERROR"},
                 "httpx": {"level": "WARNING"},
+                # A warning for each time it tries again; that it gave up is said once.
+                "opentelemetry.exporter": {"level": "ERROR"},
                 "uvicorn.access": {"level": "WARNING"},
             },
         }

@@ -1,10 +1,17 @@
-"""Plain SQL migrations: each file once, in order, under a lock; this library's tables first, then the service's."""
+"""Plain SQL migrations: each file once, in order, under a lock; this library's tables first, then the service's.
 
+While a new version is rolled out, the one before is still at work on the same tables, so a migration only adds
+(`tests/architecture` checks it). What the version before no longer needs is taken away by a later one.
+"""
+
+import asyncio
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 import asyncpg
 
@@ -12,6 +19,9 @@ from messaging import partitions
 from messaging.database import Connection
 
 OWN = Path(__file__).parent / "migrations"
+
+_ALONE: Final = re.compile(r"^-- outside a transaction\s*$", re.MULTILINE)
+_LOCK_POLL_SECONDS: Final = 0.2
 
 
 class MigrationError(Exception):
@@ -26,6 +36,15 @@ class Migration:
     @property
     def checksum(self) -> str:
         return hashlib.sha256(self.sql.encode()).hexdigest()
+
+    @property
+    def alone(self) -> bool:
+        """Whether it says `-- outside a transaction`, as `create index concurrently` must run.
+
+        It is one statement then, and one that can be repeated (`if not exists`): if the process dies right after it,
+        it runs again.
+        """
+        return _ALONE.search(self.sql) is not None
 
 
 def of_service(package: str) -> Path:
@@ -52,7 +71,7 @@ def read(prefix: str, folder: Path) -> list[Migration]:
 async def migrate(database_url: str, packages: Iterable[str] = ()) -> list[str]:
     """Brings a database up to date; returns the names of the migrations applied now.
 
-    Safe to run from several places at once. Each migration is one transaction.
+    Safe to run from several places at once. Each migration is one transaction, unless it says that it must not be.
 
     Raises:
         MigrationError: an applied migration is not what it was.
@@ -62,15 +81,23 @@ async def migrate(database_url: str, packages: Iterable[str] = ()) -> list[str]:
         migrations += read(package, of_service(package))
     connection = await asyncpg.connect(database_url, timeout=15)
     try:
-        await connection.execute("select pg_advisory_lock(hashtext('schema migrations'))")
+        await _take_turn(connection)
         applied = await _applied(connection)
         new = [migration for migration in migrations if not _done(migration, applied)]
         for migration in new:
-            await _apply(connection, migration)
+            await (_apply_alone if migration.alone else _apply)(connection, migration)
         await partitions.maintain(connection)
         return [migration.name for migration in new]
     finally:
         await connection.close()
+
+
+async def _take_turn(connection: Connection) -> None:
+    """Waits until nobody else migrates this database; the turn ends with the connection."""
+    # Asked for again and again: `create index concurrently` waits for every statement that is older than itself, so
+    # one that waited for the lock would never come to an end.
+    while not await connection.fetchval("select pg_try_advisory_lock(hashtext('schema migrations'))"):  # noqa: ASYNC110
+        await asyncio.sleep(_LOCK_POLL_SECONDS)
 
 
 async def _applied(connection: Connection) -> dict[str, str]:
@@ -98,10 +125,34 @@ async def _apply(connection: Connection, migration: Migration) -> None:
     try:
         async with connection.transaction():
             await connection.execute(migration.sql)
-            await connection.execute(
-                "insert into schema_migrations (name, checksum) values ($1, $2)",
-                migration.name,
-                migration.checksum,
-            )
+            await _note(connection, migration)
     except asyncpg.PostgresError as error:
         raise MigrationError(f"{migration.name}: {error}") from error
+
+
+async def _apply_alone(connection: Connection, migration: Migration) -> None:
+    try:
+        await _drop_failed_indexes(connection, migration)
+        await connection.execute(migration.sql)
+        await _note(connection, migration)
+    except asyncpg.PostgresError as error:
+        raise MigrationError(f"{migration.name}: {error}") from error
+
+
+async def _drop_failed_indexes(connection: Connection, migration: Migration) -> None:
+    """A concurrent build that failed leaves an index that is never used and that "if not exists" takes for a good one."""
+    invalid = await connection.fetch(
+        """
+        select relname, quote_ident(relname) as quoted from pg_index join pg_class on oid = indexrelid
+        where not indisvalid and relkind = 'i' and pg_table_is_visible(indrelid)
+        """
+    )
+    for row in invalid:
+        if re.search(rf"\b{re.escape(row['relname'])}\b", migration.sql):
+            await connection.execute(f"drop index concurrently {row['quoted']}")
+
+
+async def _note(connection: Connection, migration: Migration) -> None:
+    await connection.execute(
+        "insert into schema_migrations (name, checksum) values ($1, $2)", migration.name, migration.checksum
+    )

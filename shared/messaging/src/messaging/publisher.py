@@ -13,6 +13,7 @@ import aio_pika
 import aiormq
 import structlog
 from aio_pika.abc import AbstractConnection
+from opentelemetry.trace import Span
 from pamqp import commands
 
 from messaging import fail_points, frames, telemetry
@@ -20,6 +21,7 @@ from messaging import headers as header
 from messaging.bulk_publish import BulkPublisher, Publication
 from messaging.errors import BrokerUnavailableError, UnroutableError
 from messaging.outbox import OutboxRow
+from messaging.refusals import Refusals
 
 log = structlog.get_logger(__name__)
 
@@ -39,6 +41,7 @@ class Publisher:
         self._connection: AbstractConnection | None = None
         self._channel: aiormq.Channel | None = None
         self._bulk: BulkPublisher | None = None
+        self._refusals = Refusals()
         frames.install()
 
     @property
@@ -75,7 +78,7 @@ class Publisher:
                 delay = 0.2
                 await asyncio.wait([closed])
                 if not closed.cancelled():
-                    closed.exception()  # looked at, or asyncio reports it as forgotten; why it closed changes nothing
+                    self._refusals.note(closed.exception())
                 await self._drop_connection()
         finally:
             await self._drop_connection()
@@ -106,19 +109,28 @@ class Publisher:
         """Publishes the rows and waits for their confirms; per row, None or why it may not have arrived.
 
         `UnroutableError`: the broker returned it. `BrokerUnavailableError`: no confirm in time, it may or may not have
-        arrived. Anything else: the row itself cannot be sent.
+        arrived. `RefusedError`: we may not publish there. Anything else: the row itself cannot be sent.
         """
         outcomes: dict[int, Exception | None] = {}
         indexes: list[int] = []
         publications: list[Publication] = []
         properties: list[bytes] = []
         message_ids: set[str] = set()
+        traced = telemetry.active()
+        spans: dict[int, Span] = {}
         for index, row in enumerate(rows):
+            if (refused := self._refusals.of(row.exchange, row.routing_key)) is not None:
+                outcomes[index] = refused
+                continue
             # The broker returns what it cannot route by message id, so within a batch each is unique.
             message_id = str(row.event_id) if str(row.event_id) not in message_ids else str(row.id)
             message_ids.add(message_id)
+            headers: dict[str, Any] = row.headers
+            if traced or header.TRACEPARENT in headers:
+                spans[index] = telemetry.start_publish_span(row)
+                headers = {**headers, **telemetry.headers_of(spans[index])}
             try:
-                publication = self._publication(row, message_id)
+                publication = self._publication(row, message_id, headers)
                 properties.append(publication.properties())
             except Exception as error:  # noqa: BLE001  (one bad row must not hold up the others)
                 outcomes[index] = error
@@ -128,6 +140,8 @@ class Publisher:
         if publications:
             confirmed = await self._publish_all(publications, properties)
             outcomes |= dict(zip(indexes, confirmed, strict=True))
+        for index, span in spans.items():
+            telemetry.end_span(span, outcomes[index])
         return [outcomes[index] for index in range(len(rows))]
 
     async def _publish_all(
@@ -172,17 +186,7 @@ class Publisher:
             async with asyncio.timeout(2):
                 await channel.connection.close()
 
-    def _publication(self, row: OutboxRow, message_id: str) -> Publication:
-        headers = row.headers
-        if header.TRACEPARENT in headers:
-            attributes = {"messaging.message.id": str(row.event_id), "messaging.message.type": row.type}
-            if row.correlation_id is not None:
-                attributes |= {
-                    "messaging.message.conversation_id": row.correlation_id,
-                    "correlation_id": row.correlation_id,
-                }
-            with telemetry.publish_span(row.exchange, row.routing_key, attributes, headers) as trace_headers:
-                headers = {**headers, **trace_headers}
+    def _publication(self, row: OutboxRow, message_id: str, headers: dict[str, Any]) -> Publication:
         return Publication(
             exchange=row.exchange,
             routing_key=row.routing_key,

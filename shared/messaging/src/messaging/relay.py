@@ -13,6 +13,7 @@ from uuid import uuid4
 import structlog
 
 from messaging import fail_points, outbox
+from messaging.counting import PublishCounts
 from messaging.database import Connection, Connections
 from messaging.errors import BrokerUnavailableError, DatabaseUnavailableError
 from messaging.outbox import OutboxRow
@@ -45,6 +46,7 @@ class Relay:
         self._publisher = publisher
         self._backlog_limit = backlog_limit
         self._lease = uuid4()
+        self.counts = PublishCounts()
         self._queue: deque[OutboxRow] = deque()
         self._arrived = asyncio.Event()
         self._idle = asyncio.Event()
@@ -113,6 +115,7 @@ class Relay:
         if fail_points.ARMED:
             fail_points.reach("relay.publishing")
         outcomes = await self._publisher.publish(rows)
+        self.counts.note(rows, outcomes)
         if fail_points.ARMED:
             fail_points.reach("relay.confirmed")
         done = [row.id for row, error in zip(rows, outcomes, strict=True) if error is None]

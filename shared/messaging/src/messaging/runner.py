@@ -3,12 +3,12 @@
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Final
 from uuid import UUID
 
 import structlog
 from faststream.rabbit import RabbitBroker
-from opentelemetry import trace
 
 from messaging import crashes, fail_points, inbox, telemetry
 from messaging.codec import Decode, NotAnEnvelope
@@ -192,6 +192,8 @@ class QueueRunner:
         if duplicates:
             self.settlement.counts.duplicates += len(duplicates)
             log.info("duplicates_ignored", queue=self.queue, count=len(duplicates))
+            for work in duplicates:
+                telemetry.end_span(work.span)
             await self._unsettled.ack([work.delivery for work in duplicates])
         return [work for work in works if work.event_id not in known]
 
@@ -232,7 +234,8 @@ class QueueRunner:
             "queue": self.queue,
             "processing_delay_ms": work.delay_ms(utc_now()),
         }
-        with structlog.contextvars.bound_contextvars(**context), trace.use_span(work.span, end_on_exit=False):
+        began = perf_counter()
+        with structlog.contextvars.bound_contextvars(**context), telemetry.activated(work.span):
             try:
                 async with asyncio.timeout(self.policy.handler_timeout):
                     work.record = await work.handler.handler(
@@ -244,6 +247,8 @@ class QueueRunner:
                 work.failure = _timed_out(error, self.policy.handler_timeout)
             except Exception as error:  # noqa: BLE001  (whatever a handler raises is an outcome of its message)
                 work.failure = failure_of(error)
+            finally:
+                self.settlement.counts.note_call((work.type,), perf_counter() - began)
 
     async def _commit_finished(self) -> None:
         """Commits the results of single handlers, those that are ready at the same time together."""
@@ -270,6 +275,7 @@ class QueueRunner:
         """Gives a message back that could not get an outcome; the attempt does not count."""
         copies = self._in_flight.pop(work.event_id, [])
         self._busy.discard(work.delivery)
+        telemetry.end_span(work.span, error)
         await self._unsettled.requeue([work.delivery, *copies])
         self._lose_database(error)
 
@@ -355,7 +361,9 @@ class QueueRunner:
             try:
                 async with asyncio.timeout(self.policy.handler_timeout):
                     await self.settlement.commit(batch)
-            except DatabaseUnavailableError:
+            except DatabaseUnavailableError as error:
+                for work in batch:
+                    telemetry.end_span(work.span, error)
                 raise
             except Exception as error:  # noqa: BLE001  (judged by the caller, as above)
                 last = error

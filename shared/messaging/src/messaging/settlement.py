@@ -2,8 +2,8 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+from time import perf_counter
 from typing import assert_never
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from opentelemetry.trace import INVALID_SPAN
 from envelope.payloads import DeadLetterResolved
 from messaging import crashes, fail_points, inbox, outbox, telemetry
 from messaging import headers as header
+from messaging.counting import QueueCounts
 from messaging.dead_letters import DeadLetter, fact_headers
 from messaging.failures import failure_headers
 from messaging.handlers import OnBatch, OnEach
@@ -27,17 +28,6 @@ log = structlog.get_logger(__name__)
 _stdlib_log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class Counts:
-    """How the messages of a queue have ended since the start of the process."""
-
-    handled: int = 0
-    duplicates: int = 0
-    retries: int = 0
-    dead_letters: int = 0
-    rejected: int = 0
-
-
 class Settlement:
     """Gives messages of one queue their outcomes in the database."""
 
@@ -46,7 +36,7 @@ class Settlement:
         self._service = service
         self._queue = queue
         self._policy = policy
-        self.counts = Counts()
+        self.counts = QueueCounts()
 
     async def commit(self, batch: Sequence[Work]) -> None:
         """Settles the batch in one transaction, or raises and leaves no trace.
@@ -57,9 +47,9 @@ class Settlement:
         traces = {
             work.event_id: telemetry.headers_of(work.span)
             for work in batch
-            if work.span is not INVALID_SPAN and work.span.is_recording()
+            if work.span is not INVALID_SPAN and work.span.get_span_context().is_valid
         }
-        with telemetry.batch_span(self._queue, [work.span for work in batch]):
+        with telemetry.batch_span(self._queue, [work.span for work in batch] if traces else ()):
             async with self._database.transaction(traces) as tx:
                 fresh = await self._claim(tx, batch)
                 if fail_points.ARMED:
@@ -114,13 +104,18 @@ class Settlement:
                     groups.setdefault(id(handler), (handler, []))[1].append(work)
                 case OnEach():
                     if work.record is not None:
-                        await work.record(tx)
+                        with telemetry.activated(work.span):
+                            await work.record(tx)
                 case None:
                     raise AssertionError("a message without failure has a handler")
                 case _:
                     assert_never(work.handler)
         for handler, works in groups.values():
-            await handler.handler([work.message for work in works if work.message is not None], tx)
+            began = perf_counter()
+            try:
+                await handler.handler([work.message for work in works if work.message is not None], tx)
+            finally:
+                self.counts.note_call({work.type for work in works}, perf_counter() - began)
 
     async def _correct_inbox(self, tx: Transaction, fresh: Sequence[Work]) -> None:
         """Handlers may fail single messages after the fact; their inbox rows must say so."""
@@ -175,16 +170,19 @@ class Settlement:
             log.info("duplicates_ignored", queue=self._queue, count=duplicates)
         for work in ended:
             if work.failure is not None:
-                self._tell_failure(work)
+                with telemetry.activated(work.span):
+                    self._tell_failure(work)
         handled = [work for work in ended if work.failure is None]
-        self.counts.handled += len(handled)
+        now = utc_now()
+        self.counts.batch_sizes.add((len(batch),))
+        self.counts.note_processed([work.message for work in handled if work.message is not None], now)
         if _stdlib_log.isEnabledFor(logging.DEBUG):
-            now = utc_now()
             for work in handled:
-                log.debug("message_handled", processing_delay_ms=work.delay_ms(now), **self._facts(work))
+                with telemetry.activated(work.span):
+                    log.debug("message_handled", processing_delay_ms=work.delay_ms(now), **self._facts(work))
         for work in batch:
             if work.span is not INVALID_SPAN:
-                work.span.end()
+                telemetry.end_span(work.span)
 
     def _facts(self, work: Work) -> dict[str, object]:
         return {
@@ -201,8 +199,8 @@ class Settlement:
         telemetry.fail_span(work.span, failure.exception_type, failure.message)
         facts = {**self._facts(work), "exception_type": failure.exception_type, "error": failure.message}
         if self._dies(work):
-            self.counts.dead_letters += 1
+            self.counts.dead_lettered[failure.reason.value] += 1
             log.error("message_dead_lettered", reason=failure.reason.value, stack=failure.stack, **facts)
         else:
-            self.counts.retries += 1
+            self.counts.retried[work.type] += 1
             log.warning("attempt_failed", retry_seconds=self._delay(work).total_seconds(), **facts)

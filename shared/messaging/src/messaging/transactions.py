@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from envelope import DomainMessage, Payload, message_type_of, new_event_id
@@ -62,7 +64,8 @@ class Transaction:
             causation_id=caused_by.event_id if caused_by else None,
             payload=payload,
         )
-        self.outgoing.append(row_for(message, headers=self._trace_headers(caused_by), delay=delay))
+        trace = self._trace_headers(caused_by, correlation_id)
+        self.outgoing.append(row_for(message, headers=trace, delay=delay))
         return event_id
 
     def send_raw(
@@ -74,10 +77,14 @@ class Transaction:
         type: str,  # noqa: A002  (the field's name on the wire)
         correlation_id: str | None,
         headers: HeaderValues,
+        continues: Mapping[str, Any],
     ) -> None:
-        """Sends bytes that are an envelope already to one queue; for replays."""
-        headers = {**self._trace_headers(None), **headers}
-        self.outgoing.append(OutboxRow(RETURNS, queue, event_id, type, correlation_id, body, headers))
+        """Sends bytes that are an envelope already to one queue; for replays.
+
+        `continues` are the headers of the message whose work it is to do: their trace goes on.
+        """
+        row = OutboxRow(RETURNS, queue, event_id, type, correlation_id, body)
+        self.outgoing.append(replace(row, headers={**telemetry.replayed(row, continues), **headers}))
 
     def fail(self, message: Message, error: Exception) -> None:
         """Ends one message of a batch as if its handler had raised `error`, and leaves the others alone.
@@ -86,10 +93,13 @@ class Transaction:
         """
         self.failures[message.event_id] = failure_of(error)
 
-    def _trace_headers(self, caused_by: Message | None) -> HeaderValues:
+    def _trace_headers(self, caused_by: Message | None, correlation_id: str) -> HeaderValues:
         if caused_by is not None and (trace := self._traces.get(caused_by.event_id)):
             return dict(trace)
-        return dict(telemetry.current_headers())
+        trace = telemetry.current_headers()
+        if trace:
+            telemetry.name_chain(correlation_id)
+        return dict(trace)
 
 
 def _event_id_at(delay: timedelta) -> UUID:

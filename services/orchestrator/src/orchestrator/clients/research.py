@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from messaging import RetryLater, Unprocessable
 from messaging.gathering import Gathering
+from messaging.http_spans import Exchange, client_span
 from orchestrator.article import Passage, Source
 
 MAX_BYTES: Final = 8 * 1024 * 1024
@@ -133,7 +134,12 @@ class ResearchClient:
             raise RetryLater(f"research does not answer at {url}: {exc!r}") from exc
 
     async def _read(self, url: str) -> bytes:
-        async with self._http.stream("GET", url) as response:
+        with client_span("GET", url) as exchange:
+            return await self._exchange(url, exchange)
+
+    async def _exchange(self, url: str, exchange: Exchange) -> bytes:
+        async with self._http.stream("GET", url, headers=exchange.headers) as response:
+            exchange.answered(response.status_code)
             _check(response, url)
             body = bytearray()
             async for chunk in response.aiter_bytes():

@@ -15,6 +15,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from messaging import RetryLater, Unprocessable
 from messaging.gathering import Gathering
+from messaging.http_spans import client_span
 from publisher.domain import Article
 
 _CONNECT_SECONDS = 3.0
@@ -128,13 +129,18 @@ class OrchestratorClient:
     async def _answer(
         self, path: str, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[httpx.Response]:
+        url = f"{str(self._http.base_url).rstrip('/')}{path}"
         try:
-            # Each read is bounded by the client, their sum by this.
-            async with (
-                asyncio.timeout(self._timeout_seconds),
-                self._http.stream("GET", path, headers=headers) as response,
-            ):
-                yield response
+            with client_span("GET", url) as exchange:
+                # Each read is bounded by the client, their sum by this.
+                async with (
+                    asyncio.timeout(self._timeout_seconds),
+                    self._http.stream(
+                        "GET", path, headers={**(headers or {}), **exchange.headers}
+                    ) as response,
+                ):
+                    exchange.answered(response.status_code)
+                    yield response
         except (httpx.TransportError, TimeoutError) as error:
             raise RetryLater(
                 f"the orchestrator did not answer {path}: {type(error).__name__} {error}".rstrip()

@@ -1,0 +1,47 @@
+"""`python -m manifests validate [OVERLAY ...]` and `python -m manifests generate`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from manifests import generation, policies, schemas
+from manifests.cluster import Cluster
+from manifests.rendering import HOME, OVERLAYS, RenderingError, render
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m manifests", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    validate = commands.add_parser("validate", help="render overlays and check all that comes out")
+    validate.add_argument("overlays", nargs="*", type=Path, default=list(OVERLAYS), metavar="OVERLAY")
+    commands.add_parser(
+        "generate", help="renew what is made from the topology, the permissions and the alerts"
+    )
+    arguments = parser.parse_args()
+    if arguments.command == "generate":
+        for path in generation.write():
+            sys.stdout.write(f"{path.relative_to(HOME)}\n")
+        return
+    # All of them, not the first that fails: one run should tell everything.
+    if not all([_validate(overlay) for overlay in arguments.overlays]):  # noqa: C419
+        sys.exit(1)
+
+
+def _validate(overlay: Path) -> bool:
+    try:
+        resources = render(overlay)
+    except RenderingError as error:
+        sys.stderr.write(f"{overlay.name}: cannot be rendered\n  {error}\n")
+        return False
+    problems = [*schemas.problems(resources), *policies.problems(Cluster(overlay.name, resources))]
+    for problem in problems:
+        sys.stderr.write(f"{overlay.name}: {problem}\n")
+    if not problems:
+        sys.stdout.write(
+            f"{overlay.name}: {len(resources)} resources are valid for Kubernetes {' and '.join(schemas.VERSIONS)} "
+            f"and keep {len(policies.POLICIES)} rules\n"
+        )
+    return not problems
+
+
+main()

@@ -1,0 +1,162 @@
+"""Manifests that are made from the code: what the topology, the permissions and the alerts say is written nowhere twice."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from manifests.rendering import HOME
+from messaging import permissions, topology
+from messaging.permissions import NOTHING, Permissions
+
+Document = dict[str, Any]
+
+ALERTS: Final = HOME.parent / "observability" / "prometheus" / "alerts.yml"
+
+_BROKER: Final = {"rabbitmqClusterReference": {"name": "rabbitmq"}}
+_VHOST: Final = {"vhost": "/"}
+
+MOST_REPLICAS: Final[Mapping[str, int]] = {
+    "orchestrator": 6,
+    "research": 10,
+    "publisher": 6,
+    "social": 4,
+    "monitor": 3,
+}
+"""Each replica holds up to DATABASE_CONNECTIONS connections of the database server."""
+
+MESSAGES_PER_REPLICA: Final[Mapping[str, int]] = {
+    # Routing is quick: a replica handles several hundred a second.
+    "brand-events": 500,
+    "orchestrator-commands": 50,
+    "research-commands": 100,
+    "publisher-commands": 100,
+    "social-commands": 200,
+    "monitor-commands": 500,
+}
+"""How many messages waiting or in hand are enough work for one replica."""
+DEAD_LETTERS_PER_REPLICA: Final = 500
+
+
+def files() -> dict[Path, str]:
+    """Path → what should be in it."""
+    described = permissions.describe()
+    made = {
+        "components/broker-operator/topology.yaml": ("messaging.topology", _topology()),
+        "components/broker-operator/users.yaml": ("messaging.permissions", _users(described.values())),
+        "components/autoscaling/scaled-objects.yaml": (
+            "messaging.permissions",
+            map(_scaled_object, described.values()),
+        ),
+        "components/monitoring/alerts.yaml": ("deploy/observability/prometheus/alerts.yml", [_alerts()]),
+    }
+    return {HOME / name: _text(source, documents) for name, (source, documents) in made.items()}
+
+
+def write() -> list[Path]:
+    """Renews the files; returns those that were not as they should be."""
+    changed = []
+    for path, text in files().items():
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            changed.append(path)
+    return changed
+
+
+def _topology() -> Iterator[Document]:
+    described = topology.describe()
+    for exchange in described.exchanges:
+        spec = {"name": exchange, "type": "topic", "durable": True}
+        yield _rabbitmq("Exchange", exchange, _VHOST | spec)
+    for queue in described.queues:
+        # The type is a field of its own here; the operator makes the argument of it.
+        arguments = {key: value for key, value in queue.arguments.items() if key != "x-queue-type"}
+        spec = {
+            "name": queue.name,
+            "type": queue.arguments["x-queue-type"],
+            "durable": True,
+            # With the default, whoever deletes this resource deletes the queue with all that waits in it.
+            "deletionPolicy": "retain",
+            "arguments": arguments,
+        }
+        yield _rabbitmq("Queue", queue.name, _VHOST | spec)
+    for binding in described.bindings:
+        spec = {
+            "source": binding.exchange,
+            "destination": binding.queue,
+            "destinationType": "queue",
+            "routingKey": binding.routing_key,
+        }
+        yield _rabbitmq("Binding", f"{binding.exchange}-to-{binding.queue}", _VHOST | spec)
+
+
+def _users(described: Iterable[Permissions]) -> Iterator[Document]:
+    for each in described:
+        user = {"userReference": {"name": each.service}}
+        yield _rabbitmq("User", each.service, {"importCredentialsSecret": {"name": f"{each.service}-broker"}})
+        allowed = {"configure": each.configure, "write": each.write, "read": each.read}
+        yield _rabbitmq("Permission", each.service, _VHOST | user | {"permissions": allowed})
+        for exchange, routing_keys in each.topics.items():
+            # Reading by topic is what binding takes, and the topology is nobody's of these.
+            spec = {"permissions": {"exchange": exchange, "write": routing_keys, "read": NOTHING}}
+            yield _rabbitmq("TopicPermission", f"{each.service}-{exchange}", _VHOST | user | spec)
+
+
+def _rabbitmq(kind: str, name: str, spec: Document) -> Document:
+    return {
+        "apiVersion": "rabbitmq.com/v1beta1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": spec | _BROKER,
+    }
+
+
+def _scaled_object(consumer: Permissions) -> Document:
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": consumer.service},
+        "spec": {
+            "scaleTargetRef": {"name": consumer.service},
+            # Never to zero: pages and APIs are served, and what is due later leaves by a running process.
+            "minReplicaCount": 2,
+            "maxReplicaCount": MOST_REPLICAS[consumer.service],
+            "pollingInterval": 15,
+            "advanced": {
+                "horizontalPodAutoscalerConfig": {
+                    "behavior": {"scaleDown": {"stabilizationWindowSeconds": 300}}
+                }
+            },
+            "triggers": [_trigger(queue) for queue in consumer.queues],
+        },
+    }
+
+
+def _trigger(queue: str) -> Document:
+    return {
+        "type": "rabbitmq",
+        "metadata": {
+            # AMQP does not tell of messages that are in hand: replicas would go while they work.
+            "protocol": "http",
+            "vhostName": "/",
+            "queueName": queue,
+            "mode": "QueueLength",
+            "value": str(MESSAGES_PER_REPLICA.get(queue, DEAD_LETTERS_PER_REPLICA)),
+        },
+        "authenticationRef": {"name": "keda-broker"},
+    }
+
+
+def _alerts() -> Document:
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": {"name": "brand-engine"},
+        "spec": yaml.safe_load(ALERTS.read_text()),
+    }
+
+
+def _text(source: str, documents: Iterable[Document]) -> str:
+    body = yaml.safe_dump_all(documents, sort_keys=False, width=110, allow_unicode=True)
+    return f"# Made from {source}; change it there, then: make schemas\n{body}"

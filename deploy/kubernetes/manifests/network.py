@@ -1,0 +1,314 @@
+"""Who may reach whom: everything is closed, and exactly what is needed is open."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
+
+from manifests.cluster import Cluster, Labels, Resource, identity, selects
+
+NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+INSIDE_PATHS: Final = ("/metrics", "/health", "/health/live", "/health/ready")
+"""Answered without a key, and therefore for the inside alone."""
+
+_AMQP, _MANAGEMENT, _BROKER_METRICS = 5672, 15672, 15692
+_POSTGRES, _POSTGRES_STATUS = 5432, 8000
+_ERLANG = (4369, 25672, 35672, 35682)
+_API_SERVER: Final = frozenset({443, 6443})
+_HTTP: Final = {"orchestrator": 8010, "research": 8011, "publisher": 8012, "social": 8013, "monitor": 8014}
+_READS: Final = (("orchestrator", "research"), ("publisher", "orchestrator"))
+_PUBLIC: Final = ("orchestrator", "publisher", "social")
+_INGRESS_CONTROLLERS: Final = ("traefik", "ingress-nginx")
+
+
+class Way(NamedTuple):
+    source: str
+    target: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.source} → {self.target}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A kind of pod, here or in another namespace. Of pods elsewhere no labels are known."""
+
+    name: str
+    labels: Labels
+    namespace: str
+    ports: Mapping[str, int]
+    """Named ports."""
+
+
+Side: TypeAlias = str
+"""`ingress` or `egress`."""
+
+
+def everything_is_denied_by_default(cluster: Cluster) -> Iterator[str]:
+    nothing = {"podSelector": {}, "policyTypes": ["Egress", "Ingress"]}
+    for policy in cluster.of_kind("NetworkPolicy"):
+        spec = policy["spec"] | {"policyTypes": sorted(policy["spec"].get("policyTypes", []))}
+        if spec == nothing:
+            return
+    yield "there must be a NetworkPolicy for all pods and both directions that allows nothing"
+
+
+def every_rule_names_peers_and_ports(cluster: Cluster) -> Iterator[str]:
+    for policy in cluster.of_kind("NetworkPolicy"):
+        for side, field in (("ingress", "from"), ("egress", "to")):
+            for rule in policy["spec"].get(side) or []:
+                yield from (f"{identity(policy)}, {side}: {what}" for what in _width(rule, field))
+    for name, labels in cluster.pods.items():
+        applying = [*_applying(cluster, "ingress", labels), *_applying(cluster, "egress", labels)]
+        if not any(policy["spec"]["podSelector"] for policy in applying):
+            yield f"{name}: has no NetworkPolicy of its own"
+
+
+def _width(rule: Mapping[str, Any], field: str) -> Iterator[str]:
+    ports = rule.get("ports") or []
+    if not ports or not all("port" in port for port in ports):
+        yield "a rule must name its ports"
+    if not rule.get(field):
+        yield f"a rule must say {field} whom"
+    for peer in rule.get(field) or []:
+        selectors = [peer[key] for key in ("podSelector", "namespaceSelector") if key in peer]
+        if "ipBlock" in peer:
+            if not {port.get("port") for port in ports} <= _API_SERVER:
+                yield "addresses are for the API server alone, on 443 and 6443"
+        elif not any(selectors):
+            yield "an empty selector lets everybody through"
+
+
+def only_what_is_needed_can_be_reached(cluster: Cluster) -> Iterator[str]:
+    """Every pair of pods and every port is tried against the policies, and compared with what the system needs."""
+    kinds = {name.partition("/")[2] for name in cluster.pods}
+    if missing := {"rabbitmq", "postgres"} - kinds:
+        yield f"there is nothing that runs {' and '.join(sorted(missing))}"
+        return
+    peers = [*_inside(cluster), *_outside(cluster)]
+    ports = {*_ports_in_use(cluster), *_HTTP.values(), _AMQP, _MANAGEMENT, _POSTGRES, 22, 80, 443}
+    namespace = _namespace(cluster)
+    open_ways = {
+        Way(source.name, target.name, port)
+        for source, target, port in product(peers, peers, ports)
+        if namespace in {source.namespace, target.namespace} and _may_pass(cluster, source, target, port)
+    }
+    needed = set(_needed(cluster))
+    yield from (f"{way} is open, and nobody needs it" for way in sorted(open_ways - needed))
+    yield from (f"{way} is needed, and closed" for way in sorted(needed - open_ways))
+
+
+def _needed(cluster: Cluster) -> Iterator[Way]:
+    names = {peer.name for peer in _inside(cluster)}
+    broker = next(name for name in names if name.endswith("/rabbitmq"))
+    database = next(name for name in names if name.endswith("/postgres"))
+    monitored = any(cluster.of_kind("ServiceMonitor"))
+    for service, port in _HTTP.items():
+        pod = f"Deployment/{service}"
+        yield Way(pod, broker, _AMQP)
+        yield Way(pod, database, _POSTGRES)
+        yield Way(f"Job/migrate-{service}", database, _POSTGRES)
+        if monitored:
+            yield Way("monitoring", pod, port)
+        if endpoint := cluster.settings.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+            address = urlsplit(endpoint)
+            yield Way(pod, str(address.hostname).split(".")[1], address.port or 4318)
+    for reader, read in _READS:
+        yield Way(f"Deployment/{reader}", f"Deployment/{read}", _HTTP[read])
+    if any(cluster.of_kind("Ingress")):
+        for controller, service in product(_INGRESS_CONTROLLERS, _PUBLIC):
+            yield Way(controller, f"Deployment/{service}", _HTTP[service])
+    if monitored:
+        yield Way("monitoring", broker, _BROKER_METRICS)
+    if any(cluster.of_kind("ScaledObject")):
+        yield Way("keda", broker, _MANAGEMENT)
+    if "Job/topology" in names:
+        yield Way("Job/topology", broker, _AMQP)
+        yield Way("Job/topology", broker, _MANAGEMENT)
+    yield from (Way(name, "kube-system", 53) for name in names)
+    yield from _of_operators(broker, database)
+
+
+def _of_operators(broker: str, database: str) -> Iterator[Way]:
+    if broker.startswith("RabbitmqCluster/"):
+        yield Way("rabbitmq-system", broker, _MANAGEMENT)
+        yield from (Way(broker, broker, port) for port in _ERLANG)
+        yield from (Way(broker, "elsewhere", port) for port in _API_SERVER)
+    if database.startswith("Cluster/"):
+        for port in (_POSTGRES, _POSTGRES_STATUS):
+            yield Way("cnpg-system", database, port)
+            yield Way(database, database, port)
+        yield from (Way(database, "elsewhere", port) for port in _API_SERVER)
+
+
+# -- what the policies say -------------------------------------------------------------------------------------------
+
+
+def _may_pass(cluster: Cluster, source: Peer, target: Peer, port: int) -> bool:
+    return _allows(cluster, "egress", source, target, port) and _allows(
+        cluster, "ingress", target, source, port
+    )
+
+
+def _allows(cluster: Cluster, side: Side, owner: Peer, other: Peer, port: int) -> bool:
+    """Whether the policies of `owner`'s side let it through. Nothing is known of policies elsewhere."""
+    namespace = _namespace(cluster)
+    if owner.namespace != namespace:
+        return True
+    policies = list(_applying(cluster, side, owner.labels))
+    target = owner if side == "ingress" else other
+    return not policies or any(
+        _rule_allows(rule, "from" if side == "ingress" else "to", other, namespace, port, target)
+        for policy in policies
+        for rule in policy["spec"].get(side) or []
+    )
+
+
+def _applying(cluster: Cluster, side: Side, labels: Labels) -> Iterator[Mapping[str, Any]]:
+    for policy in cluster.of_kind("NetworkPolicy"):
+        spec = policy["spec"]
+        if side.capitalize() in spec.get("policyTypes", ["Ingress"]) and selects(spec["podSelector"], labels):
+            yield policy
+
+
+def _rule_allows(
+    rule: Mapping[str, Any], field: str, other: Peer, namespace: str, port: int, target: Peer
+) -> bool:
+    peers = rule.get(field)
+    ports = rule.get("ports")
+    return (not peers or any(_is_peer(peer, other, namespace) for peer in peers)) and (
+        not ports or any(_is_port(each, port, target) for each in ports)
+    )
+
+
+def _is_peer(peer: Mapping[str, Any], other: Peer, namespace: str) -> bool:
+    if "ipBlock" in peer:
+        # Which addresses the pods of a cluster have is not known; the API server's are outside of all namespaces.
+        return other.name == "elsewhere"
+    if "namespaceSelector" in peer:
+        if not selects(peer["namespaceSelector"], {NAMESPACE_NAME: other.namespace}):
+            return False
+    elif other.namespace != namespace:
+        return False
+    # Pods elsewhere count as those that the policy means, or none could be told from another.
+    return (
+        "podSelector" not in peer
+        or other.namespace != namespace
+        or selects(peer["podSelector"], other.labels)
+    )
+
+
+def _is_port(wanted: Mapping[str, Any], port: int, target: Peer) -> bool:
+    first = wanted.get("port")
+    if first is None:
+        return True
+    if isinstance(first, str):
+        return target.ports.get(first) == port
+    return int(first) <= port <= int(wanted.get("endPort", first))
+
+
+# -- who there is ----------------------------------------------------------------------------------------------------
+
+
+def _namespace(cluster: Cluster) -> str:
+    return next(str(each["metadata"]["name"]) for each in cluster.of_kind("Namespace"))
+
+
+def _inside(cluster: Cluster) -> Iterator[Peer]:
+    named = {
+        str(workload): {
+            port["name"]: int(port["containerPort"])
+            for container in workload.main_containers
+            for port in container.get("ports", [])
+            if "name" in port
+        }
+        for workload in cluster.workloads
+    }
+    for name, labels in cluster.pods.items():
+        yield Peer(name, labels, _namespace(cluster), named.get(name, {}))
+
+
+def _outside(cluster: Cluster) -> Iterator[Peer]:
+    """One pod in each namespace that a policy names, and one in a namespace that none does."""
+    names = {"elsewhere"}
+    for policy in cluster.of_kind("NetworkPolicy"):
+        for side, field in (("ingress", "from"), ("egress", "to")):
+            for rule in policy["spec"].get(side) or []:
+                for peer in rule.get(field) or []:
+                    names |= _namespaces_of(peer.get("namespaceSelector") or {})
+    return (Peer(name, {}, name, {}) for name in sorted(names))
+
+
+def _namespaces_of(selector: Mapping[str, Any]) -> set[str]:
+    named = {selector.get("matchLabels", {}).get(NAMESPACE_NAME)}
+    for expression in selector.get("matchExpressions", []):
+        if expression["key"] == NAMESPACE_NAME:
+            named |= set(expression.get("values", []))
+    return {name for name in named if name}
+
+
+def _ports_in_use(cluster: Cluster) -> Iterator[int]:
+    for policy in cluster.of_kind("NetworkPolicy"):
+        for side in ("ingress", "egress"):
+            for rule in policy["spec"].get(side) or []:
+                for port in rule.get("ports") or []:
+                    numbers = (port.get("port"), port.get("endPort"))
+                    yield from (number for number in numbers if isinstance(number, int))
+
+
+# -- from the outside ------------------------------------------------------------------------------------------------
+
+
+def the_outside_sees_only_what_is_meant_for_it(cluster: Cluster) -> Iterator[str]:
+    for ingress in cluster.of_kind("Ingress"):
+        if "defaultBackend" in ingress["spec"]:
+            yield f"{identity(ingress)}: a defaultBackend would be reached by every path"
+        for _, path in ingress_paths(ingress):
+            service = path["backend"]["service"]["name"]
+            if service not in _PUBLIC:
+                yield f"{identity(ingress)}: {service} is not for the outside"
+            if reached := [inside for inside in INSIDE_PATHS if _reaches(path, inside)]:
+                yield f"{identity(ingress)}: {path.get('path')} lets {', '.join(reached)} out"
+    if any(cluster.of_kind("Ingress")):
+        for service in ("publisher", "social"):
+            yield from _of_public_url(cluster, service, f"{service.upper()}_PUBLIC_URL")
+
+
+def _of_public_url(cluster: Cluster, service: str, variable: str) -> Iterator[str]:
+    """The links that a service writes must lead to it."""
+    url = urlsplit(cluster.settings.get(variable, ""))
+    taken = {
+        (host, path["backend"]["service"]["name"])
+        for ingress in cluster.of_kind("Ingress")
+        for host, path in ingress_paths(ingress)
+    }
+    encrypted = {
+        host
+        for ingress in cluster.of_kind("Ingress")
+        for each in ingress["spec"].get("tls", [])
+        for host in each.get("hosts", [])
+    }
+    if (url.hostname, service) not in taken:
+        yield f"{variable}: no Ingress takes {url.hostname} to {service}"
+    if url.scheme == "https" and url.hostname not in encrypted:
+        yield f"{variable}: is https, and no Ingress has a certificate for {url.hostname}"
+
+
+def ingress_paths(ingress: Resource) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
+    """Host and path of every line of an Ingress."""
+    for rule in ingress["spec"].get("rules", []):
+        yield from ((rule.get("host"), path) for path in rule.get("http", {}).get("paths", []))
+
+
+def _reaches(path: Mapping[str, Any], inside: str) -> bool:
+    prefix = str(path.get("path", "/"))
+    match path.get("pathType"):
+        case "Exact":
+            return prefix == inside
+        case "Prefix":
+            return f"{inside}/".startswith(f"{prefix.rstrip('/')}/")
+        case _:
+            # What else there is depends on the controller: plain prefixes at worst.
+            return inside.startswith(prefix)

@@ -1,0 +1,45 @@
+"""The project's own rules for its manifests: what a schema cannot say."""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from manifests import availability, isolation, network, wiring
+from manifests.cluster import Cluster
+
+Policy = Callable[[Cluster], Iterator[str]]
+"""Says what is wrong, a line each."""
+
+POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
+    {
+        "restricted": isolation.pods_are_restricted,
+        "read-only": isolation.own_images_cannot_be_written_to,
+        "limits": isolation.containers_have_requests_and_limits,
+        "no token": isolation.no_pod_has_a_token,
+        "namespace": isolation.the_namespace_enforces_what_the_pods_keep,
+        "no secrets": isolation.no_secret_stands_in_the_manifests,
+        "probes": availability.probes_are_there,
+        "liveness": availability.liveness_never_asks_the_broker,
+        "shutdown": availability.there_is_time_to_finish,
+        "disruption": availability.one_pod_at_a_time_may_be_away,
+        "autoscaling": availability.every_consumer_is_scaled_by_its_queues,
+        "one autoscaler": availability.nothing_else_sets_the_number_of_replicas,
+        "connections": availability.the_database_has_connections_for_all_replicas,
+        "durability": availability.nothing_durable_stands_on_one_machine,
+        "default deny": network.everything_is_denied_by_default,
+        "narrow": network.every_rule_names_peers_and_ports,
+        "reachability": network.only_what_is_needed_can_be_reached,
+        "ingress": network.the_outside_sees_only_what_is_meant_for_it,
+        "references": wiring.everything_referred_to_is_there,
+        "selectors": wiring.selectors_select_what_they_should,
+        "ports": wiring.services_listen_where_they_are_asked,
+        "variables": wiring.variables_are_defined_before_they_are_used,
+        "images": wiring.images_have_a_version,
+        "jobs": wiring.every_service_has_its_migration,
+    }
+)
+
+
+def problems(cluster: Cluster) -> Iterator[str]:
+    for name, policy in POLICIES.items():
+        yield from (f"{name}: {what}" for what in policy(cluster))

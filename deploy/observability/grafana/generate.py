@@ -1,0 +1,485 @@
+#!/usr/bin/env python3
+"""Writes the dashboards in `dashboards/`: one of the pipeline, one of the backbone, one per service from one pattern.
+
+The JSON is committed, since that is what Grafana reads; a test fails when it is not what this script would write.
+Usage: generate.py [FOLDER]
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+
+QUEUES: Mapping[str, str] = {
+    "orchestrator": "orchestrator-commands|brand-events",
+    "research": "research-commands",
+    "publisher": "publisher-commands",
+    "social": "social-commands",
+    "monitor": "monitor-commands|.+-dlq",
+}
+"""Service → the queues it consumes, as a pattern."""
+JOBS = "|".join(QUEUES)
+WINDOW = "$__rate_interval"
+WIDTH = 24
+DATASOURCE = {"type": "prometheus", "uid": "prometheus"}
+
+
+# -- parts of a dashboard ----------------------------------------------------------------------------------------------
+
+
+def target(expression: str, legend: str) -> Json:
+    return {"datasource": DATASOURCE, "expr": expression, "legendFormat": legend}
+
+
+def graph(
+    title: str,
+    *targets: Json,
+    unit: str = "short",
+    description: str = "",
+    width: int = 12,
+    stacked: bool = False,
+) -> Json:
+    custom = {"fillOpacity": 10, "lineWidth": 1, "showPoints": "never"}
+    if stacked:
+        custom |= {"stacking": {"mode": "normal"}, "fillOpacity": 40}
+    return {
+        "type": "timeseries",
+        "title": title,
+        "description": description,
+        "datasource": DATASOURCE,
+        "targets": list(targets),
+        "gridPos": {"w": width, "h": 8},
+        "fieldConfig": {"defaults": {"unit": unit, "min": 0, "custom": custom}, "overrides": []},
+        "options": {
+            "legend": {"displayMode": "list", "placement": "bottom"},
+            "tooltip": {"mode": "multi", "sort": "desc"},
+        },
+    }
+
+
+def figure(
+    title: str,
+    expression: str,
+    *,
+    unit: str = "short",
+    description: str = "",
+    alarming: float | None = None,
+    wanted: float | None = None,
+) -> Json:
+    """One number; red from `alarming` upwards, or below `wanted`."""
+    steps: list[Json] = [{"color": "green", "value": None}]
+    if alarming is not None:
+        steps.append({"color": "red", "value": alarming})
+    if wanted is not None:
+        steps = [{"color": "red", "value": None}, {"color": "green", "value": wanted}]
+    return {
+        "type": "stat",
+        "title": title,
+        "description": description,
+        "datasource": DATASOURCE,
+        "targets": [target(expression, "")],
+        "gridPos": {"w": 4, "h": 4},
+        "fieldConfig": {
+            "defaults": {"unit": unit, "thresholds": {"mode": "absolute", "steps": steps}},
+            "overrides": [],
+        },
+        "options": {
+            "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
+            "colorMode": "value",
+            "graphMode": "area",
+        },
+    }
+
+
+def row(title: str) -> Json:
+    return {"type": "row", "title": title, "gridPos": {"w": WIDTH, "h": 1}, "panels": [], "collapsed": False}
+
+
+def dashboard(uid: str, title: str, description: str, panels: Sequence[Json]) -> Json:
+    x = y = height = 0
+    for number, panel in enumerate(panels, 1):
+        position = panel["gridPos"]
+        if x + position["w"] > WIDTH:
+            x, y, height = 0, y + height, 0
+        panel["id"] = number
+        panel["gridPos"] = {"x": x, "y": y, **position}
+        x, height = x + position["w"], max(height, position["h"])
+    return {
+        "uid": uid,
+        "title": title,
+        "description": description,
+        "tags": ["brand-engine"],
+        "schemaVersion": 39,
+        "version": 1,
+        "editable": False,
+        "graphTooltip": 1,
+        "refresh": "15s",
+        "time": {"from": "now-1h", "to": "now"},
+        "timezone": "browser",
+        "templating": {"list": []},
+        "annotations": {"list": [firing_alerts()]},
+        "links": [
+            {
+                "type": "dashboards",
+                "title": "Brand Engine",
+                "tags": ["brand-engine"],
+                "asDropdown": True,
+                "includeVars": False,
+                "keepTime": True,
+            }
+        ],
+        "panels": list(panels),
+    }
+
+
+def firing_alerts() -> Json:
+    return {
+        "name": "Alerts",
+        "enable": True,
+        "iconColor": "red",
+        "datasource": DATASOURCE,
+        "expr": 'ALERTS{alertstate="firing"}',
+        "titleFormat": "{{alertname}}",
+        "tagKeys": "job,queue",
+    }
+
+
+# -- expressions -------------------------------------------------------------------------------------------------------
+
+
+def rate(metric: str, *by: str, where: str = "") -> str:
+    return f"sum by ({', '.join(by)}) (rate(brand_engine_{metric}{{{where}}}[{WINDOW}]))"
+
+
+def quantile(share: float, metric: str, *by: str, where: str = "") -> str:
+    return f"histogram_quantile({share}, {rate(f'{metric}_bucket', 'le', *by, where=where)})"
+
+
+def failing(where: str) -> str:
+    """The share of attempts that fail; 0 where there are none."""
+    again = f"sum(rate(brand_engine_messages_retried_total{{{where}}}[{WINDOW}]))"
+    never = f"sum(rate(brand_engine_messages_dead_lettered_total{{{where}}}[{WINDOW}]))"
+    done = f"sum(rate(brand_engine_messages_processed_total{{{where}}}[{WINDOW}]))"
+    return f"({again} + {never}) / ({again} + {never} + {done} > 0) or vector(0)"
+
+
+# -- the dashboards ----------------------------------------------------------------------------------------------------
+
+
+def pipeline() -> Json:
+    """From keyword to post, as the orchestrator's router sees it: one event ends each step."""
+    events = 'job="orchestrator", queue="brand-events"'
+    steps = "research.completed|content.generated|content.published|social.posted"
+    failures = "research.failed|content.publish_failed|social.failed"
+
+    def in_last_hour(name: str) -> str:
+        metric = f'brand_engine_messages_processed_total{{{events}, type="{name}"}}'
+        return f"round(sum(increase({metric}[1h])))"
+
+    return dashboard(
+        "brand-engine-pipeline",
+        "Brand Engine: pipeline",
+        "From keyword to post: how many, how fast, and what is in the way.",
+        [
+            figure("Researched, last hour", in_last_hour("research.completed")),
+            figure("Written, last hour", in_last_hour("content.generated")),
+            figure("Published, last hour", in_last_hour("content.published")),
+            figure("Posted, last hour", in_last_hour("social.posted")),
+            figure(
+                "Dead letters open",
+                "sum(max by (queue) (brand_engine_dead_letters_open))",
+                alarming=1,
+                description="Wait for somebody to send them again or to discard them.",
+            ),
+            figure("Attempts that fail", failing(f'job=~"{JOBS}"'), unit="percentunit", alarming=0.1),
+            graph(
+                "Steps done",
+                target(
+                    rate("messages_processed_total", "type", where=f'{events}, type=~"{steps}"'), "{{type}}"
+                ),
+                unit="ops",
+                description="Each step ends with its event; what falls behind its neighbour is where work piles up.",
+            ),
+            graph(
+                "Steps refused or failed",
+                target(
+                    rate("messages_processed_total", "type", where=f'{events}, type=~"{failures}"'),
+                    "{{type}}",
+                ),
+                unit="ops",
+                description="Ends that are no accident: too few sources, a page or a post that was refused.",
+            ),
+            graph(
+                "Time of a command, until its effects are committed (95 %)",
+                target(
+                    quantile(0.95, "end_to_end_seconds", "type", where='queue=~".+-commands"'), "{{type}}"
+                ),
+                unit="s",
+                description="From when a command was made; waiting in queues and retries included.",
+            ),
+            graph(
+                "Time of an event, until it is routed (95 %)",
+                target(quantile(0.95, "end_to_end_seconds", "type", where=events), "{{type}}"),
+                unit="s",
+            ),
+            graph(
+                "Work that waits",
+                target(
+                    'max by (queue) (rabbitmq_detailed_queue_messages_ready{queue=~".+-commands|brand-events"})',
+                    "{{queue}}",
+                ),
+                stacked=True,
+            ),
+            graph(
+                "Work in hand",
+                target(
+                    'sum by (queue) (brand_engine_deliveries_in_hand{queue=~".+-commands|brand-events"})',
+                    "{{queue}}",
+                ),
+                stacked=True,
+            ),
+            graph(
+                "Attempts that will be made again",
+                target(rate("messages_retried_total", "queue", "type"), "{{type}}"),
+                unit="ops",
+            ),
+            graph(
+                "Messages given up",
+                target(rate("messages_dead_lettered_total", "queue", "reason"), "{{queue}} {{reason}}"),
+                unit="ops",
+            ),
+        ],
+    )
+
+
+def backbone() -> Json:
+    queues = 'queue=~".+-commands|brand-events"'
+    dead = 'queue=~".+-dlq"'
+    jobs = f'job=~"{JOBS}"'
+    return dashboard(
+        "brand-engine-backbone",
+        "Brand Engine: backbone",
+        "Queues, outboxes and the broker under them.",
+        [
+            figure("Replicas that answer", f"sum(up{{{jobs}}})", wanted=len(QUEUES)),
+            figure(
+                "Queues without consumer",
+                "count(max by (queue) (rabbitmq_detailed_queue_consumers) == 0) or vector(0)",
+                alarming=1,
+            ),
+            figure(
+                "Longest wait in an outbox",
+                "max(brand_engine_outbox_oldest_age_seconds)",
+                unit="s",
+                alarming=60,
+            ),
+            figure(
+                "In dead-letter queues",
+                f"sum(max by (queue) (rabbitmq_detailed_queue_messages{{{dead}}}))",
+                alarming=1,
+                description="On their way to the monitor, which takes them within seconds.",
+            ),
+            figure(
+                "Memory alarm",
+                "max(rabbitmq_alarms_memory_used_watermark)",
+                alarming=1,
+                description="Of the broker.",
+            ),
+            figure(
+                "Disk alarm",
+                "max(rabbitmq_alarms_free_disk_space_watermark)",
+                alarming=1,
+                description="Of the broker.",
+            ),
+            row("Queues"),
+            graph(
+                "Ready",
+                target(f"max by (queue) (rabbitmq_detailed_queue_messages_ready{{{queues}}})", "{{queue}}"),
+            ),
+            graph(
+                "Delivered, not acknowledged",
+                target(f"max by (queue) (rabbitmq_detailed_queue_messages_unacked{{{queues}}})", "{{queue}}"),
+            ),
+            graph(
+                "Consumers",
+                target("max by (queue) (rabbitmq_detailed_queue_consumers)", "{{queue}}"),
+                description="As the broker counts them.",
+            ),
+            graph(
+                "In dead-letter queues",
+                target(f"max by (queue) (rabbitmq_detailed_queue_messages{{{dead}}})", "{{queue}}"),
+            ),
+            row("Consuming"),
+            graph("Messages", target(rate("messages_processed_total", "queue"), "{{queue}}"), unit="ops"),
+            graph(
+                "Messages per transaction (half of them have at least so many)",
+                target(quantile(0.5, "batch_size", "queue"), "{{queue}}"),
+                description="Grows with the load: a batch is what arrived while the last one ran.",
+            ),
+            graph(
+                "Duplicates",
+                target(rate("messages_duplicate_total", "queue"), "{{queue}}"),
+                unit="ops",
+                description="Recognised and acknowledged without effect.",
+            ),
+            graph(
+                "Bodies without an envelope",
+                target(rate("messages_rejected_total", "queue"), "{{queue}}"),
+                unit="ops",
+            ),
+            row("Publishing"),
+            graph("Confirmed", target(rate("published_total", "exchange"), "{{exchange}}"), unit="ops"),
+            graph(
+                "Failed, to be tried again",
+                target(rate("publish_failures_total", "job", "reason"), "{{job}} {{reason}}"),
+                unit="ops",
+            ),
+            graph(
+                "Rows in the outbox",
+                target("max by (job) (brand_engine_outbox_depth)", "{{job}}"),
+                description="What is due and what waits for its time, retries included; counted up to 100,000.",
+            ),
+            graph(
+                "Longest wait of a message that is due",
+                target("max by (job) (brand_engine_outbox_oldest_age_seconds)", "{{job}}"),
+                unit="s",
+            ),
+            graph("Rows in the inbox", target("max by (job) (brand_engine_inbox_rows)", "{{job}}")),
+            row("Broker"),
+            graph(
+                "Memory",
+                target("rabbitmq_process_resident_memory_bytes", "{{instance}}"),
+                target("rabbitmq_resident_memory_limit_bytes", "{{instance}} limit"),
+                unit="bytes",
+            ),
+            graph(
+                "Free disk space",
+                target("rabbitmq_disk_space_available_bytes", "{{instance}}"),
+                target("rabbitmq_disk_space_available_limit_bytes", "{{instance}} limit"),
+                unit="bytes",
+            ),
+            graph("Connections", target("rabbitmq_connections", "{{instance}}")),
+            graph(
+                "Messages received and acknowledged",
+                target(f"sum(rate(rabbitmq_global_messages_received_total[{WINDOW}]))", "received"),
+                target(f"sum(rate(rabbitmq_global_messages_acknowledged_total[{WINDOW}]))", "acknowledged"),
+                unit="ops",
+            ),
+        ],
+    )
+
+
+def service(name: str) -> Json:
+    job = f'job="{name}"'
+    queues = f'queue=~"{QUEUES[name]}"'
+    if name == "monitor":
+        dead_letters = "sum(max by (queue) (brand_engine_dead_letters_open))"
+    else:
+        dead_letters = f"sum(max by (queue) (brand_engine_dead_letters_open{{{queues}}}))"
+    return dashboard(
+        f"brand-engine-{name}",
+        f"Brand Engine: {name}",
+        f"The service {name}: its work, its outbox and its processes.",
+        [
+            figure("Replicas that answer", f"sum(up{{{job}}})", wanted=1),
+            figure(
+                "Messages", f"sum(rate(brand_engine_messages_processed_total{{{job}}}[{WINDOW}]))", unit="ops"
+            ),
+            figure("Attempts that fail", failing(job), unit="percentunit", alarming=0.1),
+            figure("Dead letters open", dead_letters, alarming=1),
+            figure(
+                "Longest wait in the outbox",
+                f"max(brand_engine_outbox_oldest_age_seconds{{{job}}})",
+                unit="s",
+                alarming=60,
+            ),
+            figure(
+                "Queues not consumed",
+                f"count(max by (queue) (brand_engine_consumer_up{{{job}}}) == 0) or vector(0)",
+                alarming=1,
+            ),
+            row("Messages"),
+            graph(
+                "Handled",
+                target(rate("messages_processed_total", "queue", "type", where=job), "{{queue}} {{type}}"),
+                unit="ops",
+                stacked=True,
+            ),
+            graph(
+                "Failed",
+                target(
+                    rate("messages_retried_total", "queue", "type", where=job), "again: {{queue}} {{type}}"
+                ),
+                target(
+                    rate("messages_dead_lettered_total", "queue", "reason", where=job),
+                    "given up: {{queue}} {{reason}}",
+                ),
+                unit="ops",
+            ),
+            graph(
+                "Time of an attempt",
+                target(quantile(0.5, "handler_seconds", "type", where=job), "50 % {{type}}"),
+                target(quantile(0.95, "handler_seconds", "type", where=job), "95 % {{type}}"),
+                unit="s",
+                description="Of one message, or of a batch where the handler takes batches.",
+            ),
+            graph(
+                "Time from making to commit",
+                target(quantile(0.5, "end_to_end_seconds", "type", where=job), "50 % {{type}}"),
+                target(quantile(0.95, "end_to_end_seconds", "type", where=job), "95 % {{type}}"),
+                unit="s",
+            ),
+            graph(
+                "Waiting in its queues",
+                target(f"max by (queue) (rabbitmq_detailed_queue_messages_ready{{{queues}}})", "{{queue}}"),
+            ),
+            graph(
+                "In hand",
+                target(
+                    f"sum by (instance, queue) (brand_engine_deliveries_in_hand{{{job}}})",
+                    "{{instance}} {{queue}}",
+                ),
+            ),
+            graph(
+                "Messages per transaction",
+                target(quantile(0.5, "batch_size", "queue", where=job), "50 % {{queue}}"),
+                target(quantile(0.95, "batch_size", "queue", where=job), "95 % {{queue}}"),
+            ),
+            graph(
+                "Duplicates",
+                target(rate("messages_duplicate_total", "queue", where=job), "{{queue}}"),
+                unit="ops",
+            ),
+            row("Outbox"),
+            graph(
+                "Published",
+                target(rate("published_total", "exchange", where=job), "{{exchange}}"),
+                unit="ops",
+            ),
+            graph(
+                "Rows in the outbox",
+                target(f"max(brand_engine_outbox_depth{{{job}}})", "rows"),
+                description="What is due and what waits for its time, retries included; counted up to 100,000.",
+            ),
+            row("Processes"),
+            graph(
+                "Processor",
+                target(f"rate(process_cpu_seconds_total{{{job}}}[{WINDOW}])", "{{instance}}"),
+                unit="percentunit",
+            ),
+            graph("Memory", target(f"process_resident_memory_bytes{{{job}}}", "{{instance}}"), unit="bytes"),
+        ],
+    )
+
+
+def main(folder: Path) -> None:
+    for made in (pipeline(), backbone(), *map(service, QUEUES)):
+        name = made["uid"].removeprefix("brand-engine-")
+        (folder / f"{name}.json").write_text(json.dumps(made, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("dashboards"))

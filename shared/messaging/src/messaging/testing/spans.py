@@ -1,0 +1,140 @@
+"""A receiver of spans: OTLP over HTTP, as a tracing backend takes them, kept to be looked at."""
+
+import gzip
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedSpan:
+    """One span. Ids are hexadecimal; times are nanoseconds since 1970."""
+
+    service: str
+    name: str
+    kind: str
+    """`INTERNAL`, `SERVER`, `CLIENT`, `PRODUCER` or `CONSUMER`."""
+    trace_id: str
+    span_id: str
+    parent_id: str
+    """Empty for the first span of a trace."""
+    attributes: dict[str, Any]
+    links: tuple[str, ...]
+    """Ids of the spans it is linked to."""
+    failed: bool
+    began: int
+    ended: int
+
+
+@dataclass(slots=True)
+class SpanReceiver:
+    """What has been sent to `url`; the same address answers searches as Jaeger does, at `/api/v3/traces`."""
+
+    url: str
+    spans: list[ReceivedSpan] = field(default_factory=list)
+
+    @classmethod
+    @contextmanager
+    def running(cls) -> Iterator["SpanReceiver"]:
+        server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        receiver = cls(f"http://127.0.0.1:{server.server_address[1]}")
+        _receivers[server] = receiver
+        serving = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        serving.start()
+        try:
+            yield receiver
+        finally:
+            server.shutdown()
+            server.server_close()
+            serving.join()
+            del _receivers[server]
+
+    def take(self, body: bytes) -> None:
+        request = ExportTraceServiceRequest.FromString(body)
+        for group in request.resource_spans:
+            service = _values(group.resource.attributes)["service.name"]
+            for scope in group.scope_spans:
+                self.spans += [_received(service, span) for span in scope.spans]
+
+    def found(self, service: str, tags: Mapping[str, str]) -> list[ReceivedSpan]:
+        """All spans of the traces in which a span of the service has these attributes."""
+        traces = {
+            span.trace_id
+            for span in self.spans
+            if span.service == service and span.attributes.items() >= tags.items()
+        }
+        return [span for span in self.spans if span.trace_id in traces]
+
+
+_receivers: dict[Any, SpanReceiver] = {}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        _receivers[self.server].take(body)
+        self._answer("application/x-protobuf", b"")
+
+    def do_GET(self) -> None:
+        query = parse_qs(urlsplit(self.path).query)
+        service, tags = query["query.serviceName"][0], json.loads(query["query.attributes"][0])
+        groups = [_as_json(span) for span in _receivers[self.server].found(service, tags)]
+        self._answer("application/json", json.dumps({"result": {"resourceSpans": groups}}).encode())
+
+    def _answer(self, media_type: str, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", media_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: the tests say what they have seen."""
+
+
+def _received(service: str, span: Any) -> ReceivedSpan:
+    return ReceivedSpan(
+        service=service,
+        name=span.name,
+        kind=span.SpanKind.Name(span.kind).removeprefix("SPAN_KIND_"),
+        trace_id=span.trace_id.hex(),
+        span_id=span.span_id.hex(),
+        parent_id=span.parent_span_id.hex(),
+        attributes=_values(span.attributes),
+        links=tuple(link.span_id.hex() for link in span.links),
+        failed=span.status.code == span.status.STATUS_CODE_ERROR,
+        began=span.start_time_unix_nano,
+        ended=span.end_time_unix_nano,
+    )
+
+
+def _values(attributes: Any) -> dict[str, Any]:
+    return {each.key: getattr(each.value, each.value.WhichOneof("value")) for each in attributes}
+
+
+def _as_json(span: ReceivedSpan) -> dict[str, Any]:
+    """A span alone in its group, in OTLP's JSON."""
+    attributes = [
+        {"key": key, "value": {"stringValue": str(value)}} for key, value in span.attributes.items()
+    ]
+    one = {
+        "traceId": span.trace_id,
+        "spanId": span.span_id,
+        "parentSpanId": span.parent_id,
+        "name": span.name,
+        "startTimeUnixNano": str(span.began),
+        "endTimeUnixNano": str(span.ended),
+        "attributes": attributes,
+        "status": {"code": 2} if span.failed else {},
+    }
+    service = {"key": "service.name", "value": {"stringValue": span.service}}
+    return {"resource": {"attributes": [service]}, "scopeSpans": [{"spans": [one]}]}

@@ -1,0 +1,239 @@
+"""What each service may do at a real broker, as its own user there, and what it is refused."""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import aio_pika
+import httpx
+import pytest
+from aio_pika.abc import AbstractChannel, AbstractConnection
+from aiormq.exceptions import ChannelAccessRefused
+
+from envelope import CATALOGUE, SERVICES, Kind
+from messaging import permissions
+from messaging.testing import Broker
+from messaging.topology import describe
+
+QUEUES = tuple(queue.name for queue in describe().queues)
+DEAD = tuple(name for name in QUEUES if name.endswith("-dlq"))
+WORK = tuple(name for name in QUEUES if name not in DEAD)
+FOREIGN_EXCHANGES = ("", "amq.direct", "amq.fanout", "amq.topic", "amq.headers")
+ROUTING_KEYS = (
+    *QUEUES,
+    *(entry.name for entry in CATALOGUE.values() if entry.kind is Kind.EVENT),
+    "content.archived",
+    "#",
+)
+
+# Written down by hand, and apart from what makes it: this is the promise.
+CONSUMES = {
+    "orchestrator": {"orchestrator-commands", "brand-events"},
+    "research": {"research-commands"},
+    "publisher": {"publisher-commands"},
+    "social": {"social-commands"},
+    "monitor": {"monitor-commands", *DEAD},
+}
+PUBLISHES = {
+    "orchestrator": {
+        *(("commands", f"{service}-commands") for service in SERVICES),
+        ("brand-events", "content.generated"),
+        *(
+            (exchange, queue)
+            for exchange in ("returns", "dead-letters")
+            for queue in CONSUMES["orchestrator"]
+        ),
+    },
+    "research": {
+        ("commands", "monitor-commands"),
+        ("brand-events", "research.completed"),
+        ("brand-events", "research.failed"),
+        ("returns", "research-commands"),
+        ("dead-letters", "research-commands"),
+    },
+    "publisher": {
+        ("commands", "monitor-commands"),
+        ("brand-events", "content.published"),
+        ("brand-events", "content.publish_failed"),
+        ("returns", "publisher-commands"),
+        ("dead-letters", "publisher-commands"),
+    },
+    "social": {
+        ("commands", "monitor-commands"),
+        ("brand-events", "social.posted"),
+        ("brand-events", "social.failed"),
+        ("returns", "social-commands"),
+        ("dead-letters", "social-commands"),
+    },
+    "monitor": {
+        ("commands", "monitor-commands"),
+        ("brand-events", "dead_letter.recorded"),
+        *(("returns", queue) for queue in QUEUES),
+        ("dead-letters", "monitor-commands"),
+    },
+}
+OTHERS_QUEUE = {
+    service: next(queue for queue in WORK if queue not in CONSUMES[service]) for service in SERVICES
+}
+
+Action = Callable[[AbstractChannel], Awaitable[object]]
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[AbstractConnection]:
+    async with await aio_pika.connect(url, timeout=15) as connection:
+        yield connection
+
+
+async def is_allowed(connection: AbstractConnection, action: Action) -> bool:
+    """Tries it on a channel of its own: a refusal closes the channel."""
+    channel = await connection.channel()
+    try:
+        await action(channel)
+    except ChannelAccessRefused:
+        return False
+    await channel.close()
+    return True
+
+
+def get(queue: str) -> Action:
+    async def act(channel: AbstractChannel) -> None:
+        await (await channel.get_queue(queue, ensure=False)).get(no_ack=True, fail=False)
+
+    return act
+
+
+def consume(queue: str) -> Action:
+    async def note(_message: aio_pika.abc.AbstractIncomingMessage) -> None: ...
+
+    async def act(channel: AbstractChannel) -> None:
+        await (await channel.get_queue(queue, ensure=False)).consume(note)
+
+    return act
+
+
+def publish(exchange: str, routing_key: str) -> Action:
+    async def act(channel: AbstractChannel) -> None:
+        target = channel.default_exchange
+        if exchange:
+            target = await channel.get_exchange(exchange, ensure=False)
+        await target.publish(aio_pika.Message(b"{}"), routing_key, mandatory=False, timeout=15)
+
+    return act
+
+
+async def bind(channel: AbstractChannel, queue: str, exchange: str) -> None:
+    await (await channel.get_queue(queue, ensure=False)).bind(exchange, "#")
+
+
+async def unbind(channel: AbstractChannel, queue: str, exchange: str) -> None:
+    await (await channel.get_queue(queue, ensure=False)).unbind(exchange, queue)
+
+
+async def purge(channel: AbstractChannel, queue: str) -> None:
+    await (await channel.get_queue(queue, ensure=False)).purge()
+
+
+async def bind_exchange(channel: AbstractChannel) -> None:
+    await (await channel.get_exchange("returns", ensure=False)).bind("commands", "#")
+
+
+def test_what_is_made_of_catalogue_and_topology_is_what_is_promised() -> None:
+    described = permissions.describe()
+    assert set(described) == set(SERVICES)
+    for service, each in described.items():
+        assert set(each.queues) == CONSUMES[service]
+        keys = {(exchange, key) for exchange, keys in each.routing_keys.items() for key in keys}
+        assert keys == PUBLISHES[service]
+        assert set(each.topics) == set(describe().exchanges)
+        assert each.configure == "^$"
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_a_service_consumes_its_own_queues_and_no_other(
+    service: str, broker_urls: dict[str, str]
+) -> None:
+    async with connected(broker_urls[service]) as connection:
+        for action in (get, consume):
+            allowed = {queue for queue in QUEUES if await is_allowed(connection, action(queue))}
+            assert allowed == CONSUMES[service]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_a_service_publishes_what_the_catalogue_says_and_nothing_else(
+    service: str, broker_urls: dict[str, str]
+) -> None:
+    exchanges = (*describe().exchanges, *FOREIGN_EXCHANGES)
+    async with connected(broker_urls[service]) as connection:
+        allowed = {
+            (exchange, key)
+            for exchange in exchanges
+            for key in ROUTING_KEYS
+            if await is_allowed(connection, publish(exchange, key))
+        }
+    assert allowed == PUBLISHES[service]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_a_service_declares_binds_and_deletes_nothing(
+    service: str, broker_urls: dict[str, str]
+) -> None:
+    arguments = {queue.name: queue.arguments for queue in describe().queues}
+    own, other = min(CONSUMES[service]), OTHERS_QUEUE[service]
+    attempts: dict[str, Action] = {
+        "declare a queue": lambda channel: channel.declare_queue("new", durable=True),
+        "declare a queue named by the broker": lambda channel: channel.declare_queue(exclusive=True),
+        "declare its own queue": lambda channel: channel.declare_queue(
+            own, durable=True, arguments=arguments[own]
+        ),
+        "declare an exchange": lambda channel: channel.declare_exchange("new", durable=True),
+        "declare an exchange there is": lambda channel: channel.declare_exchange(
+            "commands", aio_pika.ExchangeType.TOPIC, durable=True
+        ),
+        "bind its own queue": lambda channel: bind(channel, own, "commands"),
+        "bind its own queue to all events": lambda channel: bind(channel, own, "brand-events"),
+        "bind another's queue": lambda channel: bind(channel, other, "brand-events"),
+        "bind an exchange": bind_exchange,
+        "unbind its own queue": lambda channel: unbind(channel, own, "returns"),
+        "delete its own queue": lambda channel: channel.queue_delete(own),
+        "delete another's queue": lambda channel: channel.queue_delete(other),
+        "delete an exchange": lambda channel: channel.exchange_delete("commands"),
+        "purge another's queue": lambda channel: purge(channel, other),
+    }
+    async with connected(broker_urls[service]) as connection:
+        allowed = {name for name, action in attempts.items() if await is_allowed(connection, action)}
+    assert allowed == set()
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_a_service_sees_that_its_queue_is_there(service: str, broker_urls: dict[str, str]) -> None:
+    async with Broker.connected(broker_urls[service]) as broker:
+        for queue in CONSUMES[service]:
+            assert await broker.depth(queue) == 0
+
+
+async def test_a_service_enters_its_own_vhost_alone(
+    broker_urls: dict[str, str], make_vhost: Callable[..., Awaitable[str]]
+) -> None:
+    elsewhere = (await make_vhost()).rpartition("/")[2]
+    for url in broker_urls.values():
+        with pytest.raises(aio_pika.exceptions.AMQPError):
+            await aio_pika.connect(f"{url.rpartition('/')[0]}/{elsewhere}", timeout=15)
+
+
+def test_a_service_is_not_let_into_the_management(
+    broker_urls: dict[str, str], rabbitmq_api: httpx.Client
+) -> None:
+    for url in broker_urls.values():
+        user, _, password = url.partition("://")[2].partition("@")[0].partition(":")
+        answer = httpx.get(rabbitmq_api.base_url.join("/api/whoami"), auth=(user, password))
+        assert answer.status_code == httpx.codes.UNAUTHORIZED
+
+
+def test_a_pattern_matches_its_names_alone() -> None:
+    matches = re.compile(permissions.pattern(["content.published", "brand-events"])).search
+    assert matches("content.published")
+    assert matches("brand-events")
+    for name in ("contentXpublished", "content.published.v2", "my-brand-events", "", "content"):
+        assert not matches(name)
+    assert permissions.pattern([]) == permissions.NOTHING

@@ -1,0 +1,142 @@
+"""The whole stack in containers, started once for all tests that look at it, as `make up` does; skipped without Docker."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from brandctl.local import ports
+from envelope.catalogue import SERVICES
+
+ROOT = Path(__file__).parents[2]
+_VERSION = "test"
+_PORTS = ("ORCHESTRATOR", "PUBLISHER", "SOCIAL", "MONITOR", "RABBITMQ_UI", "JAEGER", "PROMETHEUS", "GRAFANA")
+
+
+class ContainerStack:
+    """A project of its own, with its own settings, ports and data, beside whatever else runs on this engine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project = f"brand-engine-test-{os.getpid()}"
+        self._settings = folder / "settings.env"
+        self._port_of = {name: ports.free_port() for name in _PORTS}
+        self.environment = {
+            **os.environ,
+            "ENV_FILE": str(self._settings),
+            "COMPOSE_PROJECT_NAME": self.project,
+            "COMPOSE_FILE": "compose.yaml:compose.observability.yaml",
+            # Images of their own: those of somebody who runs the stack here stay as they are.
+            "VERSION": _VERSION,
+            "RETRY_BASE_SECONDS": "0.5",
+            **{f"{name}_PORT": str(port) for name, port in self._port_of.items()},
+        }
+        self.seconds_to_start = 0.0
+        self.said = ""
+
+    def up(self, **environment: str) -> None:
+        """`make up`, to its end."""
+        began = time.monotonic()
+        done = self._run(["deploy/compose/up.sh"], **environment)
+        self.seconds_to_start = time.monotonic() - began
+        self.said = done.stdout
+
+    def down(self) -> None:
+        """`make down VOLUMES=1`, and the images of this run too."""
+        self._run(["deploy/compose/down.sh"], VOLUMES="1")
+        images = [f"brand-engine/{service}:{_VERSION}" for service in SERVICES]
+        self._run(["docker", "image", "rm", *images], check=False)
+
+    def left(self) -> list[str]:
+        """Containers, networks and volumes of this project."""
+        label = f"label=com.docker.compose.project={self.project}"
+        kinds = (["ps", "--all"], ["network", "ls"], ["volume", "ls"])
+        return [
+            line
+            for kind in kinds
+            for line in self._run(["docker", *kind, "--quiet", "--filter", label]).stdout.splitlines()
+        ]
+
+    def compose(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return self._run(["docker", "compose", "--env-file", str(self._settings), *arguments], check=check)
+
+    def docker(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return self._run(["docker", *arguments], check=check)
+
+    def containers(self, service: str) -> list[str]:
+        return self.compose("ps", "--quiet", service).stdout.split()
+
+    def inspect(self, container: str) -> dict[str, Any]:
+        described: dict[str, Any] = json.loads(self.docker("inspect", container).stdout)[0]
+        return described
+
+    def url(self, name: str) -> str:
+        """Of what has a host port: `orchestrator`, `jaeger`, `rabbitmq_ui` and so on."""
+        return f"http://127.0.0.1:{self._port_of[name.upper()]}"
+
+    def setting(self, name: str) -> str:
+        lines = self._settings.read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))[name]
+
+    def client(self, name: str) -> httpx.AsyncClient:
+        """For the HTTP API of a service, with the key."""
+        headers = {"X-Service-Key": self.setting("SERVICE_KEY")}
+        return httpx.AsyncClient(base_url=self.url(name), headers=headers, timeout=30, trust_env=False)
+
+    def _run(
+        self, command: list[str], *, check: bool = True, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=900,
+        )
+        assert not check or done.returncode == 0, f"{command}:\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+        return done
+
+
+def _why_not(stack: ContainerStack, folder: Path) -> str | None:
+    """Why the stack cannot run here; None if it can."""
+    try:
+        engine = stack.docker("version", "--format", "{{.Server.Version}}", check=False)
+    except FileNotFoundError:
+        return "Docker is not installed"
+    if engine.returncode != 0:
+        return f"no Docker engine answers: {engine.stderr.strip()}"
+    # The example has no secrets, which some variables must have before the files can be read.
+    lines = (ROOT / ".env.example").read_text().splitlines()
+    filled = folder / "filled.env"
+    filled.write_text("\n".join(f"{line}unused" if line.endswith("=") else line for line in lines))
+    asked = stack.docker("compose", "--env-file", str(filled), "config", "--images", check=False)
+    if asked.returncode != 0:
+        return f"no Docker Compose that reads these files: {asked.stderr.strip()}"
+    images = {image for image in asked.stdout.split() if not image.startswith("brand-engine/")}
+    for image in sorted({*images, "python:3.13-slim"}):
+        if stack.docker("image", "inspect", image, check=False).returncode != 0:
+            pulled = stack.docker("pull", "--quiet", image, check=False)
+            if pulled.returncode != 0:
+                return f"the image {image} cannot be had: {pulled.stderr.strip()}"
+    return None
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ContainerStack]:
+    folder = tmp_path_factory.mktemp("compose")
+    stack = ContainerStack(folder)
+    if reason := _why_not(stack, folder):
+        pytest.skip(reason)
+    try:
+        stack.up()
+        yield stack
+    finally:
+        stack.down()
+        assert stack.left() == []

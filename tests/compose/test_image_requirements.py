@@ -1,0 +1,74 @@
+"""An image gets what its service needs from the one lock, and nothing else."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from envelope.catalogue import SERVICES
+
+ROOT = Path(__file__).parents[2]
+OURS = "brand-engine-"
+
+
+def selection(*arguments: str) -> str:
+    command = [sys.executable, "-I", "deploy/images/select_requirements.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def names(requirements: str) -> set[str]:
+    lines = (line for line in requirements.splitlines() if line and line[0].isalnum())
+    return {canonicalize_name(Requirement(line.rstrip("\\")).name) for line in lines}
+
+
+def needed(package: str, extras: frozenset[str] = frozenset(), seen: set[str] | None = None) -> set[str]:
+    """What the installed package needs here, by its own metadata; ours are walked through and left out."""
+    seen = set() if seen is None else seen
+    for text in distribution(package).requires or []:
+        requirement = Requirement(text)
+        marker = requirement.marker
+        if marker and not any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+            continue
+        name = canonicalize_name(requirement.name)
+        if name not in seen or requirement.extras:
+            seen.add(name)
+            needed(name, frozenset(requirement.extras), seen)
+    return {name for name in seen if not name.startswith(OURS)}
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_everything_that_a_service_needs_is_selected(service: str) -> None:
+    assert needed(f"{OURS}{service}") <= names(selection(f"services/{service}"))
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_nothing_for_tests_or_of_other_services_is_selected(service: str) -> None:
+    strangers = {"pytest", "hypothesis", "ruff", "mypy", "hatchling", "playwright", "typer", "rich"}
+    assert names(selection(f"services/{service}")) & strangers == set()
+
+
+def test_services_differ_in_what_they_get() -> None:
+    assert "httpx" in names(selection("services/orchestrator"))
+    assert "httpx" not in names(selection("services/research"))
+    assert "lxml" in names(selection("services/research"))
+    assert "lxml" not in names(selection("services/social"))
+
+
+def test_every_selected_package_keeps_its_version_and_hashes() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    selected = selection("services/research", "hatchling")
+    assert "hatchling" in names(selected)
+    for block in re.split(r"(?m)^(?=\w)", selected):
+        assert block in lock
+    assert selected.count("==") <= selected.count("--hash=sha256:")
+
+
+def test_a_package_that_the_lock_does_not_have_is_refused() -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        selection("left-pad")
+    assert "left-pad is not in requirements.lock" in refused.value.stderr

@@ -1,0 +1,304 @@
+"""The stack in containers, as `make up` brings it up: complete, confined, traced, and hard to hurt.
+
+Takes some minutes and a Docker engine, so it is asked for: `make test ARGS="-m compose"`.
+"""
+
+import json
+import re
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from envelope.catalogue import SERVICES
+from messaging.testing import eventually
+
+pytestmark = pytest.mark.compose
+
+ROOT = Path(__file__).parents[2]
+KEYWORDS = (
+    "pour-over coffee",
+    "grind size",
+    "water quality for coffee",
+    "cold brew",
+    "french press",
+    "moka pot",
+    "espresso",
+)
+SERVERS = {"rabbitmq": "rabbitmq", "postgres": "postgres"}
+"""Each with the user that its process runs as."""
+
+
+class Stack(Protocol):
+    seconds_to_start: float
+    said: str
+
+    def up(self, **environment: str) -> None: ...
+    def compose(self, *arguments: str, check: bool = True) -> Any: ...
+    def docker(self, *arguments: str, check: bool = True) -> Any: ...
+    def containers(self, service: str) -> list[str]: ...
+    def inspect(self, container: str) -> dict[str, Any]: ...
+    def url(self, name: str) -> str: ...
+    def setting(self, name: str) -> str: ...
+    def client(self, name: str) -> httpx.AsyncClient: ...
+
+
+async def submit(stack: Stack, brand: str, keywords: tuple[str, ...]) -> dict[str, Any]:
+    """Hands in keywords, over and over while somebody is away: under one key they begin one cycle."""
+    key = {"Idempotency-Key": str(uuid4())}
+
+    async def accepted() -> dict[str, Any] | None:
+        try:
+            async with stack.client("orchestrator") as api:
+                await api.put(f"/v1/brands/{brand}", json={"name": brand.title()})
+                answer = await api.post(
+                    f"/v1/brands/{brand}/research", json={"keywords": keywords}, headers=key
+                )
+        except httpx.TransportError:
+            return None
+        return answer.json() if answer.status_code == 202 else None
+
+    submitted: dict[str, Any] = await eventually(accepted, within=120)
+    return submitted
+
+
+async def ended(stack: Stack, cycle_id: str, *, within: float = 120) -> dict[str, Any]:
+    async def done() -> dict[str, Any] | None:
+        try:
+            async with stack.client("orchestrator") as api:
+                answer = await api.get(f"/v1/cycles/{cycle_id}")
+        except httpx.TransportError:
+            return None
+        return answer.json() if answer.status_code == 200 and answer.json()["percent"] == 100 else None
+
+    cycle: dict[str, Any] = await eventually(done, within=within)
+    return cycle
+
+
+async def healthy(stack: Stack, service: str, copies: int = 1) -> None:
+    """Waits for it; the health check asks every ten seconds."""
+
+    def states() -> bool:
+        described = [stack.inspect(container)["State"] for container in stack.containers(service)]
+        return [state.get("Health", {}).get("Status") for state in described] == ["healthy"] * copies
+
+    await eventually(states, within=120)
+
+
+def test_from_nothing_to_healthy_takes_less_than_three_minutes(stack: Stack) -> None:
+    assert stack.seconds_to_start < 180
+    addresses = re.findall(r"http://localhost:\d+\S*", stack.said.split("Hand in")[0])
+    assert len(addresses) == 8
+    for address in addresses:
+        answer = httpx.get(address.replace("localhost", "127.0.0.1"), timeout=30, trust_env=False)
+        # The stand-ins of tools without a user interface still answer.
+        assert answer.status_code < 500, address
+    for service in SERVICES[:1]:
+        assert httpx.get(f"{stack.url(service)}/health/ready", trust_env=False).status_code == 200
+
+
+async def test_the_sample_keywords_run_through(stack: Stack) -> None:
+    sample = json.loads((ROOT / "deploy/demo/brand.json").read_text())
+    submitted = await submit(stack, sample["slug"], tuple(sample["keywords"]))
+    cycle = await ended(stack, submitted["cycle_id"])
+    states = {keyword["keyword"]: keyword["state"] for keyword in cycle["keywords"]}
+    off_topic = "mortgage refinancing"
+    assert states == {**dict.fromkeys(sample["keywords"], "completed"), off_topic: "refused"}
+    async with httpx.AsyncClient(timeout=30, trust_env=False) as visitor:
+        for keyword in cycle["keywords"]:
+            if keyword["keyword"] != off_topic:
+                assert (await visitor.get(keyword["published_url"])).status_code == 200
+                (post,) = keyword["posts"]
+                assert keyword["published_url"] in (await visitor.get(post["url"])).text
+
+
+# -- traces ------------------------------------------------------------------------------------------------------------
+
+
+def attributes(span: dict[str, Any]) -> dict[str, str]:
+    return {each["key"]: each["value"].get("stringValue", "") for each in span.get("attributes", ())}
+
+
+async def spans_of(stack: Stack, correlation_id: str) -> dict[str, dict[str, Any]]:
+    """What Jaeger finds for a correlation id: spans by id, each with the service that made it."""
+    now = datetime.now(UTC)
+    query = {
+        "query.serviceName": "orchestrator",
+        "query.startTimeMin": (now - timedelta(hours=1)).isoformat(),
+        "query.startTimeMax": (now + timedelta(minutes=1)).isoformat(),
+        "query.attributes": json.dumps({"correlation_id": correlation_id}),
+        "query.searchDepth": "10",
+    }
+    async with httpx.AsyncClient(base_url=stack.url("jaeger"), timeout=30, trust_env=False) as jaeger:
+        answer = await jaeger.get("/api/v3/traces", params=query)
+    if answer.status_code == 404:
+        return {}
+    answer.raise_for_status()
+    return {
+        span["spanId"]: {**span, "service": attributes(resource["resource"])["service.name"]}
+        for resource in answer.json()["result"]["resourceSpans"]
+        for scope in resource["scopeSpans"]
+        for span in scope["spans"]
+    }
+
+
+def handlers_up_to(span: dict[str, Any], spans: dict[str, dict[str, Any]]) -> tuple[str, ...]:
+    """The services that handled a message on the way from the request to this span."""
+    above = spans.get(span.get("parentSpanId", ""))
+    before = handlers_up_to(above, spans) if above else ()
+    handled = attributes(span).get("messaging.operation.type") == "process"
+    return (*before, span["service"]) if handled else before
+
+
+async def test_a_chain_is_found_in_jaeger_by_its_correlation_id_as_one_tree(stack: Stack) -> None:
+    submitted = await submit(stack, "traced", ("cold brew", "moka pot"))
+    await ended(stack, submitted["cycle_id"])
+    whole = (
+        "research",  # research.requested
+        "orchestrator",  # research.completed
+        "orchestrator",  # content.generate
+        "orchestrator",  # content.generated
+        "publisher",  # content.publish
+        "orchestrator",  # content.published
+        "social",  # social.create
+        "orchestrator",  # social.posted
+    )
+
+    async def complete() -> dict[str, dict[str, Any]] | None:
+        """Services send their spans every few seconds."""
+        spans = await spans_of(stack, submitted["correlation_id"])
+        ends = Counter(handlers_up_to(span, spans) for span in spans.values() if handles(span))
+        return spans if ends[whole] == 2 else None
+
+    def handles(span: dict[str, Any]) -> bool:
+        return attributes(span).get("messaging.operation.type") == "process"
+
+    spans = await eventually(complete, within=60)
+    in_chain = [span for span in spans.values() if not span.get("links")]
+    assert len({span["traceId"] for span in in_chain}) == 1
+    (root,) = [span for span in in_chain if span.get("parentSpanId", "") not in spans]
+    assert root["service"] == "orchestrator"
+    assert {attributes(span).get("correlation_id") for span in spans.values()} == {
+        submitted["correlation_id"]
+    }
+
+
+async def test_prometheus_sees_every_service_and_the_broker(stack: Stack) -> None:
+    async def all_up() -> bool:
+        async with httpx.AsyncClient(base_url=stack.url("prometheus"), timeout=30, trust_env=False) as client:
+            answer = await client.get("/api/v1/query", params={"query": "up"})
+        found = {series["metric"]["job"]: series["value"][1] for series in answer.json()["data"]["result"]}
+        return {name: found.get(name) for name in (*SERVICES, "rabbitmq")} == dict.fromkeys(
+            (*SERVICES, "rabbitmq"), "1"
+        )
+
+    await eventually(all_up, within=90)
+
+
+# -- confinement -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_has_no_rights_and_no_installer(stack: Stack, service: str) -> None:
+    (container,) = stack.containers(service)
+    described = stack.inspect(container)
+    assert described["HostConfig"]["ReadonlyRootfs"] is True
+    assert described["HostConfig"]["CapDrop"] == ["ALL"]
+    assert described["HostConfig"]["Memory"] > 0
+    labels = described["Config"]["Labels"]
+    assert labels["org.opencontainers.image.title"] == f"brand-engine/{service}"
+    assert labels["org.opencontainers.image.version"] == "test"
+    said = stack.docker(
+        "exec", container, "sh", "-c", "id -u; touch /opt/app/x 2>&1; touch /tmp/x && echo writes"
+    )
+    assert said.stdout.splitlines()[0] == "10001"
+    assert "Read-only file system" in said.stdout
+    assert "writes" in said.stdout
+    for module in ("pip", "ensurepip", "hatchling", "pytest"):
+        tried = stack.docker("exec", container, "python", "-c", f"import {module}", check=False)
+        assert "ModuleNotFoundError" in tried.stderr, module
+
+
+def test_a_service_cannot_open_the_database_of_another(stack: Stack) -> None:
+    (container,) = stack.containers("postgres")
+
+    def connect(database: str) -> Any:
+        password = f"PGPASSWORD={stack.setting('RESEARCH_DATABASE_PASSWORD')}"
+        psql = ["psql", "--host", "127.0.0.1", "--username", "research", "--command", "select 1", database]
+        return stack.docker("exec", "--env", password, container, *psql, check=False)
+
+    assert connect("research").returncode == 0
+    for other in ("orchestrator", "publisher", "social", "monitor", "postgres"):
+        assert "permission denied for database" in connect(other).stderr, other
+
+
+async def test_the_broker_has_no_guest_and_one_user_for_each_service(stack: Stack) -> None:
+    administrator = ("admin", stack.setting("RABBITMQ_PASSWORD"))
+    async with httpx.AsyncClient(
+        base_url=stack.url("rabbitmq_ui"), auth=administrator, trust_env=False
+    ) as api:
+        users = {user["name"] for user in (await api.get("/api/users")).json()}
+    assert users == {"admin", *SERVICES}
+
+
+# -- trouble -----------------------------------------------------------------------------------------------------------
+
+
+async def test_killing_any_container_loses_nothing_and_doubles_nothing(stack: Stack) -> None:
+    cycles = {}
+    for name in (*SERVERS, *SERVICES, "jaeger"):
+        submitted = await submit(stack, f"without-{name}", KEYWORDS[:3])
+        # As when memory runs out: no goodbye; nobody but Docker's restart policy brings it back.
+        user = ("--user", SERVERS[name]) if name in SERVERS else ()
+        (container,) = stack.containers(name)
+        stack.docker("exec", *user, container, "sh", "-c", "kill -9 -1", check=False)
+        await eventually(lambda container=container: stack.inspect(container)["RestartCount"] > 0, within=60)
+        cycles[name] = submitted["cycle_id"]
+    for name in cycles:
+        await healthy(stack, name)
+    for name, cycle_id in cycles.items():
+        cycle = await ended(stack, cycle_id, within=180)
+        assert {keyword["keyword"]: keyword["state"] for keyword in cycle["keywords"]} == dict.fromkeys(
+            KEYWORDS[:3], "completed"
+        )
+        assert [len(keyword["posts"]) for keyword in cycle["keywords"]] == [1, 1, 1]
+        async with stack.client("social") as visitor:
+            feed = await visitor.get(f"/feeds/without-{name}/feed.xml")
+        assert feed.text.count("<entry>") == 3
+    async with stack.client("monitor") as monitor:
+        assert (await monitor.get("/v1/dead-letters")).json()["items"] == []
+
+
+async def test_three_copies_of_research_share_the_work(stack: Stack) -> None:
+    stack.compose("up", "--detach", "--no-build", "--scale", "research=3", "research")
+    try:
+        await healthy(stack, "research", copies=3)
+        cycles = [await submit(stack, f"shared-{number}", KEYWORDS) for number in range(4)]
+        for cycle in cycles:
+            await ended(stack, cycle["cycle_id"])
+        done = [handled(stack, container) for container in stack.containers("research")]
+        assert len(done) == 3
+        assert all(count > 0 for count in done), done
+    finally:
+        stack.compose("up", "--detach", "--no-build", "--scale", "research=1", "research")
+
+
+def handled(stack: Stack, container: str) -> float:
+    """Messages that this copy has handled, by its own metrics."""
+    ask = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:8011/metrics').read().decode())"
+    text = stack.docker("exec", container, "python", "-c", ask).stdout
+    values = re.findall(r"^brand_engine_messages_processed_total\{.*\} (\S+)$", text, re.MULTILINE)
+    return sum(map(float, values))
+
+
+def test_minimal_takes_the_tools_away_and_leaves_the_data(stack: Stack) -> None:
+    stack.up(MINIMAL="1")
+    assert "Dashboards" not in stack.said
+    running = stack.compose("ps", "--services").stdout.split()
+    assert set(running) == {*SERVERS, *SERVICES}
+    feeds = httpx.get(f"{stack.url('social')}/feeds/daily-grind/feed.xml", timeout=30, trust_env=False)
+    assert feeds.text.count("<entry>") == 3

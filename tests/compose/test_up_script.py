@@ -1,0 +1,228 @@
+"""`make up` and `make down` as a user meets them, on a Docker that only pretends: settings, refusals, addresses."""
+
+import os
+import shutil
+import socket
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PORTS = (
+    "ORCHESTRATOR_PORT",
+    "PUBLISHER_PORT",
+    "SOCIAL_PORT",
+    "MONITOR_PORT",
+    "RABBITMQ_UI_PORT",
+    "JAEGER_PORT",
+    "PROMETHEUS_PORT",
+    "GRAFANA_PORT",
+)
+
+DOCKER = """#!/bin/sh
+# Notes how it was called, and answers as the files beside it say.
+here=$(dirname "$0")
+echo "$COMPOSE_FILE $*" >>"$here/calls"
+case "$*" in
+"version "*) [ -e "$here/no-engine" ] && { echo "Cannot connect to the Docker daemon" >&2; exit 1; }; echo 27.0 ;;
+"compose version "*) cat "$here/compose-version" ;;
+"volume inspect "*) test -e "$here/has-data" ;;
+"ps --all"*) cat "$here/statuses" ;;
+"logs "*) echo "the log of $4" ;;
+"compose "*" up "*) [ ! -e "$here/up-fails" ] || { cat "$here/up-fails" >&2; exit 1; } ;;
+esac
+"""
+
+
+class Up:
+    """The script in a world of its own: pretended Docker, settings and ports."""
+
+    def __init__(self, folder: Path, free_port: Callable[[], int]) -> None:
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        self.settings = folder / "settings.env"
+        docker = self.bin / "docker"
+        docker.write_text(DOCKER)
+        docker.chmod(0o755)
+        self.tell("compose-version", "2.40.3")
+        self.tell(
+            "statuses",
+            "1 research Up 9 seconds (healthy)\n2 topology Exited (0) 8 seconds ago\n3 other Up 1 second\n",
+        )
+        self.environment = {
+            "PATH": f"{self.bin}:{os.environ['PATH']}",
+            "ENV_FILE": str(self.settings),
+            "COMPOSE_PROJECT_NAME": "pretended",
+            "UP_TIMEOUT": "0",
+            **{name: str(free_port()) for name in PORTS},
+        }
+
+    def tell(self, file: str, text: str = "") -> None:
+        (self.bin / file).write_text(text)
+
+    def __call__(self, script: str = "up.sh", **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [shutil.which("bash") or "bash", ROOT / "deploy/compose" / script],
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+        )
+
+    def calls(self) -> str:
+        return (self.bin / "calls").read_text()
+
+    def values(self) -> dict[str, str]:
+        lines = self.settings.read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+@pytest.fixture
+def up(tmp_path: Path, free_port: Callable[[], int]) -> Up:
+    return Up(tmp_path, free_port)
+
+
+def test_it_builds_starts_and_says_where_everything_is(up: Up) -> None:
+    done = up()
+    assert done.returncode == 0, done.stderr
+    for name in PORTS:
+        assert f"http://localhost:{up.environment[name]}/" in done.stdout
+    assert "compose.yaml:compose.observability.yaml compose --project-name pretended" in up.calls()
+    assert up.calls().index(" build") < up.calls().index(" up --detach")
+
+
+def test_minimal_leaves_the_tools_out(up: Up) -> None:
+    done = up(MINIMAL="1")
+    assert done.returncode == 0, done.stderr
+    assert "Dashboards" not in done.stdout
+    assert f":{up.environment['JAEGER_PORT']}/" not in done.stdout
+    assert "compose.yaml compose --project-name pretended" in up.calls()
+
+
+def test_the_first_start_makes_settings_with_secrets_that_nobody_else_reads(up: Up) -> None:
+    assert up().returncode == 0
+    values = up.values()
+    secrets = [value for name, value in values.items() if name == "SERVICE_KEY" or name.endswith("_PASSWORD")]
+    assert len(secrets) == len(set(secrets)) == 14
+    assert all(len(secret) == 48 and secret.isalnum() for secret in secrets)
+    assert values["BIND"] == "127.0.0.1"
+    assert stat.S_IMODE(up.settings.stat().st_mode) == 0o600
+    assert list(up.settings.parent.glob("settings.env.*")) == []
+
+
+def test_later_starts_keep_the_settings(up: Up) -> None:
+    assert up().returncode == 0
+    before = up.settings.read_text()
+    assert up().returncode == 0
+    assert up.settings.read_text() == before
+
+
+def test_settings_of_an_older_version_are_completed(up: Up) -> None:
+    up.settings.write_text("SERVICE_KEY=mine-and-long-enough\n# a note\nPOSTGRES_PASSWORD=\nBIND=127.0.0.1")
+    assert up().returncode == 0
+    values = up.values()
+    assert values["SERVICE_KEY"] == "mine-and-long-enough"
+    assert values["POSTGRES_PASSWORD"]
+    assert values["RESEARCH_BROKER_PASSWORD"]
+    assert "# a note" in up.settings.read_text()
+    assert up.settings.read_text().count("SERVICE_KEY=") == 1
+
+
+def test_data_whose_passwords_are_gone_are_not_locked_out_by_new_ones(up: Up) -> None:
+    up.tell("has-data")
+    done = up()
+    assert done.returncode == 1
+    assert "make down VOLUMES=1" in done.stderr
+    assert list(up.settings.parent.glob("settings.env*")) == []
+
+
+def test_without_docker_it_says_so(up: Up) -> None:
+    (up.bin / "docker").unlink()
+    # Some machines have Docker in /usr/bin, beside everything else that the script takes.
+    for tool in ("dirname", "sed"):
+        (up.bin / tool).symlink_to(shutil.which(tool) or tool)
+    done = up(PATH=str(up.bin))
+    assert done.returncode == 1
+    assert "Docker is not installed" in done.stderr
+    assert "docs.docker.com" in done.stderr
+
+
+def test_an_engine_that_does_not_answer_is_told_with_its_reason(up: Up) -> None:
+    up.tell("no-engine")
+    done = up()
+    assert done.returncode == 1
+    assert "engine does not answer" in done.stderr
+    assert "Cannot connect to the Docker daemon" in done.stderr
+
+
+@pytest.mark.parametrize("version", ["1.29.2", "2.3.3", "v2.19.9"])
+def test_a_compose_that_is_too_old_is_refused(up: Up, version: str) -> None:
+    up.tell("compose-version", version)
+    done = up()
+    assert done.returncode == 1
+    assert f"Docker Compose {version.removeprefix('v')} is too old" in done.stderr
+
+
+@pytest.mark.parametrize("version", ["2.20.0", "v2.24.6", "5.0.1", "2.40.3-desktop.1"])
+def test_a_compose_that_is_new_enough_is_taken(up: Up, version: str) -> None:
+    up.tell("compose-version", version)
+    assert up().returncode == 0
+
+
+def test_a_taken_port_is_told_with_the_setting_that_helps(up: Up) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        done = up(MONITOR_PORT=str(port))
+    assert done.returncode == 1
+    assert f"port {port} of 127.0.0.1 is in use" in done.stderr
+    assert f"MONITOR_PORT={port % 50000 + 10000} make up" in done.stderr
+    assert " up " not in up.calls()
+
+
+def test_a_port_that_only_docker_finds_taken_is_explained_too(up: Up) -> None:
+    up.tell("up-fails", "Bind for 127.0.0.1:8010 failed: port is already allocated\n")
+    done = up()
+    assert done.returncode == 1
+    assert "A port is in use by another program" in done.stderr
+
+
+def test_a_corpus_that_is_no_folder_is_refused(up: Up) -> None:
+    done = up(CORPUS="/no/such/folder")
+    assert done.returncode == 1
+    assert "CORPUS=/no/such/folder is no folder" in done.stderr
+
+
+def test_a_container_that_fails_is_shown_with_its_log(up: Up) -> None:
+    up.tell("up-fails", "service did not complete successfully\n")
+    up.tell(
+        "statuses",
+        "7 migrate-social Exited (1) 2 seconds ago\n8 social Created\n9 postgres Up 4 seconds (healthy)\n",
+    )
+    done = up()
+    assert done.returncode == 1
+    assert "-- migrate-social: Exited (1) 2 seconds ago" in done.stderr
+    assert "the log of 7" in done.stderr
+    assert "the log of 8" not in done.stderr
+    assert "the log of 9" not in done.stderr
+
+
+def test_a_service_that_does_not_become_healthy_is_named_with_its_log(up: Up) -> None:
+    up.tell("statuses", "5 research Up 9 seconds (health: starting)\n6 social Restarting (1) 2 seconds ago\n")
+    done = up()
+    assert done.returncode == 1
+    assert "not healthy after 0 s: research social" in done.stderr
+    assert "the log of 5" in done.stderr
+    assert "the log of 6" in done.stderr
+
+
+def test_down_keeps_the_data_unless_told_otherwise(up: Up) -> None:
+    assert up("down.sh").returncode == 0
+    assert "--project-name pretended down --remove-orphans\n" in up.calls()
+    assert up("down.sh", VOLUMES="1").returncode == 0
+    assert "--project-name pretended down --remove-orphans --volumes\n" in up.calls()

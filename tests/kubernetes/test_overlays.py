@@ -1,0 +1,179 @@
+"""Both overlays are valid, keep the rules, and say what the code says."""
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from envelope.catalogue import SERVICES
+from manifests import generation, policies, schemas, wiring
+from manifests.cluster import Cluster, environment
+from manifests.rendering import HOME, OVERLAYS
+from messaging import ServiceSettings
+
+ROOT = Path(__file__).parents[2]
+NAMES = [path.name for path in OVERLAYS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_resource_is_valid_and_every_rule_kept(overlay, name: str) -> None:
+    resources = overlay(name)
+    assert list(schemas.problems(resources)) == []
+    assert list(policies.problems(Cluster(name, resources))) == []
+
+
+def test_what_is_made_from_the_code_is_up_to_date() -> None:
+    stale = [path.name for path, text in generation.files().items() if path.read_text() != text]
+    assert stale == [], "run: make schemas"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_can_be_configured_by_its_manifest(
+    overlay, name: str, service: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And by that alone: a variable that the service does not know is a misspelt one."""
+    cluster = Cluster(name, overlay(name))
+    variables = environment_of(cluster, f"Deployment/{service}") | {"CORPUS": str(tmp_path)}
+    for variable in os.environ:
+        monkeypatch.delenv(variable)
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    module = importlib.import_module(f"{service}.settings")
+    settings: ServiceSettings = module.Settings()
+    assert settings.http_host == "0.0.0.0"
+    assert settings.http_port == {"orchestrator": 8010, "research": 8011}.get(service, settings.http_port)
+    assert settings.rabbitmq_url.get_secret_value().startswith(
+        f"amqp://{service}:a-{service}-broker-password@"
+    )
+    assert settings.database_url.get_secret_value().startswith(
+        f"postgresql://{service}:a-{service}-database-"
+    )
+    own = set(environment(cluster_container(cluster, service))) - {"BROKER_PASSWORD", "DATABASE_PASSWORD"}
+    assert own <= {field.upper() for field in type(settings).model_fields}
+
+
+def cluster_container(cluster: Cluster, service: str) -> Mapping[str, Any]:
+    (container,) = next(each for each in cluster.services if each.name == service).main_containers
+    return container
+
+
+def environment_of(cluster: Cluster, workload: str, container: str | None = None) -> dict[str, str]:
+    """The variables as the container would see them; a secret's value tells its name and key."""
+    found = next(each for each in cluster.workloads if str(each) == workload)
+    wanted = next(each for each in found.containers if container in {None, each["name"]})
+    values = dict(cluster.settings) if wanted.get("envFrom") else {}
+    for name, value in environment(wanted).items():
+        match value:
+            case str():
+                values[name] = re.sub(r"\$\((\w+)\)", lambda match: values[match[1]], value)
+            case {"secretKeyRef": {"name": secret, "key": key}}:
+                values[name] = f"a-{secret}-{key}"
+            case {"configMapKeyRef": {"name": config, "key": key}}:
+                values[name] = cluster.find("ConfigMap", config)["data"][key]  # type: ignore[index]
+            case _:
+                pytest.fail(f"{name}: {value}")
+    return values
+
+
+def test_the_settings_that_services_share_are_all_known(overlay) -> None:
+    known = {
+        field.upper()
+        for service in SERVICES
+        for field in importlib.import_module(f"{service}.settings").Settings.model_fields
+    }
+    for name in NAMES:
+        settings = set(Cluster(name, overlay(name)).settings)
+        assert settings - known == {"PUBLISHER_PUBLIC_URL", "SOCIAL_PUBLIC_URL"}
+
+
+def test_secrets_are_made_by_the_names_the_manifests_use() -> None:
+    printed = subprocess.run(
+        [HOME / "secrets.sh", "--print", "somewhere"], check=True, capture_output=True, text=True, timeout=30
+    ).stdout
+    secrets = list(yaml.safe_load_all(printed))
+    assert list(schemas.problems(secrets)) == []
+    assert {each["metadata"]["name"]: frozenset(each["stringData"]) for each in secrets} == wiring.SECRETS
+    passwords = [
+        value
+        for each in secrets
+        for key, value in each["stringData"].items()
+        if key in {"password", "service-key"}
+    ]
+    assert len(set(passwords)) == len(passwords)
+    # They stand in URLs, and KEDA takes no others.
+    assert all(re.fullmatch(r"[0-9a-f]{48}", password) for password in passwords)
+    by_name = {each["metadata"]["name"]: each for each in secrets}
+    keda = by_name["keda-broker"]["stringData"]
+    assert keda["host"] == f"http://keda:{keda['password']}@rabbitmq.somewhere.svc:15672/"
+    for service in SERVICES:
+        assert by_name[f"{service}-broker"]["stringData"]["username"] == service
+        assert by_name[f"{service}-broker"]["metadata"]["labels"]["rabbitmq.com/topology-operator"] == "true"
+        assert by_name[f"{service}-database"]["stringData"]["username"] == service
+
+
+def test_the_sample_documents_are_all_there(overlay) -> None:
+    corpus = Cluster("dev", overlay("dev")).find("ConfigMap", "corpus")
+    assert corpus is not None
+    assert corpus["data"] == {
+        path.name: path.read_text() for path in (ROOT / "deploy" / "demo" / "corpus").iterdir()
+    }
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A copy of all manifests, to break."""
+    shutil.copytree(ROOT / "deploy", tmp_path / "deploy", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "deploy" / "kubernetes"
+
+
+def validate(kubectl: Path, *overlays: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [HOME / "validate", *overlays],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"KUBECTL": str(kubectl)},
+    )
+
+
+def test_the_command_accepts_what_is_there(kubectl: Path) -> None:
+    result = validate(kubectl)
+    assert result.returncode == 0, result.stderr
+    assert re.search(
+        r"^dev: \d+ resources are valid for Kubernetes .* and keep \d+ rules$", result.stdout, re.MULTILINE
+    )
+    assert re.search(r"^prod: \d+ resources are valid", result.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "complaint"),
+    [
+        ("base/services/research.yaml", "limits: {cpu", "limit: {cpu", "resources.limits.cpu is missing"),
+        (
+            "components/autoscaling/scaled-objects.yaml",
+            "QueueLength",
+            "Queuelength",
+            "'Queuelength' is not one of",
+        ),
+        ("base/every-service.yaml", "path: /health/live", "path: /health/ready", "must ask /health/live"),
+        ("base/kustomization.yaml", "network.yaml", "networks.yaml", "cannot be rendered"),
+    ],
+)
+def test_the_command_refuses_what_is_broken(
+    kubectl: Path, elsewhere: Path, file: str, old: str, new: str, complaint: str
+) -> None:
+    text = (elsewhere / file).read_text()
+    assert old in text
+    (elsewhere / file).write_text(text.replace(old, new))
+    result = validate(kubectl, elsewhere / "overlays" / "prod")
+    assert result.returncode == 1
+    assert complaint in result.stderr

@@ -1,0 +1,379 @@
+"""Each rule notices what it is there for: manifests are broken in one place, and that rule must say so."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from manifests import policies, schemas
+from manifests.cluster import Cluster
+
+Resources = list[dict[str, Any]]
+Mutation = Callable[[Resources], object]
+
+
+def find(resources: Resources, kind: str, name: str) -> dict[str, Any]:
+    (found,) = [each for each in resources if (each["kind"], each["metadata"]["name"]) == (kind, name)]
+    return found
+
+
+def drop(resources: Resources, kind: str, name: str) -> None:
+    resources.remove(find(resources, kind, name))
+
+
+def spec(kind: str, name: str, change: Callable[[dict[str, Any]], object]) -> Mutation:
+    return lambda resources: change(find(resources, kind, name)["spec"])
+
+
+def pod(name: str, change: Callable[[dict[str, Any]], object], kind: str = "Deployment") -> Mutation:
+    return spec(kind, name, lambda it: change(it["template"]["spec"]))
+
+
+def container(name: str, change: Callable[[dict[str, Any]], object], kind: str = "Deployment") -> Mutation:
+    return pod(name, lambda it: change(it["containers"][0]), kind)
+
+
+def environment(name: str, change: Callable[[list[dict[str, Any]]], object]) -> Mutation:
+    return container(name, lambda it: change(it["env"]))
+
+
+def variable(name: str, variable: str, change: Callable[[dict[str, Any]], object]) -> Mutation:
+    return environment(name, lambda it: change(next(each for each in it if each["name"] == variable)))
+
+
+def together(*mutations: Mutation) -> Mutation:
+    return lambda resources: [mutate(resources) for mutate in mutations]
+
+
+def policy(name: str, side: str, rule: dict[str, Any]) -> Mutation:
+    return spec("NetworkPolicy", name, lambda it: it.setdefault(side, []).append(rule))
+
+
+def without(kind: str, name: str) -> Mutation:
+    return lambda resources: drop(resources, kind, name)
+
+
+def added(kind: str, name: str, api: str, content: dict[str, Any]) -> Mutation:
+    resource = {"apiVersion": api, "kind": kind, "metadata": {"name": name, "namespace": "brand-engine"}}
+    return lambda resources: resources.append(resource | content)
+
+
+def setting(name: str, value: str) -> Mutation:
+    def change(resources: Resources) -> None:
+        (settings,) = [each for each in resources if each["metadata"]["name"].startswith("settings-")]
+        settings["data"][name] = value
+
+    return change
+
+
+def ingress_path(change: Callable[[dict[str, Any]], object]) -> Mutation:
+    return spec("Ingress", "sites", lambda it: change(it["rules"][0]["http"]["paths"][0]))
+
+
+def everywhere(kind: str, change: Callable[[dict[str, Any]], object]) -> Mutation:
+    def apply(resources: Resources) -> None:
+        for each in resources:
+            if each["kind"] == kind:
+                change(each["spec"])
+
+    return apply
+
+
+SOCIAL = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "social"}}}
+RESEARCH = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "research"}}}
+ANYWHERE = {"ipBlock": {"cidr": "0.0.0.0/0"}}
+
+MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
+    "restricted": [
+        ("may be root", pod("social", lambda it: it["securityContext"].pop("runAsNonRoot"))),
+        ("is root", pod("social", lambda it: it["securityContext"].update(runAsUser=0))),
+        ("no seccomp", pod("social", lambda it: it["securityContext"].pop("seccompProfile"))),
+        ("network of the node", pod("social", lambda it: it.update(hostNetwork=True))),
+        (
+            "path of the node",
+            pod("social", lambda it: it["volumes"].append({"name": "a", "hostPath": {"path": "/"}})),
+        ),
+        ("privileged", container("social", lambda it: it["securityContext"].update(privileged=True))),
+        ("escalation", container("social", lambda it: it["securityContext"].pop("allowPrivilegeEscalation"))),
+        ("capabilities", container("social", lambda it: it["securityContext"].pop("capabilities"))),
+        ("port of the node", container("social", lambda it: it["ports"][0].update(hostPort=80))),
+        (
+            "in a job",
+            container("migrate-social", lambda it: it["securityContext"].pop("capabilities"), kind="Job"),
+        ),
+    ],
+    "read-only": [
+        (
+            "writable",
+            container("social", lambda it: it["securityContext"].update(readOnlyRootFilesystem=False)),
+        )
+    ],
+    "limits": [
+        ("no limits", container("social", lambda it: it["resources"].pop("limits"))),
+        ("no memory limit", container("social", lambda it: it["resources"]["limits"].pop("memory"))),
+        ("no requests", container("migrate-social", lambda it: it["resources"].pop("requests"), kind="Job")),
+        ("volume without end", pod("social", lambda it: it["volumes"].append({"name": "a", "emptyDir": {}}))),
+    ],
+    "no token": [
+        ("token", pod("social", lambda it: it.pop("automountServiceAccountToken"))),
+        ("default account", pod("social", lambda it: it.pop("serviceAccountName"))),
+        ("account gone", without("ServiceAccount", "social")),
+        (
+            "rights",
+            added(
+                "RoleBinding", "a", "rbac.authorization.k8s.io/v1", {"roleRef": {"kind": "Role", "name": "a"}}
+            ),
+        ),
+    ],
+    "namespace": [
+        ("not enforced", lambda all_: find(all_, "Namespace", "brand-engine")["metadata"].pop("labels")),
+        ("elsewhere", lambda all_: find(all_, "Service", "social")["metadata"].update(namespace="default")),
+    ],
+    "no secrets": [
+        ("a secret", added("Secret", "a", "v1", {"stringData": {"password": "x"}})),
+        ("a password", environment("social", lambda it: it.append({"name": "API_PASSWORD", "value": "x"}))),
+        (
+            "in a URL",
+            environment(
+                "social", lambda it: it.append({"name": "A_URL", "value": "amqp://me:pass@rabbitmq"})
+            ),
+        ),
+    ],
+    "probes": [
+        ("no liveness", container("social", lambda it: it.pop("livenessProbe"))),
+        ("no readiness", container("social", lambda it: it.pop("readinessProbe"))),
+        ("no startup", container("social", lambda it: it.pop("startupProbe"))),
+        (
+            "ready when alive",
+            container("social", lambda it: it["readinessProbe"]["httpGet"].update(path="/health/live")),
+        ),
+    ],
+    "liveness": [
+        (
+            "asks all",
+            container("social", lambda it: it["livenessProbe"]["httpGet"].update(path="/health/ready")),
+        ),
+        (
+            "asks the broker",
+            container("social", lambda it: it.update(livenessProbe={"tcpSocket": {"port": 5672}})),
+        ),
+        (
+            "a command",
+            container("social", lambda it: it.update(livenessProbe={"exec": {"command": ["true"]}})),
+        ),
+    ],
+    "shutdown": [
+        ("hurried", pod("social", lambda it: it.update(terminationGracePeriodSeconds=40))),
+        ("long drain", setting("SHUTDOWN_GRACE_SECONDS", "50")),
+    ],
+    "disruption": [
+        ("no budget", without("PodDisruptionBudget", "social")),
+        ("none of the broker", without("PodDisruptionBudget", "rabbitmq")),
+        ("all at once", spec("PodDisruptionBudget", "social", lambda it: it.update(maxUnavailable="100%"))),
+    ],
+    "autoscaling": [
+        ("not scaled", without("ScaledObject", "monitor")),
+        ("a queue forgotten", spec("ScaledObject", "monitor", lambda it: it["triggers"].pop())),
+        ("to zero", spec("ScaledObject", "social", lambda it: it.update(minReplicaCount=0))),
+        (
+            "by rate",
+            spec(
+                "ScaledObject", "social", lambda it: it["triggers"][0]["metadata"].update(mode="MessageRate")
+            ),
+        ),
+        (
+            "over AMQP",
+            spec("ScaledObject", "social", lambda it: it["triggers"][0]["metadata"].update(protocol="amqp")),
+        ),
+        ("a service gone", without("Deployment", "social")),
+    ],
+    "one autoscaler": [
+        ("beside it", added("HorizontalPodAutoscaler", "social", "autoscaling/v2", {"spec": {}})),
+        ("fixed", spec("Deployment", "social", lambda it: it.update(replicas=2))),
+    ],
+    "connections": [("too many", setting("DATABASE_CONNECTIONS", "50"))],
+    "durability": [
+        ("one node", spec("RabbitmqCluster", "rabbitmq", lambda it: it.update(replicas=1))),
+        ("an even number", spec("RabbitmqCluster", "rabbitmq", lambda it: it.update(replicas=4))),
+        ("no standby", spec("Cluster", "postgres", lambda it: it.update(instances=1))),
+        ("asynchronous", spec("Cluster", "postgres", lambda it: it["postgresql"].pop("synchronous"))),
+        ("deleted", spec("Queue", "brand-events", lambda it: it.update(deletionPolicy="delete"))),
+    ],
+    "default deny": [
+        ("gone", without("NetworkPolicy", "default-deny")),
+        (
+            "one direction",
+            spec("NetworkPolicy", "default-deny", lambda it: it.update(policyTypes=["Ingress"])),
+        ),
+    ],
+    "narrow": [
+        ("every port", policy("social", "ingress", {"from": [SOCIAL]})),
+        ("everybody", policy("social", "ingress", {"ports": [{"port": 8013}]})),
+        (
+            "empty selector",
+            policy("social", "ingress", {"from": [{"podSelector": {}}], "ports": [{"port": 8013}]}),
+        ),
+        ("the internet", policy("social", "egress", {"to": [ANYWHERE], "ports": [{"port": 80}]})),
+    ],
+    "reachability": [
+        (
+            "neighbours",
+            together(
+                policy("research", "ingress", {"from": [SOCIAL], "ports": [{"port": 8011}]}),
+                policy("social", "egress", {"to": [RESEARCH], "ports": [{"port": 8011}]}),
+            ),
+        ),
+        ("no way to the database", without("NetworkPolicy", "services-to-postgres")),
+        ("no way to research", spec("NetworkPolicy", "orchestrator", lambda it: it["egress"].clear())),
+        ("no scraping", without("NetworkPolicy", "from-prometheus")),
+        ("no DNS", without("NetworkPolicy", "dns")),
+        (
+            "another namespace",
+            policy(
+                "services-to-rabbitmq",
+                "egress",
+                {
+                    "to": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "a"}}}],
+                    "ports": [{"port": 1}],
+                },
+            ),
+        ),
+    ],
+    "ingress": [
+        ("all paths", ingress_path(lambda it: it.update(pathType="Prefix"))),
+        ("figures", ingress_path(lambda it: it.update(path="/metrics"))),
+        ("health", ingress_path(lambda it: it.update(path="/health", pathType="Prefix"))),
+        ("research", ingress_path(lambda it: it["backend"]["service"].update(name="research"))),
+        ("default backend", spec("Ingress", "sites", lambda it: it.update(defaultBackend={}))),
+        ("another name", spec("Ingress", "sites", lambda it: it["rules"][0].update(host="a.example.com"))),
+        ("no certificate", spec("Ingress", "sites", lambda it: it.pop("tls"))),
+    ],
+    "references": [
+        ("no such port", ingress_path(lambda it: it["backend"]["service"]["port"].update(name="https"))),
+        ("no documents", without("PersistentVolumeClaim", "corpus")),
+        ("no volume", pod("social", lambda it: it["volumes"].clear())),
+        ("no authentication", without("TriggerAuthentication", "keda-broker")),
+        ("no user", without("User", "social")),
+        (
+            "no such secret",
+            variable("social", "SERVICE_KEY", lambda it: it["valueFrom"]["secretKeyRef"].update(name="a")),
+        ),
+        ("no cluster", without("Cluster", "postgres")),
+    ],
+    "selectors": [
+        (
+            "nobody",
+            spec("Service", "social", lambda it: it["selector"].update({"app.kubernetes.io/name": "a"})),
+        ),
+        ("no such port", spec("Service", "social", lambda it: it["ports"][0].update(targetPort="https"))),
+        (
+            "not its own pods",
+            spec(
+                "Deployment",
+                "social",
+                lambda it: it["selector"]["matchLabels"].update({"app.kubernetes.io/name": "a"}),
+            ),
+        ),
+        (
+            "monitors nothing",
+            spec("ServiceMonitor", "services", lambda it: it["selector"]["matchLabels"].update({"a": "b"})),
+        ),
+    ],
+    "ports": [
+        ("another one", variable("social", "HTTP_PORT", lambda it: it.update(value="8080"))),
+        ("loopback", setting("HTTP_HOST", "127.0.0.1")),
+    ],
+    "variables": [
+        ("too late", environment("social", lambda it: it.reverse())),
+        ("unknown", environment("social", lambda it: it.append({"name": "A", "value": "$(B)"}))),
+        ("links", pod("social", lambda it: it.pop("enableServiceLinks"))),
+    ],
+    "images": [
+        ("latest", container("social", lambda it: it.update(image="brand-engine/social:latest"))),
+        ("none", container("social", lambda it: it.update(image="brand-engine/social"))),
+        ("mixed", container("social", lambda it: it.update(image="brand-engine/social:0.0.9"))),
+    ],
+    "jobs": [
+        ("gone", without("Job", "migrate-social")),
+        ("another", container("migrate-social", lambda it: it.update(command=["python"]), kind="Job")),
+        ("for ever", spec("Job", "migrate-social", lambda it: it.pop("backoffLimit"))),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "mutate"),
+    [
+        pytest.param(rule, mutate, id=f"{rule}-{title}")
+        for rule, mutations in MUTATIONS.items()
+        for title, mutate in mutations
+    ],
+)
+def test_a_rule_notices_what_it_is_there_for(overlay, rule: str, mutate: Mutation) -> None:
+    resources = overlay("prod")
+    mutate(resources)
+    found = list(policies.POLICIES[rule](Cluster("prod", resources)))
+    assert found, f"nothing was noticed by {rule}"
+
+
+def test_every_rule_has_something_that_breaks_it() -> None:
+    assert MUTATIONS.keys() == policies.POLICIES.keys()
+
+
+@pytest.mark.parametrize(
+    ("mutate", "complaint"),
+    [
+        (spec("Deployment", "social", lambda it: it.update(replica=1)), "Deployment/social"),
+        (container("social", lambda it: it.update(livenessprobe={})), "Deployment/social"),
+        (spec("Service", "social", lambda it: it["ports"][0].update(port="8013")), "Service/social"),
+        (
+            spec("RabbitmqCluster", "rabbitmq", lambda it: it.update(replicas="3")),
+            "'3' is not of type 'integer'",
+        ),
+        (spec("Queue", "brand-events", lambda it: it.update(deletionpolicy="retain")), "deletionpolicy"),
+        (spec("Queue", "brand-events", lambda it: it["arguments"].update(limit=3)), "limit"),
+        (spec("Exchange", "commands", lambda it: it.update(type="topics")), "Exchange/commands"),
+        (spec("Binding", "commands-to-social-commands", lambda it: it.pop("routingKey")), "routingKey"),
+        (spec("User", "social", lambda it: it.update(tags=["root"])), "User/social"),
+        (
+            spec("Permission", "social", lambda it: it["permissions"].update(write="events")),
+            "Permission/social",
+        ),
+        (
+            spec("TopicPermission", "social-commands", lambda it: it["permissions"].pop("read")),
+            "'read' is a required",
+        ),
+        (spec("Cluster", "postgres", lambda it: it.update(instance=3)), "'instance' was unexpected"),
+        (spec("Database", "social", lambda it: it.pop("owner")), "'owner' is a required property"),
+        (
+            spec("ScaledObject", "social", lambda it: it["triggers"][0].update(type="rabbit")),
+            "ScaledObject/social",
+        ),
+        (
+            spec("ScaledObject", "social", lambda it: it["triggers"][0]["metadata"].update(value=5)),
+            "5 is not of type",
+        ),
+        (spec("TriggerAuthentication", "keda-broker", lambda it: it.clear()), "secretTargetRef"),
+        (
+            spec("ServiceMonitor", "services", lambda it: it["endpoints"][0].update(interval="15")),
+            "'15' does not match",
+        ),
+        (
+            spec("PrometheusRule", "brand-engine", lambda it: it["groups"][0]["rules"][0].pop("expr")),
+            "'expr'",
+        ),
+        (added("Gadget", "a", "example.com/v1", {}), "there is no schema of example.com/v1 Gadget"),
+        (lambda all_: all_.append({"kind": "Service"}), "without apiVersion, kind or name"),
+    ],
+)
+def test_a_schema_notices_what_its_api_would_not_take(overlay, mutate: Mutation, complaint: str) -> None:
+    resources, before = overlay("prod"), overlay("prod")
+    mutate(resources)
+    (changed,) = [each for each in resources if each not in before]
+    found = list(schemas.problems([changed]))
+    assert any(complaint in problem for problem in found), found
+
+
+def test_a_resource_may_be_there_but_once(overlay) -> None:
+    service = find(overlay("prod"), "Service", "social")
+    assert list(schemas.problems([service, service])) == ["Service/social: is there twice"]
