@@ -17,6 +17,7 @@ from envelope import DomainMessage
 from envelope.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
 from messaging import Context, QueuePolicy, Record, Service, Transaction, on_batch, on_each, topology
 from messaging.dead_letters import read
+from messaging.relay import LEASE
 from messaging.testing import Broker, TcpProxy, eventually, running
 
 QUEUE = "research-commands"
@@ -150,6 +151,23 @@ async def test_what_a_crashed_publisher_left_is_published_by_another(world) -> N
         await eventually(world.effects)
         await eventually(world.outbox_is_empty)
     assert await world.effects() == ["left behind"]
+
+
+async def test_what_was_committed_while_the_broker_went_away_need_not_outlive_its_lease(world) -> None:
+    async with proxy_to(world.rabbitmq_url, 5672) as proxy:
+        service = world.service(rabbitmq_url=through(proxy, world.rabbitmq_url))
+        async with running(service):
+            await service._publisher.wait_until_ready()
+            async with service.database.transaction() as tx:
+                tx.send(ResearchRequested(brand_slug="acme", keyword="between"))
+                rows, tx.outgoing = tx.outgoing, []
+                held = await service._relay.write(tx.connection, rows)
+                proxy.cut()
+                await eventually(lambda: not service._publisher.ready)
+            service._relay.submit(rows, held=held)
+            proxy.mend()
+            await eventually(world.outbox_is_empty, within=LEASE.total_seconds() / 2)
+    assert await world.broker.depth(QUEUE) == 1
 
 
 async def test_a_stopped_consumers_backlog_is_processed_on_restart(world) -> None:

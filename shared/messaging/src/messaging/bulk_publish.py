@@ -97,7 +97,7 @@ def marshal(publication: Publication, properties: bytes, number: int, frame_max:
 class _Batch:
     """The publishes of one call, in the order of their tags, of which some are not confirmed yet."""
 
-    __slots__ = ("done", "errors", "first", "open", "sent")
+    __slots__ = ("closed_by", "done", "errors", "first", "open", "sent")
 
     def __init__(self, first: int, publications: Sequence[Publication], done: "asyncio.Future[None]") -> None:
         self.first = first
@@ -108,6 +108,8 @@ class _Batch:
         self.open = set(range(len(publications)))
         self.errors: dict[int, Exception] = {}
         self.done = done
+        self.closed_by: BaseException | None = None
+        """What closed the channel before all was settled."""
 
     def settle(self, up_to: int | None, only: int | None, error: Exception | None) -> None:
         settled = {only} & self.open if only is not None else {i for i in self.open if i <= (up_to or 0)}
@@ -156,6 +158,8 @@ class BulkPublisher:
         closed = self._channel.closing
         try:
             await asyncio.wait({batch.done, closed}, return_when=asyncio.FIRST_COMPLETED)
+            if closed.done() and not closed.cancelled():
+                batch.closed_by = closed.exception()
         finally:
             closed.cancel()  # an observer of ours, made for this call
             self._batches = deque(each for each in self._batches if each is not batch)

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Final
 
 from messaging.codec import Message
-from messaging.errors import BrokerUnavailableError, UnroutableError
+from messaging.errors import BrokerUnavailableError, RefusedError, UnroutableError
 from messaging.outbox import OutboxRow
 
 SIZES: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
@@ -29,8 +29,9 @@ SAMPLED: Final = 20
 
 UNROUTABLE: Final = "unroutable"
 UNAVAILABLE: Final = "unavailable"
+REFUSED: Final = "refused"
 UNSENDABLE: Final = "unsendable"
-PUBLISH_FAILURES: Final = (UNROUTABLE, UNAVAILABLE, UNSENDABLE)
+PUBLISH_FAILURES: Final = (UNROUTABLE, UNAVAILABLE, REFUSED, UNSENDABLE)
 
 
 class Histogram:
@@ -122,5 +123,7 @@ def _reason(error: Exception) -> str:
             return UNROUTABLE
         case BrokerUnavailableError():
             return UNAVAILABLE
+        case RefusedError():
+            return REFUSED
         case _:
             return UNSENDABLE

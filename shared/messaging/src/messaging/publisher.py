@@ -109,7 +109,7 @@ class Publisher:
         """Publishes the rows and waits for their confirms; per row, None or why it may not have arrived.
 
         `UnroutableError`: the broker returned it. `BrokerUnavailableError`: no confirm in time, it may or may not have
-        arrived. `RefusedError`: we may not publish there. Anything else: the row itself cannot be sent.
+        arrived. `RefusedError`: our user may not publish there. Anything else: the row itself cannot be sent.
         """
         outcomes: dict[int, Exception | None] = {}
         indexes: list[int] = []
@@ -165,7 +165,12 @@ class Publisher:
             await self._give_up(channel, error, len(publications))
         if batch is None:
             return [BrokerUnavailableError("not sent in time") for _ in publications]
-        return bulk.outcomes(batch)
+        self._refusals.note(batch.closed_by)
+        return [
+            # What closes the channel is not settled either, nor is anything else that would have closed it.
+            (self._refusals.of(each.exchange, each.routing_key) if error is not None else None) or error
+            for each, error in zip(publications, bulk.outcomes(batch), strict=True)
+        ]
 
     async def _publish_singly(
         self, channel: aiormq.Channel, publications: Sequence[Publication]

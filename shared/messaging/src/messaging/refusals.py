@@ -34,6 +34,8 @@ class Refusals:
         if (found := _REFUSAL.search(str(error))) is None:
             return
         exchange, routing_key = found["exchange"], found["key"]
+        if self._until.get((exchange, routing_key), 0.0) > monotonic():
+            return
         self._until[exchange, routing_key] = monotonic() + REFUSED_SECONDS
         log.error(
             "publish_refused",

@@ -58,23 +58,25 @@ class Relay:
         self._room = asyncio.Event()
         self._room.set()
 
-    async def write(self, connection: Connection, rows: Sequence[OutboxRow]) -> None:
-        """Writes rows within the caller's transaction; `submit` them once it is committed."""
+    async def write(self, connection: Connection, rows: Sequence[OutboxRow]) -> bool:
+        """Writes rows within the caller's transaction, and says whether we hold them; `submit` them once it is committed."""
         # Without a broker nobody will publish them soon, so nobody holds them.
-        lease_for = LEASE if self._publisher.ready else timedelta()
-        await outbox.insert(connection, rows, self._lease, lease_for)
+        held = self._publisher.ready
+        await outbox.insert(connection, rows, self._lease, LEASE if held else timedelta())
+        return held
 
-    def submit(self, rows: Sequence[OutboxRow]) -> None:
-        """Takes over committed rows: those due now are published at once, the others when they are due."""
+    def submit(self, rows: Sequence[OutboxRow], *, held: bool) -> None:
+        """Takes over committed rows: those that we hold are published at once, the others when they are due."""
         now = [row for row in rows if not row.delay]
         self._count(len(now))
-        if now and self._publisher.ready:
+        if now and held:
+            # Even if the broker has gone away meanwhile: nobody else takes them before their lease runs out.
             self._queue.extend(now)
             self._idle.clear()
             self._arrived.set()
-        delays = [row.delay for row in rows if row.delay]
-        if delays or (now and not self._publisher.ready):
-            self._wake_within(min(delays, default=timedelta()).total_seconds())
+        delays = [row.delay for row in rows if row.delay or not held]
+        if delays:
+            self._wake_within(min(delays).total_seconds())
 
     @property
     def overfull(self) -> bool:

@@ -1,6 +1,6 @@
 """Transactions that hold effects and outgoing messages together."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -142,15 +142,11 @@ class Database:
         async with self._connections.connection() as connection, connection.transaction():
             tx = Transaction(connection, self._service, traces)
             yield tx
-            if tx.outgoing:
-                await self._relay.write(connection, tx.outgoing)
+            held = await self._relay.write(connection, tx.outgoing) if tx.outgoing else False
         if fail_points.ARMED:
             fail_points.reach("transaction.committed")
-        self.publish(tx.outgoing)
-
-    def publish(self, rows: Sequence[OutboxRow]) -> None:
-        if rows:
-            self._relay.submit(rows)
+        if tx.outgoing:
+            self._relay.submit(tx.outgoing, held=held)
 
     async def answers(self) -> bool:
         return await self._connections.answers()

@@ -1,5 +1,7 @@
 """For each guarantee a fault from which nothing else protects; the mutation gate plays them without it as well."""
 
+from aio_pika import ExchangeType
+
 from faults import recorder
 from faults.recorder import TAP
 from faults.scenario import scenario
@@ -48,6 +50,12 @@ async def nobody_is_bound(world: World) -> None:
             lambda: world.database.fetchval("select count(*) from outbox where last_error like 'Unroutable%'")
         )
     world.history.fault("unbound")
+    # One after the other, the first queue would get what the second misses; a single binding gives both back at once.
+    async with recorder.channel_to(world.rabbitmq_url) as channel:
+        both = await channel.declare_exchange("both", ExchangeType.FANOUT)
+        for name in world.bound_queues:
+            await (await channel.get_queue(name)).bind(both)
+        await both.bind(EVENTS, "#")
     await topology.declare(world.rabbitmq_url)
     await recorder.lay_tap(world.rabbitmq_url)
 
