@@ -20,7 +20,7 @@ demo: ## Turn keywords into articles on this machine; BRAND, KEYWORDS, CORPUS ch
 
 .PHONY: test
 test: ## Run all tests, on a private RabbitMQ and a private PostgreSQL; ARGS go to pytest
-	@deploy/local/setup.sh servers browser
+	@deploy/local/setup.sh servers browser promtool
 	@$(BIN)/python -m pytest $(ARGS)
 
 .PHONY: lint
@@ -52,11 +52,12 @@ validate: ## Render the manifests of Kubernetes and check them, offline
 	@deploy/kubernetes/validate
 
 .PHONY: up
-up: ## Run everything in containers, with tracing and dashboards (not yet)
+up: ## Run everything in containers, with traces and dashboards, and wait for it; MINIMAL=1 leaves those two out
+	@exec deploy/compose/up.sh
+
 .PHONY: down
-down: ## Stop what `make up` started (not yet)
-up down:
-	@echo 'make $@ is not there yet; it arrives with a later release.' >&2; exit 2
+down: ## Stop what `make up` started and keep its data; VOLUMES=1 removes them too
+	@exec deploy/compose/down.sh
 
 .PHONY: schemas
 schemas: ## Renew what is made from the catalogue: schemas, AsyncAPI, topology page, manifests (for maintainers)

@@ -27,7 +27,7 @@ trap 'exit 1' INT TERM HUP
 cat >"$policy" <<END
 #!/bin/sh
 case " \$* " in
-*" rabbitmq-server"*|*" postgresql"*|*" epmd"*) exit 101 ;;
+*" rabbitmq-server"*|*" postgresql"*|*" epmd"*|*" prometheus"*) exit 101 ;;
 # Comes along with logrotate where there is no systemd.
 *" cron "*) [ $cron_was_there = yes ] || exit 101 ;;
 esac
@@ -51,9 +51,13 @@ done
 
 install "$@"
 
+command -v systemctl >/dev/null 2>&1 || exit 0
 for package in "$@"; do
-    if [ "$package" = rabbitmq-server ] && command -v systemctl >/dev/null 2>&1; then
+    case $package in
+    rabbitmq-server)
         systemctl --quiet disable rabbitmq-server.service >&2 || true
         [ "$erlang_was_there" = yes ] || systemctl --quiet disable epmd.socket epmd.service >&2 || true
-    fi
+        ;;
+    prometheus) systemctl --quiet disable prometheus.service >&2 || true ;;
+    esac
 done

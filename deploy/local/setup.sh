@@ -2,9 +2,9 @@
 # Installs what `make demo`, `make test` and `make lint` need and is missing: Debian packages, and the Python packages of
 # requirements.lock in .venv. Does nothing, quickly, when nothing has changed.
 #
-#   deploy/local/setup.sh python             the Python packages only
-#   deploy/local/setup.sh servers            and RabbitMQ and PostgreSQL
-#   deploy/local/setup.sh servers browser    and Chromium, which tests open pages with
+#   deploy/local/setup.sh python                      the Python packages only
+#   deploy/local/setup.sh servers                     and RabbitMQ and PostgreSQL
+#   deploy/local/setup.sh servers browser promtool    and what tests take: Chromium for pages, promtool for alerts
 #
 # PYTHON names the interpreter to make .venv with; Python 3.11 or later.
 set -eu
@@ -48,6 +48,7 @@ missing_packages() {
         # What drives the browser is linked against it, and its Python package cannot ask for it.
         have_one_of /usr/lib/*/libatomic.so.1 /lib/*/libatomic.so.1 || echo libatomic1
     esac
+    case " $wanted " in *" promtool "*) command -v promtool >/dev/null 2>&1 || echo prometheus ;; esac
 }
 
 install_packages() {
