@@ -214,7 +214,7 @@ check_ports
 REVISION=$(git rev-parse --short HEAD 2>/dev/null || true)
 export REVISION
 say 'Building the images; the first time takes some minutes'
-compose build || fail 'the images could not be built; see above'
+compose build >&2 || fail 'the images could not be built; see above'
 start
 wait_until_healthy
 show_addresses
