@@ -17,6 +17,7 @@ ALERTS = {
     for rule in group["rules"]
 }
 
+
 def promtool(*arguments: str, folder: Path = PROMETHEUS) -> None:
     """Prometheus's own checker; `make test` installs it (Debian: apt-get install prometheus)."""
     result = subprocess.run(

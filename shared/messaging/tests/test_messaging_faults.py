@@ -15,7 +15,7 @@ import structlog
 
 from envelope import DomainMessage
 from envelope.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
-from messaging import Context, QueuePolicy, Record, Service, Transaction, on_batch, on_each, topology
+from messaging import Context, QueuePolicy, Record, Service, Transaction, crashes, on_batch, on_each, topology
 from messaging.dead_letters import read
 from messaging.relay import LEASE
 from messaging.testing import Broker, TcpProxy, eventually, running
@@ -312,6 +312,57 @@ async def test_a_suspect_that_another_replica_is_still_at_is_waited_for_and_no_c
         proxy.mend()
     assert begun == ["first"]
     assert await world.database.fetchval("select count(*) from crash_markers") == 0
+
+
+async def test_who_lost_broker_and_database_at_a_suspect_and_lives_has_not_crashed(world) -> None:
+    begun: list[str] = []
+
+    def replica(name: str, **settings: object) -> Service:
+        async def handle(message: DomainMessage, _context: Context) -> Record:
+            begun.append(name)
+            if name == "first":
+                proxies[1].cut()
+            return lambda tx: write(tx, message)
+
+        service = world.service(**settings)
+        service.consume(QUEUE, on_each(handle, ResearchRequested))
+        return service
+
+    message = world.request()
+    await world.database.execute(
+        "insert into crash_markers (queue, event_id, starts) values ($1, $2, $3)",
+        QUEUE,
+        message.event_id,
+        crashes.MAX_STARTS - 1,
+    )
+    await world.send(message)
+    await world.broker.refuse(QUEUE)
+    async with (
+        proxy_to(world.rabbitmq_url, 5672) as to_broker,
+        proxy_to(world.database_url, 5432) as to_database,
+    ):
+        proxies = (to_broker, to_database)
+        urls = {
+            "rabbitmq_url": through(to_broker, world.rabbitmq_url),
+            "database_url": through(to_database, world.database_url),
+        }
+        async with running(replica("first", **urls)):
+            await eventually(lambda: begun)
+            to_broker.cut()
+            async with running(replica("second")):
+                # The second looks at the mark of the first, which cannot take it back yet.
+                await eventually(lambda: someone_has_a_turn(world))
+                to_database.mend()
+                await eventually(lambda: counted(world, 1))
+            to_broker.mend()
+    assert begun == ["first", "second"]
+    assert await world.outcomes() == {message.event_id: "handled"}
+    assert await world.database.fetchval("select count(*) from crash_markers") == 0
+
+
+async def someone_has_a_turn(world) -> bool:
+    query = "select count(*) > 0 from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())"
+    return await world.database.fetchval(query)
 
 
 async def test_a_consumer_that_the_broker_cancelled_is_brought_back(world, monkeypatch) -> None:

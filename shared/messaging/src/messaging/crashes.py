@@ -12,6 +12,8 @@ from messaging.database import Connection
 
 MAX_STARTS: Final = 3
 """Starts without an outcome before the message is dead-lettered."""
+VERDICT_PAUSE: Final = 5.0
+"""Seconds before it is: whoever started last may be alive, and takes its start back once the database lets it."""
 
 
 async def try_turn(connection: Connection, queue: str, event_id: UUID) -> bool:
@@ -24,6 +26,14 @@ async def try_turn(connection: Connection, queue: str, event_id: UUID) -> bool:
         "select pg_try_advisory_xact_lock(hashtextextended($1, 0))", f"suspect {queue} {event_id}"
     )
     return bool(turn)
+
+
+async def starts(connection: Connection, queue: str, event_id: UUID) -> int:
+    """How many starts have had no outcome."""
+    found = await connection.fetchval(
+        "select starts from crash_markers where queue = $1 and event_id = $2", queue, event_id
+    )
+    return found or 0
 
 
 async def mark(connection: Connection, queue: str, event_id: UUID) -> int:

@@ -12,7 +12,7 @@ from faststream.rabbit import RabbitBroker
 
 from messaging import crashes, fail_points, inbox, telemetry
 from messaging.codec import Decode, NotAnEnvelope
-from messaging.database import Connections
+from messaging.database import Connection, Connections
 from messaging.deliveries import Delivery, Unsettled
 from messaging.errors import DatabaseUnavailableError
 from messaging.failures import Failure, Reason, failure_of
@@ -290,7 +290,14 @@ class QueueRunner:
             while not await crashes.try_turn(guard, self.queue, work.event_id):  # noqa: ASYNC110  (it is another process)
                 await asyncio.sleep(_TURN_PAUSE)
             if await self._without_known([work]):
+                if await self._may_die(guard, work):
+                    await asyncio.sleep(crashes.VERDICT_PAUSE)
                 await self._handle_alone(work)
+
+    async def _may_die(self, connection: Connection, work: Work) -> bool:
+        if self.policy.max_attempts is None:
+            return False
+        return await crashes.starts(connection, self.queue, work.event_id) >= crashes.MAX_STARTS
 
     async def _handle_alone(self, work: Work) -> None:
         # Before the mark itself: where its reply is lost, it may stand all the same.
@@ -393,11 +400,15 @@ class QueueRunner:
         marked = list(self._marked.values())
         kept = {*self._busy, *marked}
         await self._unsettled.requeue([each for each in self._unsettled if each not in kept])
+        # First of all, because another that has it by now waits no longer than `crashes.VERDICT_PAUSE`.
+        while self._marked:
+            await self._connections.wait_until_available()
+            await self._take_marks_back()
+            await asyncio.sleep(_TURN_PAUSE)
+        await self._unsettled.requeue(marked)
         await asyncio.sleep(min(_SHORTEST_PAUSE * 2**self._outages_in_a_row, _LONGEST_PAUSE))
         self._outages_in_a_row = min(self._outages_in_a_row + 1, 10)
         await self._connections.wait_until_available()
-        await self._take_marks_back()
-        await self._unsettled.requeue(marked)
         self._database_lost.clear()
         if not self._stopping:
             await self.subscription.resume()

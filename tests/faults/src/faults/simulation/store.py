@@ -36,7 +36,7 @@ class StoredRow:
         self.granted_to = lease
 
 
-_NEVER_WAIT: Final = {"commit", "rollback", "crashes.try_turn"}
+_NEVER_WAIT: Final = {"commit", "rollback", "crashes.try_turn", "crashes.starts"}
 """Statements that wait for no lock, so that no deadlock is ever reported in them."""
 
 

@@ -168,6 +168,14 @@ async def try_turn(connection: Connection, queue: str, event_id: UUID) -> bool:
     return turn
 
 
+async def starts(connection: Connection, queue: str, event_id: UUID) -> int:
+    store = connection.store
+    found: int = await connection.perform(
+        "crashes.starts", lambda: store.markers.get((queue, event_id), 0), writes=False
+    )
+    return found
+
+
 async def mark(connection: Connection, queue: str, event_id: UUID) -> int:
     store, key = connection.store, (queue, event_id)
 
@@ -245,6 +253,7 @@ FUNCTIONS: Final[dict[str, dict[str, Any]]] = {
     },
     "crashes": {
         "try_turn": try_turn,
+        "starts": starts,
         "mark": mark,
         "clear": clear,
         "unmark": unmark,
