@@ -1,4 +1,4 @@
-"""Migrations that must not run inside a transaction."""
+"""Migrations beside the work: those that must not run inside a transaction, and those that find a table in use."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -102,3 +102,29 @@ async def test_an_index_is_built_while_another_waits_for_its_turn_to_migrate(
 
     assert sorted(results) == [[], ["messaging/0101_index.sql"]]
     assert await valid(connection)
+
+
+async def test_a_migration_that_waits_for_a_backup_holds_up_nobody_else(
+    add, database_url, connection
+) -> None:
+    await migrate(database_url)
+    add("0101_column.sql", "alter table things add column label text;")
+    reader = await asyncpg.connect(database_url)
+    reading = reader.transaction(isolation="repeatable_read", readonly=True)
+    await reading.start()
+    await reader.fetch("select * from things")
+    migrating = asyncio.create_task(migrate(database_url))
+    try:
+        waiting = "select count(*) from pg_locks where not granted and relation = 'things'::regclass"
+        await eventually(lambda: connection.fetchval(waiting))
+        # The migration waits for the reader, and this for the migration.
+        async with asyncio.timeout(5):
+            await connection.execute("insert into things (name) values ('meanwhile')")
+        assert not migrating.done()
+        await reading.rollback()
+        assert await migrating == ["messaging/0101_column.sql"]
+    finally:
+        migrating.cancel()
+        await reader.close()
+
+    assert await connection.fetchval("select count(label) from things") == 0

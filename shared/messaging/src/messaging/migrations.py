@@ -7,13 +7,15 @@ While a new version is rolled out, the one before is still at work on the same t
 import asyncio
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 import asyncpg
+import structlog
 
 from messaging import partitions
 from messaging.database import Connection
@@ -22,6 +24,12 @@ OWN = Path(__file__).parent / "migrations"
 
 _ALONE: Final = re.compile(r"^-- outside a transaction\s*$", re.MULTILINE)
 _LOCK_POLL_SECONDS: Final = 0.2
+_LOCK_SECONDS: Final = 1.0
+"""How long a migration waits for a table, and with it everybody who comes to the table after it."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+"""Seconds between two such waits, doubled each time."""
+
+log = structlog.get_logger(__name__)
 
 
 class MigrationError(Exception):
@@ -71,7 +79,8 @@ def read(prefix: str, folder: Path) -> list[Migration]:
 async def migrate(database_url: str, packages: Iterable[str] = ()) -> list[str]:
     """Brings a database up to date; returns the names of the migrations applied now.
 
-    Safe to run from several places at once. Each migration is one transaction, unless it says that it must not be.
+    Safe to run from several places at once. Each migration is one transaction, unless it says that it must not be. One
+    that needs a table which is in use for long, as by a backup, is tried again until the table is free.
 
     Raises:
         MigrationError: an applied migration is not what it was.
@@ -85,8 +94,11 @@ async def migrate(database_url: str, packages: Iterable[str] = ()) -> list[str]:
         applied = await _applied(connection)
         new = [migration for migration in migrations if not _done(migration, applied)]
         for migration in new:
-            await (_apply_alone if migration.alone else _apply)(connection, migration)
-        await partitions.maintain(connection)
+            if migration.alone:
+                await _apply_alone(connection, migration)
+            else:
+                await _once_free(migration.name, partial(_apply, connection, migration))
+        await _once_free("inbox partitions", partial(partitions.maintain, connection))
         return [migration.name for migration in new]
     finally:
         await connection.close()
@@ -121,11 +133,30 @@ def _done(migration: Migration, applied: dict[str, str]) -> bool:
     return True
 
 
+async def _once_free(name: str, step: Callable[[], Awaitable[None]]) -> None:
+    """Repeats a step until it gets the locks that it needs.
+
+    Whoever waits for a lock on a table holds up all who come after it: they would wait for a backup to end, although
+    they have no quarrel with it, until their own time is up and counts as a failed attempt.
+    """
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return await step()
+        except asyncpg.LockNotAvailableError:
+            log.warning("migration_waits_for_tables", name=name, retry_seconds=pause)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+
 async def _apply(connection: Connection, migration: Migration) -> None:
     try:
         async with connection.transaction():
+            await connection.execute(f"set local lock_timeout = '{_LOCK_SECONDS}s'")
             await connection.execute(migration.sql)
             await _note(connection, migration)
+    except asyncpg.LockNotAvailableError:
+        raise
     except asyncpg.PostgresError as error:
         raise MigrationError(f"{migration.name}: {error}") from error
 
