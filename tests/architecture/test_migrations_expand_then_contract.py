@@ -16,7 +16,9 @@ import pytest
 from messaging import migrations
 
 ROOT = Path(__file__).parents[2]
-MIGRATIONS = sorted([*ROOT.glob("services/*/migrations/*.sql"), *migrations.OWN.glob("*.sql")])
+PLAYED = sorted(ROOT.glob("tests/faults/src/faults/next_version/migrations/*.sql"))
+"""Those of the upgrade that the fault tests play."""
+MIGRATIONS = sorted([*ROOT.glob("services/*/migrations/*.sql"), *migrations.OWN.glob("*.sql"), *PLAYED])
 SQUAWK = Path(sys.executable).with_name("squawk")
 
 CONTRACT = re.compile(r"^-- contract: \S.*$", re.MULTILINE)
@@ -108,6 +110,7 @@ def test_all_migrations_are_looked_at() -> None:
         "social",
     }
     assert any(path.is_relative_to(migrations.OWN) for path in MIGRATIONS)
+    assert PLAYED
 
 
 @pytest.mark.parametrize(

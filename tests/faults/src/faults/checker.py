@@ -173,13 +173,7 @@ def attempts_keep_to_the_policy(
     history: History, seen: Observation, policy: QueuePolicy
 ) -> Iterator[Violation]:
     """6: no more attempts than the policy gives, and none counted against a message that did nothing wrong."""
-    made: dict[str, int] = defaultdict(lambda: 1)
-    for change in seen.outbox:
-        if _is_retry(change):
-            made[change.command] = max(made[change.command], change.attempt)
-    for letter in seen.letters:
-        made[letter.command] = max(made[letter.command], letter.attempts)
-    for command_id, attempts in made.items():
+    for command_id, attempts in attempts_made(seen).items():
         command = history.commands.get(command_id)
         if policy.max_attempts is not None and attempts > policy.max_attempts:
             yield Violation(6, f"{attempts} attempts, the policy gives {policy.max_attempts}: {command_id}")
@@ -187,6 +181,17 @@ def attempts_keep_to_the_policy(
             yield Violation(
                 6, f"{command.keyword!r} was penalised: attempt {attempts} instead of {command.attempts}"
             )
+
+
+def attempts_made(seen: Observation) -> dict[str, int]:
+    """Command → attempts, for those with more than one or a dead letter; 1 for any other."""
+    made: dict[str, int] = defaultdict(lambda: 1)
+    for change in seen.outbox:
+        if _is_retry(change):
+            made[change.command] = max(made[change.command], change.attempt)
+    for letter in seen.letters:
+        made[letter.command] = max(made[letter.command], letter.attempts)
+    return made
 
 
 def retries_wait_long_enough(changes: Sequence[OutboxChange], policy: QueuePolicy) -> Iterator[Violation]:

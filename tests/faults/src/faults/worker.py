@@ -10,7 +10,7 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Annotated, Any, Final, Literal, NoReturn
 
@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from envelope import DomainMessage
+from envelope import DomainMessage, Payload
 from envelope.payloads import ContentGenerate, ResearchCompleted, ResearchRequested
 from faults import clock, mutations
 from faults.behaviours import parse
@@ -100,13 +100,13 @@ class Probe:
                 tx.fail(message, error)
             else:
                 done.append(message)
-        await self._write(done, tx)
+        await self.write(done, tx)
 
     async def single(self, message: DomainMessage[Any], context: Context) -> Record:
         await self._act(message, context.attempt)
 
         async def record(tx: Transaction) -> None:
-            await self._write([message], tx)
+            await self.write([message], tx)
 
         return record
 
@@ -143,7 +143,8 @@ class Probe:
         assert isinstance(count, int)
         return count
 
-    async def _write(self, messages: Sequence[DomainMessage[Any]], tx: Transaction) -> None:
+    async def write(self, messages: Sequence[DomainMessage[Any]], tx: Transaction) -> None:
+        """The effects of messages, and what they send."""
         if not messages:
             return
         connection = tx.connection
@@ -226,14 +227,20 @@ class _little_memory:  # noqa: N801  (reads as what it is)
 
 
 def build(settings: WorkerSettings) -> Service:
+    payload = ResearchRequested if settings.queue == "research-commands" else ContentGenerate
+    return service_of(settings, Probe, payload)
+
+
+def service_of(settings: WorkerSettings, probe_type: type[Probe], *payloads: type[Payload]) -> Service:
     # Replicas of one service; each under its own name, so that the database can tell them apart.
     service = Service(settings.worker_name, settings)
-    probe = Probe(service, settings.worker_name)
-    payload = ResearchRequested if settings.queue == "research-commands" else ContentGenerate
-    handler = (
-        on_batch(probe.batch, payload) if settings.handler == "batch" else on_each(probe.single, payload)
+    probe = probe_type(service, settings.worker_name)
+    handlers = (
+        [on_batch(probe.batch, *payloads)]
+        if settings.handler == "batch"
+        else [on_each(probe.single, payload) for payload in payloads]
     )
-    service.consume(settings.queue, handler, policy=settings.policy)
+    service.consume(settings.queue, *handlers, policy=settings.policy)
 
     async def in_hand(_: Request) -> PlainTextResponse:
         return PlainTextResponse(str(sum(runner.in_hand for runner in service.runners)))
@@ -249,7 +256,7 @@ def shorten_waits(settings: WorkerSettings) -> None:
     subscription.WATCH_SECONDS = settings.watch_seconds  # type: ignore[misc]
 
 
-def main() -> None:
+def main(build: Callable[[WorkerSettings], Service] = build) -> None:
     settings = WorkerSettings()
     logs.configure(settings.worker_name, settings.log_level, settings.log_format)
     shorten_waits(settings)

@@ -36,6 +36,7 @@ _POLL_SECONDS: Final = 0.2
 
 Mix = int | Mapping[str, int]
 """How many `ok` commands, or behaviour → how many."""
+Change = Callable[[Sending], Sending]
 OUTAGES: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -140,7 +141,14 @@ class World:
     # -- commands ----------------------------------------------------------------------------------------------------
 
     async def submit(
-        self, mix: Mix, *, queue: str = QUEUE, brands: int = 4, copies: float = 0.0, shuffled: bool = True
+        self,
+        mix: Mix,
+        *,
+        queue: str = QUEUE,
+        brands: int = 4,
+        copies: float = 0.0,
+        shuffled: bool = True,
+        change: Change | None = None,
     ) -> list[Command]:
         """Submits commands, in random order unless told otherwise, and returns them.
 
@@ -150,6 +158,7 @@ class World:
             brands: over how many brands they are spread.
             copies: the fraction that is published once more.
             shuffled: or in the order of the mix.
+            change: what is done to each before it is sent.
         """
         wanted = {"ok": mix} if isinstance(mix, int) else mix
         words = [word for word, count in wanted.items() for _ in range(count)]
@@ -159,6 +168,8 @@ class World:
             self.sending(f"{word} {number}", brand=f"brand-{number % brands + 1}", queue=queue)
             for number, word in enumerate(words)
         ]
+        if change is not None:
+            sendings = [change(sending) for sending in sendings]
         await self._sender.send(sendings, copies=copies)
         return [sending.command for sending in sendings]
 
@@ -179,8 +190,10 @@ class World:
         return command
 
     @asynccontextmanager
-    async def load(self, per_second: float, mix: Mapping[str, int] | None = None) -> AsyncIterator[None]:
-        """Goes on submitting while the block runs, in the proportions of `mix`."""
+    async def load(
+        self, per_second: float, mix: Mapping[str, int] | None = None, *, change: Change | None = None
+    ) -> AsyncIterator[None]:
+        """Goes on submitting while the block runs, in the proportions of `mix`; `change` as for `submit`."""
         weights = mix or {"ok": 1}
 
         async def go_on() -> None:
@@ -191,7 +204,7 @@ class World:
                 wanted: dict[str, int] = {}
                 for word in words:
                     wanted[word] = wanted.get(word, 0) + 1
-                await asyncio.gather(self.submit(wanted), asyncio.sleep(0.1))
+                await asyncio.gather(self.submit(wanted, change=change), asyncio.sleep(0.1))
 
         task = asyncio.create_task(go_on(), name="load")
         try:
@@ -222,7 +235,9 @@ class World:
 
     # -- workers and proxies -----------------------------------------------------------------------------------------
 
-    def start_worker(self, name: str | None = None, **settings: Any) -> Worker:
+    def start_worker(
+        self, name: str | None = None, *, program: str = "faults.worker", **settings: Any
+    ) -> Worker:
         """Starts a worker process without waiting for it; settings are those of `worker.WorkerSettings`.
 
         Call it from the main thread's event loop only.
@@ -245,8 +260,8 @@ class World:
         }
         self._last_settings = {key: value for key, value in settings.items() if key != "fail_points"}
         environment = {key.upper(): str(value) for key, value in values.items() if value not in {None, ""}}
-        worker = processes.start(name, "faults.worker", environment, self.folder, self.history)
-        self.history.note("worker", name=name, pid=worker.pid, settings=settings)
+        worker = processes.start(name, program, environment, self.folder, self.history)
+        self.history.note("worker", name=name, pid=worker.pid, program=program, settings=settings)
         self.workers.append(worker)
         return worker
 
