@@ -226,6 +226,18 @@ async def test_ids_from_a_clock_that_runs_ahead_move_when_their_day_gets_its_par
     assert await world.outcomes() == {event_id: "dead"}
 
 
+async def test_they_move_as_well_once_the_next_version_has_added_a_column(world) -> None:
+    day = datetime.now(UTC).date() + timedelta(days=2)
+    event_id = UUID(int=partitions.lower_bound(day).int + 7)
+    async with world.database.acquire() as connection:
+        await connection.execute(f"drop table {partitions.partition_name(day)}")
+        await inbox.insert(connection, QUEUE, [inbox.InboxRow(event_id, "research.requested", "dead")])
+        await connection.execute("alter table processed_events add column region text")
+        await partitions.maintain(connection)
+        where = await connection.fetchval("select tableoid::regclass::text from processed_events")
+    assert where == partitions.partition_name(day)
+
+
 def test_partition_bounds_enclose_the_ids_made_that_day() -> None:
     event_id = new_event_id()
     today = datetime.fromtimestamp((event_id.int >> 80) / 1000, UTC).date()

@@ -67,15 +67,22 @@ async def _create(connection: Connection, day: date) -> None:
     first, last = lower_bound(day), lower_bound(day + timedelta(days=1))
     # Messages of senders whose clock runs ahead may sit in the default partition already; they must move, or the
     # new partition is refused.
+    # Columns by name: the version after this one may have added others.
     early = await connection.fetch(
-        "delete from processed_events_default where event_id >= $1 and event_id < $2 returning *", first, last
+        """
+        delete from processed_events_default where event_id >= $1 and event_id < $2
+        returning event_id, type, queue, outcome, processed_at
+        """,
+        first,
+        last,
     )
     await connection.execute(
         f"create table {partition_name(day)} partition of processed_events for values from ('{first}') to ('{last}')"
     )
     if early:
         await connection.executemany(
-            "insert into processed_events values ($1, $2, $3, $4, $5)", [tuple(row) for row in early]
+            "insert into processed_events (event_id, type, queue, outcome, processed_at) values ($1, $2, $3, $4, $5)",
+            [tuple(row) for row in early],
         )
 
 
