@@ -47,7 +47,7 @@ async def rolling_upgrade_and_roll_back(world: World) -> None:
         await migrated(world, replicas)
         replicas = await replaced(world, replicas, "next", NEXT)
         # Every consumer knows the new type: now it may be sent, and until it is used up none of them may go back.
-        await client.schedule(world.count(200, fast=40), within=world.count(15, fast=8))
+        await client.schedule(world.count(200, fast=40), within=world.count(15, fast=12))
         await eventually(client.all_scheduled)
         replicas = await replaced(world, replicas, "back")
         await client.repeat_what("next", world.count(100, fast=20))
