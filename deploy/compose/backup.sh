@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# A backup of what `make up` keeps: the five databases, the broker with its messages and users, and the settings.
+#
+#   deploy/compose/backup.sh FOLDER     FOLDER is made, and nobody else may read it: the settings hold every secret
+#
+# The services stand still until all of it is copied, so that a message is in an outbox, in a queue or in an inbox, and
+# none is on its way from one to the next. Afterwards everything that ran runs again. docs/operations.md says what a
+# restore gives back.
+set -euo pipefail
+
+say() { printf '%s\n' "$*" >&2; }
+fail() { say "there is no backup: $*"; exit 1; }
+
+umask 077
+[ $# = 1 ] || fail 'say where it is to go: deploy/compose/backup.sh FOLDER'
+mkdir "$1" || fail "$1 must be a new folder"
+folder=$(cd "$1" && pwd)
+cd "$(dirname "$0")/../.."
+
+services='orchestrator research publisher social monitor'
+env_file=${ENV_FILE:-.env}
+project=${COMPOSE_PROJECT_NAME:-brand-engine}
+export COMPOSE_FILE=compose.yaml
+compose() { docker compose --project-name "$project" --env-file "$env_file" "$@"; }
+
+[ -n "$(compose ps --quiet postgres)" ] || fail 'PostgreSQL does not run: make up'
+# By container, so that every copy of a scaled service is started again.
+running=$(compose ps --quiet rabbitmq $services)
+
+start_again() { [ -z "$running" ] || docker start $running >/dev/null; }
+trap start_again EXIT
+
+say 'Stopping the services'
+compose stop $services
+for service in $services; do
+    say "Copying the database of $service"
+    compose exec -T postgres pg_dump --username postgres --format custom --dbname "$service" >"$folder/$service.dump"
+done
+# A node may only be copied while it stands still.
+compose stop rabbitmq
+say 'Copying the broker'
+compose run --rm --no-deps -T --entrypoint tar rabbitmq \
+    --create --gzip --numeric-owner --directory /var/lib/rabbitmq . >"$folder/rabbitmq.tar.gz"
+cp "$env_file" "$folder/settings.env"
+# Last: without it, the folder is no backup.
+(cd "$folder" && sha256sum -- *.dump rabbitmq.tar.gz settings.env >.SHA256SUMS && mv .SHA256SUMS SHA256SUMS)
+
+trap - EXIT
+start_again
+say "The backup is in $folder, $(du -sh "$folder" | cut -f 1)"
