@@ -33,7 +33,7 @@ done
 [ "$(password "$env_file")" = "$(password "$folder/settings.env")" ] \
     || fail "RABBITMQ_PASSWORD in $env_file is not the one of the backup, which is in $folder/settings.env"
 
-trap 'say "the restore broke off; before the next try remove what there is, with: make down VOLUMES=1"' ERR
+trap 'say "the restore broke off; before the next try remove what there is, with: make down VOLUMES=1"' EXIT
 say 'Making roles and databases'
 compose run --rm -T databases
 for service in $services; do
@@ -44,5 +44,5 @@ done
 say 'Restoring the broker'
 compose run --rm --no-deps -T --entrypoint tar rabbitmq \
     --extract --gzip --numeric-owner --directory /var/lib/rabbitmq <"$folder/rabbitmq.tar.gz"
-trap - ERR
+trap - EXIT
 exec deploy/compose/up.sh

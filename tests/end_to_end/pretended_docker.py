@@ -1,9 +1,7 @@
-#!/usr/bin/env python3
 """A `docker` for the scripts of deploy/compose, whose containers are processes of this machine.
 
-What a script would run in a container runs here for real, on the servers that the file `machine.json` beside this
-one names: pg_dump, pg_restore, tar, databases.sh. Stopping a container ends its process in order; starting one is left to the
-test.
+What a script would run in a container, pg_dump, pg_restore, tar or databases.sh, runs here for real, on the servers that
+`machine.json` beside this file describes. Stopping a container ends its process in order; starting one is left to the test.
 """
 
 import json
@@ -15,6 +13,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 MACHINE = json.loads((HERE / "machine.json").read_text())
+
+
+def say(*lines: str) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def running(service: str) -> bool:
@@ -42,7 +44,7 @@ def execute(program: str, *arguments: str) -> None:
 def compose(*command: str) -> None:
     match command:
         case ("ps", "--quiet", *services):
-            print("\n".join(filter(running, services)))
+            say(*filter(running, services))
         case ("stop", *services):
             stop(services)
         case ("exec", "-T", "postgres", program, *arguments):
@@ -63,9 +65,9 @@ def docker(*command: str) -> None:
         case ("compose", "--project-name", _, "--env-file", _, *rest):
             compose(*rest)
         case ("version", *_):
-            print("27.0")
+            say("27.0")
         case ("compose", "version", *_):
-            print("2.40.3")
+            say("2.40.3")
         case ("volume", "inspect", _):
             sys.exit(1)
         case ("ps", *_) | ("start", *_):

@@ -1,0 +1,180 @@
+"""What the scripts for backup and restore refuse, and what they leave behind when something fails, on a pretended Docker.
+
+That a restored backup is complete shows `tests/end_to_end/test_backup_and_restore.py`.
+"""
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SERVICES = "orchestrator research publisher social monitor"
+FILES = {*(f"{name}.dump" for name in SERVICES.split()), "rabbitmq.tar.gz", "settings.env", "SHA256SUMS"}
+
+DOCKER = """#!/bin/sh
+# Notes how it was called, and answers as the files beside it say.
+here=$(dirname "$0")
+echo "$*" >>"$here/calls"
+case "$*" in
+*" ps --quiet postgres") [ -e "$here/is-down" ] || echo database ;;
+*" ps --quiet "*) echo broker; echo research-1; echo research-2 ;;
+*"$(cat "$here/fails")"*) echo "that failed" >&2; exit 1 ;;
+*" pg_dump "*) echo "a dump for $*" ;;
+*" --create "*) echo "the files of the broker" ;;
+"volume inspect "*) test -e "$here/has-data" ;;
+*" pg_restore "* | *" --extract "*) cat >>"$here/restored" ;;
+"version "*) echo 27.0 ;;
+"compose version "*) echo 2.40.3 ;;
+esac
+"""
+
+
+class Scripts:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        docker = self.bin / "docker"
+        docker.write_text(DOCKER)
+        docker.chmod(0o755)
+        self.tell("fails", "nothing fails")
+        self.settings = folder / "settings.env"
+        self.settings.write_text("RABBITMQ_PASSWORD=of-the-broker\nSERVICE_KEY=a-key-for-tests-only\n")
+        self.backup = folder / "backup"
+
+    def tell(self, file: str, text: str = "") -> None:
+        (self.bin / file).write_text(text)
+
+    def __call__(self, script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+        ports = {f"{name.upper()}_PORT": "0" for name in (*SERVICES.split(), "rabbitmq_ui")}
+        return subprocess.run(
+            [shutil.which("bash") or "bash", ROOT / "deploy/compose" / script, *map(str, arguments)],
+            cwd=self.folder,
+            env={
+                **os.environ,
+                **ports,
+                "PATH": f"{self.bin}:{os.environ['PATH']}",
+                "ENV_FILE": str(self.settings),
+                "COMPOSE_PROJECT_NAME": "pretended",
+                "MINIMAL": "1",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+        )
+
+    def calls(self) -> str:
+        return (self.bin / "calls").read_text()
+
+
+@pytest.fixture
+def scripts(tmp_path: Path) -> Scripts:
+    return Scripts(tmp_path)
+
+
+@pytest.fixture
+def made(scripts: Scripts) -> Scripts:
+    assert scripts("backup.sh", "backup").returncode == 0
+    (scripts.bin / "calls").unlink()
+    return scripts
+
+
+# -- backup ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_backup_is_made_while_nothing_moves_and_only_its_owner_may_read_it(scripts: Scripts) -> None:
+    done = scripts("backup.sh", "backup")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in scripts.backup.iterdir()} == FILES
+    assert {stat.S_IMODE(path.stat().st_mode) for path in scripts.backup.iterdir()} == {0o600}
+    assert stat.S_IMODE(scripts.backup.stat().st_mode) == 0o700
+    calls = scripts.calls()
+    order = [
+        f"stop {SERVICES}\n",
+        "pg_dump",
+        "stop rabbitmq\n",
+        "--create",
+        "start broker research-1 research-2\n",
+    ]
+    assert [calls.index(each) for each in order] == sorted(calls.index(each) for each in order)
+
+
+@pytest.mark.parametrize("step", ["pg_dump", "--dbname social", "stop rabbitmq", "--create"])
+def test_what_ran_runs_again_when_a_backup_fails_and_nobody_takes_the_rest_for_one(
+    scripts: Scripts, step: str
+) -> None:
+    scripts.tell("fails", step)
+    assert scripts("backup.sh", "backup").returncode != 0
+    assert scripts.calls().endswith("start broker research-1 research-2\n")
+    done = scripts("restore.sh", "backup")
+    assert done.returncode == 1
+    assert "no finished backup" in done.stderr
+
+
+def test_a_backup_goes_to_a_new_folder_or_not_at_all(made: Scripts) -> None:
+    done = made("backup.sh", "backup")
+    assert done.returncode == 1
+    assert "must be a new folder" in done.stderr
+    assert not (made.bin / "calls").exists()
+
+
+def test_without_a_running_database_there_is_no_backup(scripts: Scripts) -> None:
+    scripts.tell("is-down")
+    done = scripts("backup.sh", "backup")
+    assert done.returncode == 1
+    assert "PostgreSQL does not run: make up" in done.stderr
+    assert "stop" not in scripts.calls()
+
+
+# -- restore -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_restore_fills_databases_and_broker_before_anything_else_runs(made: Scripts) -> None:
+    made.settings.unlink()
+    done = made("restore.sh", "backup")
+    assert done.returncode == 0, done.stderr
+    calls = made.calls()
+    order = ["run --rm -T databases\n", "pg_restore", "--extract", " up --detach"]
+    assert [calls.index(each) for each in order] == sorted(calls.index(each) for each in order)
+    restored = (made.bin / "restored").read_text()
+    assert restored.count("a dump for") == 5
+    assert "the files of the broker" in restored
+    assert "RABBITMQ_PASSWORD=of-the-broker\n" in made.settings.read_text()
+
+
+def test_data_that_are_there_are_not_overwritten(made: Scripts) -> None:
+    made.tell("has-data")
+    done = made("restore.sh", "backup")
+    assert done.returncode == 1
+    assert "make down VOLUMES=1" in done.stderr
+    assert not (made.bin / "restored").exists()
+
+
+def test_a_backup_that_has_changed_is_refused(made: Scripts) -> None:
+    (made.backup / "social.dump").write_text("something else")
+    done = made("restore.sh", "backup")
+    assert done.returncode == 1
+    assert "is not as it was made" in done.stderr
+    assert "social.dump" in done.stderr
+
+
+def test_settings_that_do_not_fit_the_broker_are_refused(made: Scripts) -> None:
+    made.settings.write_text("RABBITMQ_PASSWORD=another\n")
+    done = made("restore.sh", "backup")
+    assert done.returncode == 1
+    assert "RABBITMQ_PASSWORD" in done.stderr
+    assert not (made.bin / "restored").exists()
+
+
+def test_a_restore_that_breaks_off_says_how_to_begin_again(made: Scripts) -> None:
+    made.tell("fails", "pg_restore")
+    done = made("restore.sh", "backup")
+    assert done.returncode != 0
+    assert "broke off" in done.stderr
+    assert "make down VOLUMES=1" in done.stderr
+    assert " up --detach" not in made.calls()
