@@ -20,7 +20,7 @@ cd "$(dirname "$0")/../.."
 services='orchestrator research publisher social monitor'
 env_file=${ENV_FILE:-.env}
 project=${COMPOSE_PROJECT_NAME:-brand-engine}
-export COMPOSE_FILE=compose.yaml
+export COMPOSE_FILE=compose.yaml COMPOSE_IGNORE_ORPHANS=1
 compose() { docker compose --project-name "$project" --env-file "$env_file" "$@"; }
 
 [ -n "$(compose ps --quiet postgres)" ] || fail 'PostgreSQL does not run: make up'

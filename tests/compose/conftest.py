@@ -42,15 +42,19 @@ class ContainerStack:
     def up(self, **environment: str) -> None:
         """`make up`, to its end."""
         began = time.monotonic()
-        done = self._run(["deploy/compose/up.sh"], **environment)
+        done = self.script("up.sh", **environment)
         self.seconds_to_start = time.monotonic() - began
         self.said = done.stdout
 
     def down(self) -> None:
         """`make down VOLUMES=1`, and the images of this run too."""
-        self._run(["deploy/compose/down.sh"], VOLUMES="1")
+        self.script("down.sh", VOLUMES="1")
         images = [f"brand-engine/{service}:{_VERSION}" for service in SERVICES]
         self._run(["docker", "image", "rm", *images], check=False)
+
+    def script(self, name: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Runs one of `deploy/compose`."""
+        return self._run([f"deploy/compose/{name}", *arguments], **environment)
 
     def left(self) -> list[str]:
         """Containers, networks and volumes of this project."""

@@ -38,6 +38,7 @@ class Stack(Protocol):
     said: str
 
     def up(self, **environment: str) -> None: ...
+    def script(self, name: str, *arguments: str, **environment: str) -> Any: ...
     def compose(self, *arguments: str, check: bool = True) -> Any: ...
     def docker(self, *arguments: str, check: bool = True) -> Any: ...
     def containers(self, service: str) -> list[str]: ...
@@ -302,3 +303,18 @@ def test_minimal_takes_the_tools_away_and_leaves_the_data(stack: Stack) -> None:
     assert set(running) == {*SERVERS, *SERVICES}
     feeds = httpx.get(f"{stack.url('social')}/feeds/daily-grind/feed.xml", timeout=30, trust_env=False)
     assert feeds.text.count("<entry>") == 3
+
+
+async def test_a_backup_in_the_midst_of_work_brings_everything_back(stack: Stack, tmp_path: Path) -> None:
+    """The last test: what is restored takes the place of the stack that the others looked at."""
+    stack.up()
+    cycles = {name: await submit(stack, name, KEYWORDS) for name in (f"backup-{n}" for n in range(6))}
+    stack.script("backup.sh", str(tmp_path / "backup"))
+    stack.script("down.sh", VOLUMES="1")
+    stack.script("restore.sh", str(tmp_path / "backup"))
+    for name, submitted in cycles.items():
+        cycle = await ended(stack, submitted["cycle_id"])
+        assert cycle["completed"] == len(KEYWORDS)
+        async with stack.client("social") as visitor:
+            feed = await visitor.get(f"/feeds/{name}/feed.xml")
+        assert feed.text.count("<entry>") == len(KEYWORDS)
