@@ -157,7 +157,8 @@ def test_the_command_accepts_what_is_there(kubectl: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "complaint"),
     [
-        ("base/services/research.yaml", "limits: {cpu", "limit: {cpu", "resources.limits.cpu is missing"),
+        ("base/services/research.yaml", "limits: {cpu", "limit: {cpu", "('limit' was unexpected)"),
+        ("base/services/research.yaml", "    spec:", "    spek:", "('spek' was unexpected)"),
         (
             "components/autoscaling/scaled-objects.yaml",
             "QueueLength",

@@ -33,7 +33,8 @@ def _validate(overlay: Path) -> bool:
     except RenderingError as error:
         sys.stderr.write(f"{overlay.name}: cannot be rendered\n  {error}\n")
         return False
-    problems = [*schemas.problems(resources), *policies.problems(Cluster(overlay.name, resources))]
+    # The rules may then take for granted that everything has the shape that it must have.
+    problems = list(schemas.problems(resources)) or list(policies.problems(Cluster(overlay.name, resources)))
     for problem in problems:
         sys.stderr.write(f"{overlay.name}: {problem}\n")
     if not problems:
