@@ -153,6 +153,7 @@ class Relay:
                 routing_key=row.routing_key,
                 event_id=str(row.event_id),
                 type=row.type,
+                correlation_id=row.correlation_id,
                 error=repr(error),
                 retry_seconds=pause.total_seconds(),
             )
