@@ -365,6 +365,23 @@ async def someone_has_a_turn(world) -> bool:
     return await world.database.fetchval(query)
 
 
+async def test_a_consumer_whose_queue_is_missing_for_long_comes_back_with_it(world, monkeypatch) -> None:
+    monkeypatch.setattr("messaging.subscription.WATCH_SECONDS", 0.3)
+    # The client library's own recovery has ended when it looks between our cancelling and our declaring.
+    monkeypatch.setattr("aio_pika.RobustConnection._request_recovery", lambda _: None)
+    service = world.service()
+    service.consume(QUEUE, on_batch(write_all, ResearchRequested))
+    with structlog.testing.capture_logs() as logs:
+        async with running(service):
+            await world.broker.delete(QUEUE)
+            await eventually(lambda: [each["event"] for each in logs].count("consumer_not_restored") > 3)
+            await topology.declare(world.rabbitmq_url)
+            await eventually(lambda: service.runners[0].subscription.consuming)
+            await world.send(world.request("after"))
+            await eventually(world.effects)
+    assert await world.effects() == ["after"]
+
+
 async def test_a_consumer_that_the_broker_cancelled_is_brought_back(world, monkeypatch) -> None:
     monkeypatch.setattr("messaging.subscription.WATCH_SECONDS", 0.3)
     service = world.service()

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 import aio_pika
 import structlog
-from aio_pika.abc import AbstractIncomingMessage, AbstractRobustQueue
+from aio_pika.abc import AbstractIncomingMessage, AbstractRobustChannel, AbstractRobustQueue
 from faststream import AckPolicy
 from faststream.rabbit import Channel, QueueType, RabbitBroker, RabbitQueue
 
@@ -128,6 +128,9 @@ class Subscription:
             return
         async with asyncio.timeout(RPC_SECONDS):
             await self._cancel()
+            # Where the queue was missing before, the broker has closed the channel, and the client library may have
+            # tried in vain to open it with the queue in it, and given up.
+            await cast("AbstractRobustChannel", queue.channel).restore()
             await queue.declare(timeout=RPC_SECONDS)
             tag = await queue.consume(self._consume, timeout=RPC_SECONDS)
             self._subscriber._consumer_tag = tag  # noqa: SLF001

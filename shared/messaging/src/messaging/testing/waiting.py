@@ -19,7 +19,12 @@ async def eventually(check: Callable[[], Any], *, within: float = 30.0) -> Any:
         if value:
             return value
         if asyncio.get_running_loop().time() > deadline:
-            raise AssertionError(
-                f"not within {within:g} s: {inspect.getsource(check).strip()} (last: {value!r})"
-            )
+            raise AssertionError(f"not within {within:g} s: {_described(check)} (last: {value!r})")
         await asyncio.sleep(0.02)
+
+
+def _described(check: Callable[[], Any]) -> str:
+    try:
+        return inspect.getsource(check).strip()
+    except (OSError, TypeError):  # no function of a file: a partial, for one
+        return repr(check)
