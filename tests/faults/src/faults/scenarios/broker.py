@@ -174,7 +174,7 @@ async def alarm(world: World, resource: Resource) -> None:
     broker = broker_of(world)
     started = await workers(world, 2)
     await world.submit(20)
-    await eventually(lambda: world.effects_at_least(20))
+    await _all_done(world)
     # They stand still while their work is put into the queue: once the alarm is on, nobody can.
     for worker in started:
         worker.stop()
