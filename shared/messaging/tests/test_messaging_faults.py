@@ -316,12 +316,13 @@ async def test_a_suspect_that_another_replica_is_still_at_is_waited_for_and_no_c
 
 async def test_who_lost_broker_and_database_at_a_suspect_and_lives_has_not_crashed(world) -> None:
     begun: list[str] = []
+    away = asyncio.Event()
 
     def replica(name: str, **settings: object) -> Service:
         async def handle(message: DomainMessage, _context: Context) -> Record:
             begun.append(name)
             if name == "first":
-                proxies[1].cut()
+                await away.wait()
             return lambda tx: write(tx, message)
 
         service = world.service(**settings)
@@ -341,14 +342,15 @@ async def test_who_lost_broker_and_database_at_a_suspect_and_lives_has_not_crash
         proxy_to(world.rabbitmq_url, 5672) as to_broker,
         proxy_to(world.database_url, 5432) as to_database,
     ):
-        proxies = (to_broker, to_database)
         urls = {
             "rabbitmq_url": through(to_broker, world.rabbitmq_url),
             "database_url": through(to_database, world.database_url),
         }
         async with running(replica("first", **urls)):
             await eventually(lambda: begun)
+            to_database.cut()
             to_broker.cut()
+            away.set()
             async with running(replica("second")):
                 # The second looks at the mark of the first, which cannot take it back yet.
                 await eventually(lambda: someone_has_a_turn(world))
