@@ -109,7 +109,7 @@ async def origin(database: Database) -> AsyncIterator[str]:
     app = create_api(database, Operations(database), ServiceKey(SecretStr(KEY)))
     serving = server(app, "127.0.0.1", 0)
     task = asyncio.create_task(serving.serve())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not serving.started:  # noqa: ASYNC110 - uvicorn offers no event to wait for
             await asyncio.sleep(0.01)
     yield f"http://127.0.0.1:{serving.servers[0].sockets[0].getsockname()[1]}/v1/dead-letters"

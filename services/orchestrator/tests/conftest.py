@@ -59,7 +59,7 @@ async def _served(database: Database) -> AsyncIterator[int]:
     server = http.server(app, "127.0.0.1", 0)
     serving = asyncio.create_task(server.serve())
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not server.started:  # noqa: ASYNC110  (the server has no event for it)
                 await asyncio.sleep(0.01)
         yield server.servers[0].sockets[0].getsockname()[1]

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from typing import Any
@@ -21,6 +21,7 @@ import pytest
 from envelope import DomainMessage, Payload, message_type_of, new_event_id
 from envelope.message import encode
 from envelope.payloads import ContentPublished, ResearchCompleted, ResearchFailed, SocialPosted
+from messaging.testing import eventually
 
 SERVICE_KEY = "test-service-key-0123456789"
 SENTENCES = [
@@ -109,12 +110,6 @@ async def _ready(client: httpx.AsyncClient) -> bool:
         return (await client.get("/health/ready")).status_code == 200
     except httpx.TransportError:
         return False
-
-
-async def eventually(condition: Callable[[], Awaitable[bool]], within: float = 30) -> None:
-    async with asyncio.timeout(within):
-        while not await condition():  # noqa: ASYNC110  (what is waited for happens in other processes)
-            await asyncio.sleep(0.1)
 
 
 async def test_three_keywords_go_the_whole_way_with_exactly_one_message_each(

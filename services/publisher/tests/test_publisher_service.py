@@ -42,7 +42,7 @@ class Running:
 
     async def next_event(self) -> dict[str, Any]:
         queue = await self._channel.get_queue("brand-events")
-        async with asyncio.timeout(15), queue.iterator() as messages:
+        async with asyncio.timeout(60), queue.iterator() as messages:
             async for message in messages:
                 await message.ack()
                 event: dict[str, Any] = json.loads(message.body)
@@ -80,12 +80,12 @@ async def service(
     finally:
         await connection.close()
         process.terminate()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert await process.wait() == 0
 
 
 async def _ready(origin: str, process: Process) -> None:
-    async with asyncio.timeout(30), httpx.AsyncClient(base_url=origin) as client:
+    async with asyncio.timeout(60), httpx.AsyncClient(base_url=origin) as client:
         while True:
             assert process.returncode is None, "the service ended by itself"
             try:

@@ -118,7 +118,7 @@ async def test_a_migration_that_waits_for_a_backup_holds_up_nobody_else(
         waiting = "select count(*) from pg_locks where not granted and relation = 'things'::regclass"
         await eventually(lambda: connection.fetchval(waiting))
         # The migration waits for the reader, and this for the migration.
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await connection.execute("insert into things (name) values ('meanwhile')")
         assert not migrating.done()
         await reading.rollback()

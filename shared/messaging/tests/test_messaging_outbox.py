@@ -297,7 +297,7 @@ async def test_rows_that_cannot_be_sent_at_all_cost_neither_time_nor_the_connect
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     async with running(service):
         connection = service._publisher._connection
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             (outcome,) = await service._publisher.publish(
                 [OutboxRow("commands", QUEUE, uuid4(), "t" * 300, None, b"{}")]
             )

@@ -56,13 +56,13 @@ class Client:
     def end(self) -> None:
         self._writer.write_eof()
 
-    async def hear(self, size: int, *, within: float = 5.0) -> bytes:
+    async def hear(self, size: int, *, within: float = 30.0) -> bytes:
         async with asyncio.timeout(within):
             return await self._reader.readexactly(size)
 
     async def hear_end(self) -> bytes:
         """Everything up to an orderly end."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await self._reader.read()
 
     async def hears_nothing(self, seconds: float = 0.2) -> bool:

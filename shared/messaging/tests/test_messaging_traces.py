@@ -235,14 +235,14 @@ def test_a_receiver_that_does_not_answer_holds_up_no_shutdown(monkeypatch: pytes
     monkeypatch.setattr(telemetry, "_broker", {})
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1/traces"
-        exporter = OTLPSpanExporter(endpoint=address, timeout=3)
+        exporter = OTLPSpanExporter(endpoint=address, timeout=6)
         provider = telemetry.provider(BatchSpanProcessor(exporter), "test", "amqp://broker.test")
         monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
         provider.get_tracer("test").start_span("last words").end()
         began = time.monotonic()
         telemetry.flush()
         took = time.monotonic() - began
-    assert 0.3 <= took < 2
+    assert 0.3 <= took < 5
     for thread in threading.enumerate():
         if thread.name == "last spans":
             thread.join(30)

@@ -209,25 +209,35 @@ class Stack:
             answer.raise_for_status()
             return {item["correlation_id"] for item in answer.json()["items"]}
 
+    async def _seen(self) -> Seen:
+        posts = await self.audit("social")
+        # A page is there before its post.
+        pages = await self.audit("publisher")
+        keyword_of = {page["content"]: (page["brand"], page["keyword"]) for page in pages}
+        return Seen(
+            pages=Counter((page["brand"], page["keyword"]) for page in pages),
+            posts=Counter(keyword_of.get(post["content"], ("", "")) for post in posts),
+            research=Counter((each["brand"], each["keyword"]) for each in await self.audit("research")),
+            dead=await self.dead(),
+        )
+
     async def outcome(self, faults: tuple[str, ...], *, within: float = 100.0) -> Outcome:
         """Waits until every accepted keyword has a post or a dead letter, and judges."""
         healed = time.monotonic()
         await self.ready()
 
         async def all_ended() -> bool:
-            return await self.posted() + len(await self.dead()) >= len(self.accepted)
+            # By keyword, not by number: an order whose answer nobody waited for has its post too.
+            try:
+                seen = await self._seen()
+            except (*OUTAGES, httpx.TransportError):
+                return False
+            return all(seen.posts[keyword] or chain in seen.dead for chain, keyword in self.accepted.items())
 
         with suppress(AssertionError):
             await eventually(all_ended, within=within)
         seconds = time.monotonic() - healed
-        pages = await self.audit("publisher")
-        keyword_of = {page["content"]: (page["brand"], page["keyword"]) for page in pages}
-        seen = Seen(
-            pages=Counter((page["brand"], page["keyword"]) for page in pages),
-            posts=Counter(keyword_of.get(post["content"], ("", "")) for post in await self.audit("social")),
-            research=Counter((each["brand"], each["keyword"]) for each in await self.audit("research")),
-            dead=await self.dead(),
-        )
+        seen = await self._seen()
         missing = [fault for fault in faults if not self.world.history.faults[fault]]
         return Outcome(
             submitted=len(self.accepted) + len(self.in_doubt),

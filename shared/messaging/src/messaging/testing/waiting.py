@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-async def eventually(check: Callable[[], Any], *, within: float = 30.0) -> Any:
+async def eventually(check: Callable[[], Any], *, within: float = 60.0) -> Any:
     """Waits until `check`, a plain or an async function, returns something true, and returns it.
 
     Raises:
