@@ -17,6 +17,7 @@ from envelope import DomainMessage
 from envelope.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
 from messaging import Context, QueuePolicy, Record, Service, Transaction, crashes, on_batch, on_each, topology
 from messaging.dead_letters import read
+from messaging.deliveries import Delivery
 from messaging.relay import LEASE
 from messaging.testing import Broker, TcpProxy, eventually, running
 
@@ -272,10 +273,51 @@ async def test_a_message_that_kills_its_consumer_dies_alone(world) -> None:
         await ended
     letter = read((await dead).body, dict((await dead).headers), QUEUE)
     assert letter.reason == "crashed_consumer"
-    assert crashes == 4  # once among its neighbours, then three times alone
+    assert crashes == 5  # twice among its neighbours, then three times alone
     assert await effect_count(world) == 59
     assert await world.broker.depth(f"{QUEUE}-dlq") == 0
     assert sorted((await world.outcomes()).values()) == ["dead"] + ["handled"] * 59
+
+
+async def test_what_came_back_once_is_handled_side_by_side(world) -> None:
+    """An outage or a deployment gives back everything in hand; one at a time, slow handlers would take hours over it."""
+    together = asyncio.Barrier(3)
+
+    async def meet(message: DomainMessage, _context: Context) -> Record:
+        await together.wait()
+        return lambda tx: write(tx, message)
+
+    for name in "abc":
+        await world.send(world.request(name))
+    await world.broker.refuse(QUEUE, 3)
+    service = world.service()
+    service.consume(QUEUE, on_each(meet, ResearchRequested))
+    async with running(service):
+        await eventually(lambda: counted(world, 3))
+    assert await world.effects() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("redelivered", "headers", "suspect"),
+    [
+        (False, {}, False),
+        (False, {"x-delivery-count": 7}, False),  # somebody forwards what was delivered to him
+        (True, {"x-delivery-count": 0}, False),  # given back by basic.nack, from RabbitMQ 4.3
+        (True, {"x-delivery-count": 1}, False),
+        (True, {"x-delivery-count": 2}, True),
+        (True, {}, True),  # a broker that does not count
+        (True, {"x-delivery-count": "1"}, True),
+    ],
+)
+def test_a_suspect_is_what_came_back_more_than_once(redelivered, headers, suspect) -> None:
+    delivery = Delivery(None, 1, b"", None, headers, redelivered)
+    assert crashes.is_suspect(delivery) == suspect
+
+
+async def make_suspect(world) -> None:
+    """The message that waits has come back once too often."""
+    for _ in range(crashes.MAX_RETURNS + 1):
+        await world.broker.refuse(QUEUE)
 
 
 async def test_a_suspect_that_another_replica_is_still_at_is_waited_for_and_no_crash_is_counted(
@@ -295,7 +337,7 @@ async def test_a_suspect_that_another_replica_is_still_at_is_waited_for_and_no_c
         return service
 
     await world.send(world.request())
-    await world.broker.refuse(QUEUE)
+    await make_suspect(world)
     async with (
         proxy_to(world.rabbitmq_url, 5672) as proxy,
         running(replica("first", rabbitmq_url=through(proxy, world.rabbitmq_url))),
@@ -337,7 +379,7 @@ async def test_who_lost_broker_and_database_at_a_suspect_and_lives_has_not_crash
         crashes.MAX_STARTS - 1,
     )
     await world.send(message)
-    await world.broker.refuse(QUEUE)
+    await make_suspect(world)
     async with (
         proxy_to(world.rabbitmq_url, 5672) as to_broker,
         proxy_to(world.database_url, 5432) as to_database,

@@ -1,19 +1,32 @@
 """Finding the message that kills its consumer (out of memory, a native fault).
 
-The broker cannot know which one it was: it counts a delivery for every prefetched neighbour too. So a redelivered
-message is handled alone, under a marker row that its outcome deletes. A marker that keeps coming back tells.
+The broker cannot know which one it was: it counts a delivery for every prefetched neighbour too. So a message that keeps
+coming back is a suspect and handled alone, under a marker row that its outcome deletes. A marker that keeps coming back
+tells.
 """
 
 from collections.abc import Collection
 from typing import Final
 from uuid import UUID
 
+from messaging import headers as header
 from messaging.database import Connection
+from messaging.deliveries import Delivery
 
+MAX_RETURNS: Final = 1
+"""Returns to the queue that make no suspect: after an outage or a deployment everything in hand comes back once."""
 MAX_STARTS: Final = 3
 """Starts without an outcome before the message is dead-lettered."""
 VERDICT_PAUSE: Final = 5.0
 """Seconds before it is: whoever started last may be alive, and takes its start back once the database lets it."""
+
+
+def is_suspect(delivery: Delivery) -> bool:
+    """Whether it may be what killed its consumer. Where the broker does not count, every redelivered message may."""
+    if not delivery.redelivered:
+        return False
+    returns = delivery.headers.get(header.BROKER_RETURNS)
+    return not isinstance(returns, int) or returns > MAX_RETURNS
 
 
 async def try_turn(connection: Connection, queue: str, event_id: UUID) -> bool:

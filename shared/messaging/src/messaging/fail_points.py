@@ -19,7 +19,7 @@ NAMES: Final = {
     "settlement.effects": "effects written, nothing committed",
     "transaction.committed": "committed; neither acknowledged nor published",
     "delivery.acknowledged": "committed and acknowledged; perhaps not published",
-    "suspect.marked": "a redelivered message is marked and about to be handled",
+    "suspect.marked": "a suspect is marked and about to be handled",
     "relay.claimed": "the sweeper has leased rows and not sent them",
     "relay.publishing": "rows are about to be sent",
     "relay.sent": "rows are on the wire, none is confirmed",

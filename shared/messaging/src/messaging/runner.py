@@ -155,7 +155,8 @@ class QueueRunner:
             pass
 
     async def _handle(self, deliveries: Sequence[Delivery]) -> None:
-        works: list[Work] = []
+        fresh: list[Work] = []
+        suspects: list[Work] = []
         traced = telemetry.active()
         for delivery in deliveries:
             work = read(delivery, self._decode, self.table, self.queue, traced=traced)
@@ -165,10 +166,10 @@ class QueueRunner:
                     "body_is_no_envelope", queue=self.queue, error=work.detail, bytes=len(delivery.body)
                 )
                 await self._unsettled.reject(delivery)
+            elif crashes.is_suspect(delivery):
+                suspects.append(work)
             else:
-                works.append(work)
-        fresh = [work for work in works if not work.delivery.redelivered]
-        suspects = [work for work in works if work.delivery.redelivered]
+                fresh.append(work)
         batch = [work for work in fresh if not isinstance(work.handler, OnEach)]
         singles = [work for work in fresh if isinstance(work.handler, OnEach)]
         if batch:
@@ -279,10 +280,10 @@ class QueueRunner:
         await self._unsettled.requeue([work.delivery, *copies])
         self._lose_database(error)
 
-    # -- redelivered messages ----------------------------------------------------------------------------------------
+    # -- suspects ----------------------------------------------------------------------------------------------------
 
     async def _handle_suspect(self, work: Work) -> None:
-        """Handles a redelivered message alone, under a marker: it may be what killed its consumer."""
+        """Handles a message alone, under a marker: it may be what killed its consumer."""
         if work.event_id in self._in_flight:
             self._in_flight[work.event_id].append(work.delivery)
             return

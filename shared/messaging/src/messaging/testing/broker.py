@@ -58,11 +58,14 @@ class Broker:
         assert message is not None
         return message
 
-    async def refuse(self, queue: str) -> None:
-        """Takes one message off a queue and gives it back as failed, as a consumer does that dies over it."""
+    async def refuse(self, queue: str, count: int = 1) -> None:
+        """Takes messages off a queue and gives them back as failed, as a consumer does that dies over one of them."""
         declared = await self._channel.get_queue(queue, ensure=False)
-        message: AbstractIncomingMessage = await eventually(lambda: declared.get(fail=False))
-        await message.reject(requeue=True)
+        taken: list[AbstractIncomingMessage] = [
+            await eventually(lambda: declared.get(fail=False)) for _ in range(count)
+        ]
+        for message in taken:
+            await message.reject(requeue=True)
 
     async def delete(self, queue: str) -> None:
         await self._channel.queue_delete(queue)

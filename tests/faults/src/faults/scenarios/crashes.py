@@ -5,7 +5,7 @@ from functools import partial
 from faults.processes import Worker
 from faults.scenario import REGISTRY, Scenario, scenario
 from faults.world import World
-from messaging import fail_points
+from messaging import crashes, fail_points
 from messaging.testing import eventually
 
 
@@ -30,8 +30,9 @@ async def kill_at(place: str, world: World) -> None:
     # Some are to be tried again: a delayed row is what the sweeper takes out of the outbox.
     await world.submit({"ok": world.count(300, fast=40), "fail:1": 20})
     if place == "suspect.marked":
-        first = world.start_worker(fail_points="settlement.effects=kill")
-        await first.struck()
+        for _ in range(crashes.MAX_RETURNS + 1):
+            earlier = world.start_worker(fail_points="settlement.effects=kill")
+            await earlier.struck()
     worker = world.start_worker(fail_points=f"{place}=kill@{1 if place.startswith('suspect') else 2}")
     await world.submit({"ok": world.count(300, fast=40)})
     await worker.struck()
@@ -81,13 +82,13 @@ async def out_of_memory(world: World) -> None:
 async def consumer_dies_over(world: World, behaviour: str) -> None:
     neighbours = world.count(199, fast=30)
     await world.submit({"ok": neighbours, behaviour: 1})
-    async with world.kept_alive(restarts=4, batch_size=250, prefetch=250) as died:
+    async with world.kept_alive(restarts=5, batch_size=250, prefetch=250) as died:
         await eventually(lambda: _dead_or_hopeless(world, died), within=90)
-    world.demand(f"it dies once among {neighbours} and three times alone", lambda _: len(died) == 4)
+    world.demand(f"it dies twice among {neighbours} and three times alone", lambda _: len(died) == 5)
 
 
 async def _dead_or_hopeless(world: World, died: list[Worker]) -> bool:
-    return len(died) > 4 or await world.dead_letters_at_least(1)
+    return len(died) > 5 or await world.dead_letters_at_least(1)
 
 
 @scenario(

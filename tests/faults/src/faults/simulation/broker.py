@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiormq.abc import ChannelFrame
 
-from faults.simulation.plan import QUEUE
+from faults.simulation.plan import QUEUE, Counts
 from faults.simulation.publishing import PublishingChannel
 from messaging.bulk_publish import Publication
 from messaging.deliveries import Delivery
+from messaging.headers import BROKER_RETURNS
 from messaging.topology import COMMANDS, DEAD_LETTERS, DELIVERY_LIMIT, EVENTS, RETURNS
 from messaging.writing import SETTLEMENT
 
@@ -31,7 +32,7 @@ _SETTLEMENTS: Final = {80: "ack", 90: "reject", 120: "requeue"}
 class Message:
     """A copy of a message in the work queue."""
 
-    __slots__ = ("body", "deliveries", "headers", "number", "type")
+    __slots__ = ("body", "deliveries", "headers", "number", "returns", "type")
 
     def __init__(self, number: int, body: bytes, type_: str | None, headers: dict[str, Any]) -> None:
         self.number = number
@@ -39,6 +40,8 @@ class Message:
         self.type = type_
         self.headers = headers
         self.deliveries = 0
+        self.returns = 0
+        """As the broker counts them."""
 
     def __lt__(self, other: "Message") -> bool:
         return self.number < other.number
@@ -113,11 +116,15 @@ class Broker:
                 index = int(schedule.random() * len(self.ready))
             taker.deliver(self.ready.pop(index))
 
-    def take_back(self, messages: list[Message]) -> None:
-        """Back to where they were, or to the dead letters once they were delivered too often."""
+    def take_back(self, messages: list[Message], *, failed: bool) -> None:
+        """Back to where they were, or to the dead letters once they were delivered too often.
+
+        `failed` tells a lost consumer from one that gives them back; which is not a return to every version.
+        """
         for message in messages:
             self.unacked -= 1
-            if message.deliveries > DELIVERY_LIMIT:
+            message.returns += failed or self.schedule.plan.counts is Counts.RETURNS
+            if message.returns > DELIVERY_LIMIT:
                 self.dead.append((message.body, "delivery_limit"))
             else:
                 insort(self.ready, message)
@@ -180,12 +187,15 @@ class ConsumingChannel:
         broker.unacked += 1
         message.deliveries += 1
         # Headers are the reader's own, as they are when they come off a wire.
+        headers = dict(message.headers)
+        if message.deliveries > 1 and schedule.plan.counts is not Counts.NOTHING:
+            headers[BROKER_RETURNS] = message.returns
         delivery = Delivery(
             channel=self,
             tag=self.tag,
             body=message.body,
             type=message.type,
-            headers=dict(message.headers),
+            headers=headers,
             redelivered=message.deliveries > 1,
         )
         self._downstream.append(delivery)
@@ -262,7 +272,7 @@ class ConsumingChannel:
             return
         messages = [self.unacked.pop(each) for each in tags]
         if what == "requeue":
-            self._broker.take_back(messages)
+            self._broker.take_back(messages, failed=False)
             return
         self._broker.unacked -= len(messages)
         if what == "reject":
@@ -283,7 +293,7 @@ class ConsumingChannel:
             self._upstream.clear()
             self._broker.consumers.remove(self)
             messages, self.unacked = list(self.unacked.values()), {}
-            self._broker.take_back(messages)
+            self._broker.take_back(messages, failed=True)
         if silent:
             schedule.later(silent, self.close)
         else:

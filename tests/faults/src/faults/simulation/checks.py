@@ -5,7 +5,7 @@ from uuid import UUID
 
 from faults.simulation.broker import EVENT_QUEUES
 from faults.simulation.plan import Command, Fault, Kind
-from messaging.crashes import MAX_STARTS
+from messaging.crashes import MAX_RETURNS, MAX_STARTS
 from messaging.outbox import OutboxRow
 from messaging.topology import COMMANDS, DEAD_LETTERS, EVENTS, RETURNS
 
@@ -113,7 +113,7 @@ class Checks:
             self.violated("lost", f"{command} has no outcome")
         if (effects or dead) and not command.arrived:
             self.violated("invented", f"{command} never arrived and has an outcome")
-        if command.crashes > MAX_STARTS + len(command.copies) + 6:
+        if command.crashes > MAX_STARTS + (MAX_RETURNS + 1) * len(command.copies) + 6:
             self.violated("crasher", f"{command} killed {command.crashes} processes")
         if dead and command.kind.innocent and not self._excused():
             self.violated("innocent", f"{command} is a dead letter though nothing was wrong with it")

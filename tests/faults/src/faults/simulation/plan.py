@@ -69,6 +69,15 @@ class Fault(StrEnum):
     RESTART = "replica restarted in order"
 
 
+class Counts(StrEnum):
+    """What the broker tells with a redelivered message."""
+
+    RETURNS = "how often it came back"
+    FAILURES = "how often its consumer was lost"
+    """RabbitMQ from 4.3, where giving back is none."""
+    NOTHING = "nothing"
+
+
 STATEMENT_FAULTS: Final = frozenset(
     {Fault.LOST, Fault.UNANSWERED, Fault.DEADLOCK, Fault.SILENCE, Fault.CRASH_AFTER}
 )
@@ -110,6 +119,7 @@ class Plan:
     policy: QueuePolicy
     commands: list[Command]
     shuffled: bool
+    counts: Counts
     reorder: float
     """Chance that the broker delivers another message than the first."""
     trouble: float
@@ -188,6 +198,7 @@ def draw(random: Random) -> Plan:
         policy=policy,
         commands=commands,
         shuffled=chance() < 0.5,
+        counts=(Counts.RETURNS, Counts.RETURNS, Counts.FAILURES, Counts.NOTHING)[int(chance() * 4)],
         reorder=0.3 * chance() if chance() < 0.5 else 0.0,
         trouble=0.0 if quiet else 0.1 if absent else 0.002 + 0.04 * chance() ** 2,
         absent=absent,
