@@ -19,6 +19,7 @@ _EXTRA: Final = {
     "idle_rss_mb": "{} MB at rest",
     "busy_rss_mb": "{} MB",
     "drift_percent": "drift {}%",
+    "others_held_up_ms": "others held up {} ms",
 }
 _COLOURS: Final = {"reached": "green", "missed": "bold red", "not measured": "dim"}
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from statistics import median
 from typing import Final
+from uuid import uuid4
 
 import asyncpg
 
@@ -19,6 +21,10 @@ _COLUMNS: Final = """
     (event_id uuid not null, type text not null, queue text not null, outcome text not null,
      processed_at timestamptz not null default now(), primary key (event_id))
 """
+_INSERT: Final = (
+    "insert into processed_events (event_id, type, queue, outcome) values ($1, 'a', 'b', 'handled')"
+)
+_INSERT_FLAT: Final = "insert into flat (event_id, type, queue, outcome) values ($1, 'a', 'b', 'handled')"
 _DAY: Final = """
     select (lpad(to_hex(ms), 12, '0') || '7' || substr(noise, 1, 3) || '8' || substr(noise, 4, 15))::uuid,
            'research.requested', 'research-commands', 'handled', to_timestamp(ms / 1000.0)
@@ -26,6 +32,15 @@ _DAY: Final = """
                  md5(number::text) as noise
           from generate_series(1, $1::int) as number) as made
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """How one day was forgotten, in milliseconds."""
+
+    took: float
+    held_up: float
+    """The longest that another connection waited for an insert of one row meanwhile."""
 
 
 def prune_day(run: Run) -> list[Row]:
@@ -42,7 +57,8 @@ def _of_size(run: Run, size: int) -> list[Row]:
     with run.nodes.database() as url:
         dropped, deleted = asyncio.run(_measure(url, size, rounds))
     run.log(
-        f"prune_day {size:,} rows: dropped in {median(dropped):.0f} ms, deleted in {median(deleted):.0f} ms"
+        f"prune_day {size:,} rows: dropped in {_took(dropped):.0f} ms, others held up {_held_up(dropped):.0f} ms;"
+        f" deleted in {_took(deleted):.0f} ms"
     )
     return [
         _row(f"ours, {size:.0e}".replace("e+0", "e"), "ours", size, dropped),
@@ -50,7 +66,16 @@ def _of_size(run: Run, size: int) -> list[Row]:
     ]
 
 
-def _row(system: str, kind: str, size: int, figures: list[float]) -> Row:
+def _took(prunings: list[Pruning]) -> float:
+    return median(each.took for each in prunings)
+
+
+def _held_up(prunings: list[Pruning]) -> float:
+    return max(each.held_up for each in prunings)
+
+
+def _row(system: str, kind: str, size: int, prunings: list[Pruning]) -> Row:
+    figures = [each.took for each in prunings]
     return Row(
         "prune_day",
         system,
@@ -58,13 +83,14 @@ def _row(system: str, kind: str, size: int, figures: list[float]) -> Row:
         kind=kind,
         rounds=[round(figure, 1) for figure in figures],
         spread=spread_of(figures),
-        extra={"rows": size},
+        extra={"rows": size, "others_held_up_ms": round(_held_up(prunings), 1)},
     )
 
 
-async def _measure(url: str, size: int, rounds: int) -> tuple[list[float], list[float]]:
+async def _measure(url: str, size: int, rounds: int) -> tuple[list[Pruning], list[Pruning]]:
     await migrate(url)
     connection: Connection = await asyncpg.connect(url)
+    other: Connection = await asyncpg.connect(url)
     try:
         # The day before the first that is kept: `maintain` meets it as it does every midnight.
         day = datetime.now(UTC).date() - partitions.RETENTION - timedelta(days=1)
@@ -72,12 +98,14 @@ async def _measure(url: str, size: int, rounds: int) -> tuple[list[float], list[
         dropped, deleted = [], []
         for _ in range(rounds):
             await _preload(connection, day, size)
-            dropped.append(await _milliseconds(lambda: partitions.maintain(connection)))
+            dropped.append(await _prune(partitions.maintain(connection), other, _INSERT))
             assert await connection.fetchval("select to_regclass($1)", partitions.partition_name(day)) is None
-            deleted.append(await _milliseconds(lambda: connection.execute("delete from flat")))
+            forget = "delete from flat where processed_at < now() - interval '1 day'"
+            deleted.append(await _prune(connection.execute(forget), other, _INSERT_FLAT))
             await connection.execute("vacuum flat")
         return dropped, deleted
     finally:
+        await other.close()
         await connection.close()
 
 
@@ -94,7 +122,17 @@ async def _preload(connection: Connection, day: date, size: int) -> None:
     await connection.execute("checkpoint")
 
 
-async def _milliseconds(work: Callable[[], Awaitable[object]]) -> float:
+async def _prune(work: Awaitable[object], other: Connection, insert: str) -> Pruning:
+    """Does the work while another connection goes on inserting row after row."""
+    await other.execute(insert, uuid4())
+    held_up = 0.0
+    working = asyncio.create_task(_milliseconds(work))
+    while not working.done():
+        held_up = max(held_up, await _milliseconds(other.execute(insert, uuid4())))
+    return Pruning(await working, held_up)
+
+
+async def _milliseconds(work: Awaitable[object]) -> float:
     began = time.perf_counter()
-    await work()
+    await work
     return (time.perf_counter() - began) * 1000
