@@ -87,6 +87,12 @@ class ContainerStack:
         lines = self._settings.read_text().splitlines()
         return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))[name]
 
+    def empty(self, *names: str) -> None:
+        """Takes the values of settings away, so that the next `up` gives them new ones."""
+        lines = self._settings.read_text().splitlines()
+        emptied = [f"{name}=" if (name := line.split("=", 1)[0]) in names else line for line in lines]
+        self._settings.write_text("\n".join(emptied) + "\n")
+
     def client(self, name: str) -> httpx.AsyncClient:
         """For the HTTP API of a service, with the key."""
         headers = {"X-Service-Key": self.setting("SERVICE_KEY")}

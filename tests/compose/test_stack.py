@@ -45,6 +45,7 @@ class Stack(Protocol):
     def inspect(self, container: str) -> dict[str, Any]: ...
     def url(self, name: str) -> str: ...
     def setting(self, name: str) -> str: ...
+    def empty(self, *names: str) -> None: ...
     def client(self, name: str) -> httpx.AsyncClient: ...
 
 
@@ -294,6 +295,28 @@ def handled(stack: Stack, container: str) -> float:
     text = stack.docker("exec", container, "python", "-c", ask).stdout
     values = re.findall(r"^brand_engine_messages_processed_total\{.*\} (\S+)$", text, re.MULTILINE)
     return sum(map(float, values))
+
+
+async def test_rotated_passwords_lose_nothing_and_the_old_ones_are_refused(stack: Stack) -> None:
+    names = [f"{name.upper()}_{server}_PASSWORD" for name in SERVICES for server in ("DATABASE", "BROKER")]
+    before = {name: stack.setting(name) for name in names}
+    cycles = [await submit(stack, f"rotated-{number}", KEYWORDS) for number in range(4)]
+    stack.empty(*names)
+    stack.up()
+    assert not {stack.setting(name) for name in names} & {*before.values(), ""}
+    for submitted in cycles:
+        cycle = await ended(stack, submitted["cycle_id"])
+        assert cycle["completed"] == len(KEYWORDS)
+    async with stack.client("monitor") as monitor:
+        assert (await monitor.get("/v1/dead-letters")).json()["items"] == []
+    (postgres,), (rabbitmq,) = stack.containers("postgres"), stack.containers("rabbitmq")
+    for name in SERVICES:
+        old = f"PGPASSWORD={before[f'{name.upper()}_DATABASE_PASSWORD']}"
+        psql = ["psql", "--host", "127.0.0.1", "--username", name, "--command", "select 1", name]
+        refused = stack.docker("exec", "--env", old, postgres, *psql, check=False)
+        assert "password authentication failed" in refused.stderr, name
+        check = ["rabbitmqctl", "authenticate_user", name, before[f"{name.upper()}_BROKER_PASSWORD"]]
+        assert stack.docker("exec", rabbitmq, *check, check=False).returncode != 0, name
 
 
 def test_minimal_takes_the_tools_away_and_leaves_the_data(stack: Stack) -> None:
