@@ -208,6 +208,23 @@ async def test_shutdown_finishes_what_is_in_hand_and_gives_back_the_rest(world) 
     await eventually(lambda: depth_is(world, 20 - done))
 
 
+async def test_shutdown_finishes_what_set_based_handlers_wait_for(world) -> None:
+    service = world.service()
+
+    async def once_it_stops(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        await eventually(lambda: service.runners[0]._stopping)
+        await write_all(messages, tx)
+
+    for number in range(40):
+        await world.send(world.request(f"k{number:02}"))
+    policy = QueuePolicy(max_batch_size=5, prefetch=40)
+    service.consume(QUEUE, on_batch(once_it_stops, ResearchRequested), policy=policy)
+    async with running(service):
+        await eventually(lambda: service.runners[0].in_hand == 40)
+    assert await effect_count(world) == 40
+    assert await world.broker.depth(QUEUE) == 0
+
+
 async def depth_is(world, wanted: int) -> bool:
     return await world.broker.depth(QUEUE) == wanted
 

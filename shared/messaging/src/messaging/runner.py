@@ -102,13 +102,18 @@ class QueueRunner:
         return len(self._unsettled)
 
     async def stop(self, grace_seconds: float) -> None:
-        """Takes no more deliveries, finishes what is in hand within the grace period, gives back the rest."""
+        """Takes no more deliveries, finishes what is in hand within the grace period, gives back the rest.
+
+        What slow handlers have not begun is given back at once. What set-based ones wait for is a matter of milliseconds,
+        and whatever is given back travels from replica to replica while one after the other stops.
+        """
         self._stopping = True
         await self.subscription.pause()
-        # Out of the runner's reach first: it goes on while they are given back one after the other.
-        waiting = list(self._waiting)
-        self._waiting.clear()
-        await self._unsettled.requeue(waiting)
+        if any(isinstance(handler, OnEach) for handler in self.table.values()):
+            # Out of the runner's reach first: it goes on while they are given back one after the other.
+            waiting = list(self._waiting)
+            self._waiting.clear()
+            await self._unsettled.requeue(waiting)
         try:
             async with asyncio.timeout(grace_seconds):
                 await self._unsettled.wait_until_none()
