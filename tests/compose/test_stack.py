@@ -312,7 +312,8 @@ async def test_rotated_passwords_lose_nothing_and_the_old_ones_are_refused(stack
     (postgres,), (rabbitmq,) = stack.containers("postgres"), stack.containers("rabbitmq")
     for name in SERVICES:
         old = f"PGPASSWORD={before[f'{name.upper()}_DATABASE_PASSWORD']}"
-        psql = ["psql", "--host", "127.0.0.1", "--username", name, "--command", "select 1", name]
+        # By its name on the network: from within, on the loopback, PostgreSQL's image asks for no password.
+        psql = ["psql", "--host", "postgres", "--username", name, "--command", "select 1", name]
         refused = stack.docker("exec", "--env", old, postgres, *psql, check=False)
         assert "password authentication failed" in refused.stderr, name
         check = ["rabbitmqctl", "authenticate_user", name, before[f"{name.upper()}_BROKER_PASSWORD"]]
