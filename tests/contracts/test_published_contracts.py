@@ -155,7 +155,7 @@ def test_an_example_is_a_message_that_its_queue_understands(name: str) -> None:
     (example,) = MESSAGES[name]["examples"]
     body = json.dumps(example["payload"]).encode()
 
-    assert decoder([name], entry.queue)(body, name, {}, False) == EXAMPLES[name]
+    assert decoder([name], entry.queue)(body, name, {}) == EXAMPLES[name]
     assert json.loads(encode(EXAMPLES[name])) == example["payload"]
 
 

@@ -362,5 +362,5 @@ def test_encode_is_what_the_decoder_reads() -> None:
         timestamp=datetime.now(UTC),
         payload=payload,
     )
-    assert decoder(["research.completed"], "q")(encode(message), "research.completed", {}, False) == message
-    assert decoder(["research.completed"], "q")(encode(message), None, {}, False) == message
+    assert decoder(["research.completed"], "q")(encode(message), "research.completed", {}) == message
+    assert decoder(["research.completed"], "q")(encode(message), None, {}) == message

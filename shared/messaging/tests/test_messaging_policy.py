@@ -66,7 +66,7 @@ async def test_two_handlers_of_one_type_and_unknown_queues_are_refused_when_wire
 
 @given(st.binary())
 def test_no_bytes_break_the_decoder(body: bytes) -> None:
-    decoded = decoder(["research.requested"], "q")(body, "research.requested", {}, False)
+    decoded = decoder(["research.requested"], "q")(body, "research.requested", {})
     assert isinstance(decoded, NotAnEnvelope | Invalid)
     assert read(body, {}, "q").body == body
 

@@ -36,7 +36,7 @@ def test_the_decoder_takes_what_it_should_and_says_of_the_rest_what_is_wrong(kin
     @given(dressed(kind(), st.just(RawProperties())), st.booleans())
     def check(strange: Strange, names_its_type: bool) -> None:
         amqp_type = strange.what.partition(":")[0] if names_its_type else None
-        decoded = DECODERS[strange.queue](strange.body, amqp_type, {}, False)
+        decoded = DECODERS[strange.queue](strange.body, amqp_type, {})
         match decoded:
             case NotAnEnvelope(detail):
                 assert strange.expected is not Expected.EFFECT
@@ -106,7 +106,7 @@ def test_every_dead_letter_can_be_read_whatever_its_headers_claim(
     if deaths is not None:
         headers = {**headers, "x-death": deaths}
     with capture_logs():
-        decoded = dead_letters.decoder("research-commands")(strange.body, None, headers, False)
+        decoded = dead_letters.decoder("research-commands")(strange.body, None, headers)
     letter = decoded.payload
     assert isinstance(letter, DeadLetter)
     assert letter.body == strange.body
@@ -120,7 +120,7 @@ def test_every_dead_letter_can_be_read_whatever_its_headers_claim(
 @given(sound())
 def test_what_is_sound_is_read_as_it_was_written(message) -> None:
     body = json.dumps(message.document).encode()
-    decoded = DECODERS[message.entry.queue](body, message.entry.name, {}, False)
+    decoded = DECODERS[message.entry.queue](body, message.entry.name, {})
     assert decoded.event_id == message.event_id
     assert EnvelopeHead.model_validate_json(body).type == decoded.type
 
@@ -130,5 +130,5 @@ def test_headers_nested_too_deeply_to_be_kept_cost_the_letter_no_more_than_thems
     for _ in range(500):
         nested = [nested]
     with capture_logs():
-        decoded = dead_letters.decoder("research-commands")(b"no json", None, {"x": nested}, False)
+        decoded = dead_letters.decoder("research-commands")(b"no json", None, {"x": nested})
     assert decoded.payload.detail.startswith("the body is no envelope")

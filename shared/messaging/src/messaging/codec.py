@@ -28,15 +28,15 @@ class Invalid:
 
 
 Decoded = Message | Invalid | NotAnEnvelope
-Decode = Callable[[bytes, str | None, dict[str, Any], bool], Decoded]
-"""(body, AMQP type property, AMQP headers, redelivered) → what it is."""
+Decode = Callable[[bytes, str | None, dict[str, Any]], Decoded]
+"""(body, AMQP type property, AMQP headers) → what it is."""
 
 
 def decoder(handled: Collection[str], queue: str) -> Decode:
     """A decoder for a queue whose handlers take the message types `handled`."""
     accepted = {name: CATALOGUE[name].envelope for name in handled}
 
-    def decode(body: bytes, amqp_type: str | None, _headers: dict[str, Any], _redelivered: bool) -> Decoded:
+    def decode(body: bytes, amqp_type: str | None, _headers: dict[str, Any]) -> Decoded:
         envelope = accepted.get(amqp_type or "")
         if envelope is not None and len(body) <= MAX_MESSAGE_BYTES:
             # Our own messages name their type in the AMQP properties too, so one pass over the body is enough.

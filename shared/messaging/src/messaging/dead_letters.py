@@ -53,7 +53,7 @@ class DeadLetter(Payload):
 def decoder(queue: str) -> Decode:
     """A decoder for the dead letters of `queue`; it never fails, whatever the bytes are."""
 
-    def decode(body: bytes, _type: str | None, headers: dict[str, Any], _redelivered: bool) -> Message:
+    def decode(body: bytes, _type: str | None, headers: dict[str, Any]) -> Message:
         try:
             letter = read(body, headers, queue)
         except Exception:

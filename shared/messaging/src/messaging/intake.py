@@ -53,7 +53,7 @@ def read(
     """What a delivery asks for, or that it is no envelope."""
     headers = delivery.headers
     try:
-        decoded = decode(delivery.body, delivery.type, headers, delivery.redelivered)
+        decoded = decode(delivery.body, delivery.type, headers)
     except Exception as error:  # noqa: BLE001  (bytes of a stranger must not end the service, whatever they break)
         return NotAnEnvelope(f"cannot be read: {error!r}")
     if isinstance(decoded, NotAnEnvelope):

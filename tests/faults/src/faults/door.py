@@ -233,7 +233,7 @@ class _Grave:
         self.take(delivery_of(message))
 
     def take(self, delivery: Delivery) -> None:
-        message = self._decode(delivery.body, delivery.type, delivery.headers, delivery.redelivered)
+        message = self._decode(delivery.body, delivery.type, delivery.headers)
         assert isinstance(message, DomainMessage)
         assert isinstance(message.payload, DeadLetter)
         self._buried.append(message.payload)

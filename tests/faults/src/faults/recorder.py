@@ -156,7 +156,7 @@ async def letters(url: str, queues: Collection[str]) -> dict[str, tuple[Letter, 
     for queue in queues:
         decode = dead_letters.decoder(queue)
         for message in await empty(url, dead_letter_queue(queue)):
-            decoded = decode(message.body, message.type, dict(message.headers), False)
+            decoded = decode(message.body, message.type, dict(message.headers))
             letter = getattr(decoded, "payload", None)
             assert isinstance(letter, DeadLetter)
             identity = str(getattr(decoded, "event_id", ""))
