@@ -113,7 +113,11 @@ class Checks:
             self.violated("lost", f"{command} has no outcome")
         if (effects or dead) and not command.arrived:
             self.violated("invented", f"{command} never arrived and has an outcome")
-        if command.crashes > MAX_STARTS + (MAX_RETURNS + 1) * len(command.copies) + 6:
+        # An attempt that ends otherwise, by a timeout for instance, lets the count of crashes begin anew.
+        attempts = len(command.copies) + sum(
+            body == command.body for body, _ in self._schedule.broker.returned
+        )
+        if command.crashes > (MAX_RETURNS + 1 + MAX_STARTS) * attempts + 6:
             self.violated("crasher", f"{command} killed {command.crashes} processes")
         if dead and command.kind.innocent and not self._excused():
             self.violated("innocent", f"{command} is a dead letter though nothing was wrong with it")
