@@ -316,8 +316,10 @@ async def test_rotated_passwords_lose_nothing_and_the_old_ones_are_refused(stack
         psql = ["psql", "--host", "postgres", "--username", name, "--command", "select 1", name]
         refused = stack.docker("exec", "--env", old, postgres, *psql, check=False)
         assert "password authentication failed" in refused.stderr, name
-        check = ["rabbitmqctl", "authenticate_user", name, before[f"{name.upper()}_BROKER_PASSWORD"]]
-        assert stack.docker("exec", rabbitmq, *check, check=False).returncode != 0, name
+        variable = f"{name.upper()}_BROKER_PASSWORD"
+        check = ["exec", rabbitmq, "rabbitmqctl", "authenticate_user", name]
+        assert stack.docker(*check, stack.setting(variable), check=False).returncode == 0, name
+        assert stack.docker(*check, before[variable], check=False).returncode != 0, name
 
 
 def test_minimal_takes_the_tools_away_and_leaves_the_data(stack: Stack) -> None:
