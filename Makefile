@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 MEMBERS := $(wildcard shared/*/src services/*/src cli/src tests/faults/src benchmarks/src)
-PACKAGES := benchmarks brandctl envelope faults messaging monitor orchestrator publisher research social
+PACKAGES := benchmarks brandctl chassis envelope faults messaging monitor orchestrator publisher research social
 
 .PHONY: help
 help: ## Say what there is
@@ -62,8 +62,8 @@ down: ## Stop what `make up` started and keep its data; VOLUMES=1 removes them t
 .PHONY: schemas
 schemas: ## Renew what is made from the catalogue: schemas, AsyncAPI, topology page, manifests (for maintainers)
 	@deploy/local/setup.sh python
-	@$(BIN)/python -m envelope.schemas
-	@$(BIN)/python -m messaging.contracts docs
+	@$(BIN)/python -m envelope.schemas envelope.brand shared/envelope/schemas
+	@$(BIN)/python -m messaging contracts envelope.brand docs --examples envelope.brand.examples
 	@PYTHONPATH=deploy/kubernetes $(BIN)/python -m manifests generate
 
 .PHONY: lock

@@ -43,9 +43,10 @@ import pytest
 # The folder of this member has the name of its package: imported first, or pytest would take the folder for the package.
 import benchmarks  # noqa: F401
 from brandctl.local import broker_users, ports, postgres, rabbitmq, services
-from messaging import topology, users
-from messaging.migrations import migrate
-from messaging.users import Credentials
+from messaging import topology
+from messaging.storage.migrations import migrate
+from messaging.topology import users
+from messaging.topology.users import Credentials
 
 _OWNER = "tester"
 

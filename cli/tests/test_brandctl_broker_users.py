@@ -11,7 +11,7 @@ from rich.console import Console
 from brandctl import demo
 from brandctl.local import broker_users, processes, services
 from brandctl.local.folder import LocalFolder
-from messaging.users import Credentials
+from messaging.topology.users import Credentials
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,11 @@ from rich.console import Console
 
 from brandctl.dead_letter_view import show_full, show_list
 from brandctl.monitor_client import DeadLetter
+from chassis.testing import eventually, running
 from envelope import DomainMessage
-from envelope.payloads import ContentPublish
+from envelope.brand.payloads import ContentPublish
 from messaging import Context, Service, ServiceSettings, Unprocessable, on_each
-from messaging.testing import Broker, eventually, running
+from messaging.testing import Broker
 from monitor.app import build
 from monitor.settings import Settings
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from envelope import CATALOGUE, SERVICES, Kind
-from messaging import Service, permissions
-from messaging.dead_letters import RECEIVED
-from messaging.topology import COMMANDS, EVENTS, RETURNS, dead_letter_queue, describe, work_queues
+from envelope import Kind
+from envelope.brand import CATALOGUE, SERVICES
+from messaging import Service
+from messaging.flow.dead_letters import RECEIVED
+from messaging.topology import COMMANDS, RETURNS, dead_letter_queue, describe, permissions, work_queues
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,7 +73,7 @@ def test_nobody_may_publish_where_nothing_is_bound() -> None:
     bound = {(binding.exchange, binding.routing_key) for binding in describe().bindings}
     for allowed in permissions.describe().values():
         for exchange, keys in allowed.routing_keys.items():
-            assert {(exchange, key) for key in keys if exchange != EVENTS} <= bound
+            assert {(exchange, key) for key in keys if exchange != CATALOGUE.events} <= bound
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.name)
@@ -85,7 +86,7 @@ def test_every_message_type_has_a_way_to_its_queue(entry) -> None:
         assert (COMMANDS, entry.queue, entry.queue) in bindings
         assert entry.consumers == (entry.queue.removesuffix("-commands"),)
     else:
-        assert (EVENTS, "#", entry.queue) in bindings
+        assert (CATALOGUE.events, "#", entry.queue) in bindings
 
 
 def test_every_work_queue_dead_letters_safely_and_within_a_limit() -> None:

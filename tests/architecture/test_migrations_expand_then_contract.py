@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from messaging import migrations
+from messaging.storage import migrations
 
 ROOT = Path(__file__).parents[2]
 PLAYED = sorted(ROOT.glob("tests/faults/src/faults/next_version/migrations/*.sql"))

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from brandctl.local import ports
-from envelope.catalogue import SERVICES
+from envelope.brand import SERVICES
 
 ROOT = Path(__file__).parents[2]
 _VERSION = "test"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from envelope.catalogue import SERVICES
+from envelope.brand import SERVICES
 
 ROOT = Path(__file__).parents[2]
 FILES = {

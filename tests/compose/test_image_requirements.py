@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from envelope.catalogue import SERVICES
+from envelope.brand import SERVICES
 
 ROOT = Path(__file__).parents[2]
 OURS = "brand-engine-"

@@ -14,8 +14,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from envelope.catalogue import SERVICES
-from messaging.testing import eventually
+from chassis.testing import eventually
+from envelope.brand import SERVICES
 
 pytestmark = pytest.mark.compose
 

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator, FormatChecker
 
-from envelope import CATALOGUE, encode
-from envelope.examples import EXAMPLES
+from envelope import encode
+from envelope.brand import CATALOGUE
+from envelope.brand.examples import EXAMPLES
 from messaging import headers as header
-from messaging import permissions, topology
-from messaging.codec import decoder
-from messaging.contracts import asyncapi, generate
-from messaging.topology import work_queues
+from messaging import topology
+from messaging.flow.codec import decoder
+from messaging.topology import permissions, work_queues
+from messaging.topology.contracts import asyncapi, generate
 
 DOCS = Path(__file__).parents[2] / "docs"
 OFFICIAL = Path(__file__).parent / "asyncapi-3.0.0" / "schema.json"

@@ -16,11 +16,11 @@ import asyncpg
 import pytest
 
 from brandctl.local import postgres, rabbitmq, services
+from chassis.testing import eventually
 from faults.history import History
 from faults.stack import Stack
 from messaging import topology
-from messaging.migrations import migrate
-from messaging.testing import eventually
+from messaging.storage.migrations import migrate
 from messaging.topology import work_queues
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from brandctl.local import services
-from messaging.testing import eventually
+from chassis.testing import eventually
 
 ROOT = Path(__file__).parents[2]
 KEY = "a-key-for-tests-only"

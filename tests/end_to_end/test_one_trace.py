@@ -20,9 +20,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from brandctl.local import services
-from messaging import http
-from messaging.testing import eventually
-from messaging.testing.spans import ReceivedSpan, SpanReceiver
+from chassis.testing import eventually
+from chassis.testing.spans import ReceivedSpan, SpanReceiver
 
 ROOT = Path(__file__).parents[2]
 KEY = "a-key-for-tests-only"
@@ -96,7 +95,7 @@ async def detour(target: str, *, answer_first: int) -> AsyncIterator[str]:
             kept = {name: answer.headers[name] for name in ("content-type", "etag") if name in answer.headers}
             return Response(answer.content, answer.status_code, kept)
 
-        server = http.server(Starlette(routes=[Route("/{path:path}", forward)]), "127.0.0.1", 0)
+        server = server.server(Starlette(routes=[Route("/{path:path}", forward)]), "127.0.0.1", 0)
         serving = asyncio.create_task(server.serve())
         await eventually(lambda: server.started)
         try:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from envelope.catalogue import SERVICES
+from envelope.brand import SERVICES
 from manifests import generation, policies, schemas, wiring
 from manifests.cluster import Cluster, environment
 from manifests.rendering import HOME, OVERLAYS

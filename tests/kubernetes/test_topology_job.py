@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from brandctl.local import rabbitmq
-from envelope.catalogue import SERVICES
+from envelope.brand import SERVICES
 from manifests.cluster import Cluster, environment
-from messaging import permissions, topology
+from messaging import topology
+from messaging.topology import permissions
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ import httpx
 import pytest
 import yaml
 
-from envelope import CATALOGUE, SERVICES
+from chassis.testing import eventually, running
+from envelope.brand import CATALOGUE, SERVICES
 from messaging import Service
-from messaging.testing import eventually, running
 from messaging.topology import describe
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ import uvloop
 
 from benchmarks.messages import envelope
 from benchmarks.worker import row_of
-from messaging.publisher import Publisher
+from messaging.broker.publisher import Publisher
 
 _TICK_SECONDS: Final = 0.001
 _MOST_PUBLISHES: Final = 64

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from envelope import DomainMessage, encode, new_event_id
-from envelope.payloads import ResearchRequested
+from envelope.brand.payloads import ResearchRequested
 
 TYPE: Final = "research.requested"
 DUPLICATES_AFTER: Final = 1000

@@ -16,7 +16,7 @@ import uvloop
 
 from benchmarks.messages import TYPE
 from envelope import DomainMessage, EnvelopeHead, new_event_id
-from envelope.payloads import ResearchCompleted, ResearchRequested
+from envelope.brand.payloads import ResearchCompleted, ResearchRequested
 from messaging import (
     Context,
     QueuePolicy,
@@ -29,10 +29,10 @@ from messaging import (
     on_each,
     topology,
 )
-from messaging.handlers import OnBatch, OnEach
-from messaging.migrations import migrate
-from messaging.outbox import OutboxRow
-from messaging.publisher import Publisher
+from messaging.broker.publisher import Publisher
+from messaging.flow.handlers import OnBatch, OnEach
+from messaging.storage.migrations import migrate
+from messaging.storage.outbox import OutboxRow
 
 QUEUE: Final = "research-commands"
 _PUBLISHES: Final = 500

@@ -20,7 +20,7 @@ from brandctl.local import broker_users, databases, postgres, processes, rabbitm
 from brandctl.local.folder import LocalFolder
 from brandctl.progress import say
 from messaging import topology
-from messaging.users import UsersError
+from messaging.topology.users import UsersError
 
 _POLL_SECONDS: Final = 0.4
 _WATCH_SECONDS: Final = 2.0

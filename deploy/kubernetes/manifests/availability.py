@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from manifests.cluster import Cluster, Workload, identity, selects
-from messaging import permissions
+from messaging.topology import permissions
 
 LIVE: Final = "/health/live"
 READY: Final = "/health/ready"

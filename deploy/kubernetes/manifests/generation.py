@@ -7,8 +7,9 @@ from typing import Any, Final
 import yaml
 
 from manifests.rendering import HOME
-from messaging import permissions, topology
-from messaging.permissions import NOTHING, Permissions
+from messaging import topology
+from messaging.topology import permissions
+from messaging.topology.permissions import NOTHING, Permissions
 
 Document = dict[str, Any]
 
@@ -44,9 +45,12 @@ def files() -> dict[Path, str]:
     described = permissions.describe()
     made = {
         "components/broker-operator/topology.yaml": ("messaging.topology", _topology()),
-        "components/broker-operator/users.yaml": ("messaging.permissions", _users(described.values())),
+        "components/broker-operator/users.yaml": (
+            "messaging.topology.permissions",
+            _users(described.values()),
+        ),
         "components/autoscaling/scaled-objects.yaml": (
-            "messaging.permissions",
+            "messaging.topology.permissions",
             map(_scaled_object, described.values()),
         ),
         "components/monitoring/alerts.yaml": ("deploy/observability/prometheus/alerts.yml", [_alerts()]),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from envelope.catalogue import SERVICES
+from envelope.brand import SERVICES
 from manifests.cluster import Cluster, Resource, Workload, environment, identity, selects
 from manifests.isolation import OWN_IMAGES
 from manifests.network import ingress_paths

@@ -11,12 +11,13 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
+from chassis import ServiceKey
+from chassis.database.pool import Connections
+from chassis.http.server import server
 from envelope import DomainMessage, new_event_id
-from messaging import Database, DeadLetter, Reason, ServiceKey
-from messaging.database import Connections
-from messaging.http import server
-from messaging.publisher import Publisher
-from messaging.relay import Relay
+from messaging import Database, DeadLetter, Reason
+from messaging.broker.publisher import Publisher
+from messaging.flow.relay import Relay
 from monitor import handlers
 from monitor.http_api import create_api
 from monitor.operations import Operations

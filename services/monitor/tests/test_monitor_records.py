@@ -10,8 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 import structlog
 
-from envelope import DomainMessage, new_event_id
-from envelope.payloads import DeadLetterResolved
+from envelope import DeadLetterResolved, DomainMessage, new_event_id
 from messaging import Database, DeadLetter
 from monitor import handlers, reading, store
 from monitor.domain import Refusal

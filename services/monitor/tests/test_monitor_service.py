@@ -14,10 +14,11 @@ import psutil
 import pytest
 from pydantic import SecretStr
 
+from chassis.testing import eventually, running
 from envelope import DomainMessage
-from envelope.payloads import ContentPublish
+from envelope.brand.payloads import ContentPublish
 from messaging import Context, Record, Service, ServiceSettings, Unprocessable, on_each
-from messaging.testing import Broker, eventually, running
+from messaging.testing import Broker
 from monitor.app import build
 from monitor.settings import Settings
 

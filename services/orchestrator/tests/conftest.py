@@ -13,11 +13,13 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from envelope import DomainMessage, Payload, message_type_of, new_event_id
-from messaging import Database, ServiceKey, http
-from messaging.database import Connections
-from messaging.publisher import Publisher
-from messaging.relay import Relay
+from chassis import ServiceKey
+from chassis.database.pool import Connections
+from envelope import DomainMessage, Payload, new_event_id
+from envelope.brand import CATALOGUE
+from messaging import Database
+from messaging.broker.publisher import Publisher
+from messaging.flow.relay import Relay
 from orchestrator.http_api import http_api
 
 SERVICE_KEY = "test-service-key-0123456789"
@@ -56,7 +58,7 @@ async def orchestrator_database(orchestrator_url: str) -> AsyncIterator[Database
 async def _served(database: Database) -> AsyncIterator[int]:
     """The API on a free port, which is yielded."""
     app = http_api(database, ServiceKey(SecretStr(SERVICE_KEY)))
-    server = http.server(app, "127.0.0.1", 0)
+    server = server.server(app, "127.0.0.1", 0)
     serving = asyncio.create_task(server.serve())
     try:
         async with asyncio.timeout(30):
@@ -87,7 +89,7 @@ def message_of() -> Callable[..., DomainMessage[Any]]:
     def make(payload: Payload, correlation_id: str | None = None) -> DomainMessage[Any]:
         return DomainMessage(
             event_id=new_event_id(),
-            type=message_type_of(payload).name,
+            type=CATALOGUE.type_of(payload).name,
             source="test",
             timestamp=datetime.now(UTC),
             correlation_id=correlation_id,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envelope import Payload
-from envelope.payloads import (
+from envelope.brand.payloads import (
     ArticleContext,
     ContentGenerate,
     ContentGenerated,

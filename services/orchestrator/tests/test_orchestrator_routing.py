@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from envelope import DomainMessage, new_event_id
-from envelope.payloads import (
+from envelope.brand.payloads import (
     ContentGenerated,
     ContentPublished,
     DeadLetterRecorded,

@@ -18,10 +18,11 @@ import httpx
 import psutil
 import pytest
 
-from envelope import DomainMessage, Payload, message_type_of, new_event_id
+from chassis.testing import eventually
+from envelope import DomainMessage, Payload, new_event_id
+from envelope.brand import CATALOGUE
+from envelope.brand.payloads import ContentPublished, ResearchCompleted, ResearchFailed, SocialPosted
 from envelope.message import encode
-from envelope.payloads import ContentPublished, ResearchCompleted, ResearchFailed, SocialPosted
-from messaging.testing import eventually
 
 SERVICE_KEY = "test-service-key-0123456789"
 SENTENCES = [
@@ -59,7 +60,7 @@ class Backbone:
     async def tell(self, payloads: Iterable[Payload], correlation_id: str, *, times: int = 1) -> None:
         """Publishes each as an event; with `times`, the very same message more than once."""
         for payload in payloads:
-            name = message_type_of(payload).name
+            name = CATALOGUE.type_of(payload).name
             message: DomainMessage[Payload] = DomainMessage(
                 event_id=new_event_id(),
                 type=name,

@@ -16,7 +16,7 @@ import structlog
 from pydantic import TypeAdapter
 
 from envelope import DomainMessage, new_event_id
-from envelope.payloads import ContentGenerate
+from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, RetryLater, Unprocessable
 from orchestrator import content_store, store
 from orchestrator.article import Passage, Source
@@ -94,9 +94,9 @@ import asyncio, sys
 from uuid import UUID
 from pydantic import TypeAdapter
 from messaging import Database
-from messaging.database import Connections
-from messaging.publisher import Publisher
-from messaging.relay import Relay
+from chassis.database.pool import Connections
+from messaging.broker.publisher import Publisher
+from messaging.flow.relay import Relay
 from orchestrator.workflow import Workflow
 
 async def main(url, workflow_id):

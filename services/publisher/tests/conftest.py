@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from chassis.database.pool import Connections
 from messaging import Context, Database
-from messaging.database import Connections
-from messaging.publisher import Publisher
-from messaging.relay import Relay
+from messaging.broker.publisher import Publisher
+from messaging.flow.relay import Relay
 from publisher.domain import Article
 from publisher.markup import to_html
 from publisher.store import Publication

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from envelope import DomainMessage, new_event_id
-from envelope.payloads import ContentPublish
+from envelope.brand.payloads import ContentPublish
 from messaging import Context, Database, RetryLater, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient

@@ -11,11 +11,11 @@ import pytest
 from lxml import etree
 from lxml import html as lxml_html
 
+from chassis.database.pool import Connections
+from chassis.http.pages import SECURITY_HEADERS
 from messaging import Database
-from messaging.database import Connections
-from messaging.pages import SECURITY_HEADERS
-from messaging.publisher import Publisher
-from messaging.relay import Relay
+from messaging.broker.publisher import Publisher
+from messaging.flow.relay import Relay
 from publisher import store
 from publisher.http_api import create_app
 from publisher.store import Publication

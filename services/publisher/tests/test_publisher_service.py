@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from envelope import DomainMessage, encode, new_event_id
-from envelope.payloads import ContentPublish
+from envelope.brand.payloads import ContentPublish
 
 IDLE_LIMIT_BYTES = 90 * 1000 * 1000
 

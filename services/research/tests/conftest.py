@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from chassis.database.pool import Connections
 from messaging import Database
-from messaging.database import Connections
-from messaging.publisher import Publisher
-from messaging.relay import Relay
+from messaging.broker.publisher import Publisher
+from messaging.flow.relay import Relay
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ import pytest
 import structlog
 from pydantic import SecretStr
 
+from chassis import ServiceKey
 from envelope import DomainMessage, new_event_id
-from envelope.payloads import Priority, ResearchRequested
-from messaging import Context, Database, RetryLater, ServiceKey, Transaction
+from envelope.brand.payloads import Priority, ResearchRequested
+from messaging import Context, Database, RetryLater, Transaction
 from research.clients.provider import ProviderUnavailableError
 from research.domain import Findings, Found, Insufficient, RankedPassage, Source
 from research.handlers import Handlers

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from envelope import DomainMessage, encode, new_event_id
-from envelope.payloads import ArticleContext, SocialCreate
+from envelope.brand.payloads import ArticleContext, SocialCreate
 from social.app import build
 from social.settings import Settings
 

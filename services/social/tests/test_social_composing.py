@@ -6,7 +6,7 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from envelope.payloads import ArticleContext, SocialCreate
+from envelope.brand.payloads import ArticleContext, SocialCreate
 from social.channels import CHANNELS, REMOTE, linkedin_escaped
 from social.counting import graphemes
 from social.cutting import clean_line, cut, hashtag, without_mentions

@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 from lxml import etree, html
 
-from envelope.payloads import SocialCreate
+from envelope.brand.payloads import SocialCreate
 
 NewCommand = Callable[..., SocialCreate]
 ATOM = {"a": "http://www.w3.org/2005/Atom"}

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from envelope import CATALOGUE, DomainMessage, MessageTooLargeError, encode, message_type_of, new_event_id
-from envelope.payloads import ArticleContext, Priority, ResearchRequested, SocialCreate
+from envelope import DomainMessage, MessageTooLargeError, encode, new_event_id
+from envelope.brand import CATALOGUE
+from envelope.brand.payloads import ArticleContext, Priority, ResearchRequested, SocialCreate
 
 
 def words(max_size: int = 200, min_size: int = 0) -> st.SearchStrategy[str]:
@@ -168,4 +169,4 @@ def test_an_event_id_tells_the_millisecond_it_was_made() -> None:
 
 def test_a_payload_outside_the_catalogue_says_where_to_add_it() -> None:
     with pytest.raises(LookupError, match="catalogue"):
-        message_type_of(ArticleContext)
+        CATALOGUE.type_of(ArticleContext)

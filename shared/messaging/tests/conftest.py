@@ -8,8 +8,9 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from envelope import DomainMessage, Payload, encode, message_type_of, new_event_id
-from envelope.payloads import ResearchRequested
+from envelope import DomainMessage, Payload, encode, new_event_id
+from envelope.brand import CATALOGUE
+from envelope.brand.payloads import ResearchRequested
 from messaging import Service, ServiceSettings
 from messaging.testing import Broker
 
@@ -35,7 +36,7 @@ class World:
     async def send(self, message: DomainMessage, *, headers: dict[str, object] | None = None) -> None:
         await self.broker.publish(
             "commands",
-            message_type_of(message.payload).queue,
+            CATALOGUE.type_of(message.payload).queue,
             encode(message),
             type=message.type,
             headers=headers,
@@ -61,7 +62,7 @@ class World:
     def message(self, payload: Payload, *, event_id: UUID | None = None) -> DomainMessage:
         return DomainMessage(
             event_id=event_id or new_event_id(),
-            type=message_type_of(payload).name,
+            type=CATALOGUE.type_of(payload).name,
             source="orchestrator",
             timestamp=datetime.now(UTC),
             correlation_id="chain-1",

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from messaging.database import Connections, is_outage
-from messaging.testing import TcpProxy, Towards, eventually, running
+from chassis.database.pool import Connections, is_outage
+from chassis.testing import TcpProxy, Towards, eventually, running
 
 
 def proxy_to(url: str) -> TcpProxy:

@@ -9,8 +9,8 @@ import aio_pika
 import aiormq
 import pytest
 
-from messaging.deliveries import Delivery, Unsettled, delivery_of
-from messaging.testing import eventually
+from chassis.testing import eventually
+from messaging.broker.deliveries import Delivery, Unsettled, delivery_of
 
 QUEUE = "settled"
 

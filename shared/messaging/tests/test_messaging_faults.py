@@ -13,13 +13,15 @@ import httpx
 import pytest
 import structlog
 
+from chassis.testing import TcpProxy, eventually, running
 from envelope import DomainMessage
-from envelope.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
-from messaging import Context, QueuePolicy, Record, Service, Transaction, crashes, on_batch, on_each, topology
-from messaging.dead_letters import read
-from messaging.deliveries import Delivery
-from messaging.relay import LEASE
-from messaging.testing import Broker, TcpProxy, eventually, running
+from envelope.brand.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
+from messaging import Context, QueuePolicy, Record, Service, Transaction, on_batch, on_each, topology
+from messaging.broker.deliveries import Delivery
+from messaging.flow.dead_letters import read
+from messaging.flow.relay import LEASE
+from messaging.storage import crashes
+from messaging.testing import Broker
 
 QUEUE = "research-commands"
 
@@ -249,7 +251,7 @@ async def test_past_the_grace_period_the_attempt_is_given_back_uncounted(world) 
 CRASHER = """
 import asyncio, os, sys
 from messaging import ServiceSettings, Service, on_batch, QueuePolicy
-from envelope.payloads import ResearchRequested
+from envelope.brand.payloads import ResearchRequested
 
 async def handle(messages, tx):
     for message in messages:
@@ -427,7 +429,7 @@ async def someone_has_a_turn(world) -> bool:
 
 
 async def test_a_consumer_whose_queue_is_missing_for_long_comes_back_with_it(world, monkeypatch) -> None:
-    monkeypatch.setattr("messaging.subscription.WATCH_SECONDS", 0.3)
+    monkeypatch.setattr("messaging.broker.subscription.WATCH_SECONDS", 0.3)
     # The client library's own recovery has ended when it looks between our cancelling and our declaring.
     monkeypatch.setattr("aio_pika.RobustConnection._request_recovery", lambda _: None)
     service = world.service()
@@ -444,7 +446,7 @@ async def test_a_consumer_whose_queue_is_missing_for_long_comes_back_with_it(wor
 
 
 async def test_a_consumer_that_the_broker_cancelled_is_brought_back(world, monkeypatch) -> None:
-    monkeypatch.setattr("messaging.subscription.WATCH_SECONDS", 0.3)
+    monkeypatch.setattr("messaging.broker.subscription.WATCH_SECONDS", 0.3)
     service = world.service()
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     async with running(service):

@@ -16,9 +16,9 @@ from pamqp.body import ContentBody
 from pamqp.header import ContentHeader
 from pamqp.heartbeat import Heartbeat
 
-from messaging import frames
-from messaging.bulk_publish import BulkPublisher, Publication, marshal
-from messaging.deliveries import Delivery
+from messaging.broker import frames
+from messaging.broker.bulk_publish import BulkPublisher, Publication, marshal
+from messaging.broker.deliveries import Delivery
 from messaging.errors import BrokerUnavailableError, UnroutableError
 
 

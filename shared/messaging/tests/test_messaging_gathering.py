@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from messaging.gathering import Gathering
+from chassis.http.gathering import Gathering
 
 
 class Oracle:

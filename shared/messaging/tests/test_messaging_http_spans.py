@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from messaging import telemetry
-from messaging.gathering import Gathering
-from messaging.http_spans import TracedApi, client_span
+from chassis.http.gathering import Gathering
+from chassis.http.spans import TracedApi, client_span
+from chassis.observing import chains, traces
 
 ELSEWHERE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -34,10 +34,9 @@ class Recorded:
 @pytest.fixture
 def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
     exporter = InMemorySpanExporter()
-    monkeypatch.setattr(telemetry, "_broker", {})
-    provider = telemetry.provider(SimpleSpanProcessor(exporter), "test", "amqp://broker.test")
+    provider = traces.provider(SimpleSpanProcessor(exporter), "test")
     tracer = provider.get_tracer("messaging")
-    monkeypatch.setattr(telemetry, "tracer", lambda: tracer)
+    monkeypatch.setattr(traces, "tracer", lambda: tracer)
     yield Recorded(tracer, exporter)
     provider.shutdown()
 
@@ -48,8 +47,8 @@ async def thing(request: Request) -> Response:
     if request.path_params["id"] == "broken":
         raise RuntimeError("broken")
     if request.path_params["id"] == "new":
-        telemetry.name_chain("chain-1")
-    return JSONResponse(telemetry.current_headers())
+        chains.name_chain("chain-1")
+    return JSONResponse(traces.current_headers())
 
 
 @pytest.fixture

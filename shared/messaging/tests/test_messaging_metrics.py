@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
+from chassis.testing import TcpProxy, eventually, running
 from envelope import DomainMessage, encode, new_event_id
-from envelope.payloads import ResearchCompleted, ResearchFailed, ResearchRequested
+from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested
 from messaging import (
     Context,
     QueuePolicy,
@@ -27,8 +28,7 @@ from messaging import (
     on_batch,
     on_each,
 )
-from messaging.counting import SEVERAL, Histogram
-from messaging.testing import TcpProxy, eventually, running
+from messaging.observing.counting import SEVERAL, Histogram
 
 QUEUE = "research-commands"
 TYPE = "research.requested"

@@ -7,9 +7,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from messaging import migrations
-from messaging.migrations import MigrationError, migrate
-from messaging.testing import eventually
+from chassis.database.migrations import MigrationError
+from chassis.testing import eventually
+from messaging.storage import migrations
+from messaging.storage.migrations import migrate
 
 TABLE = "create table things (name text not null);"
 INDEX = "-- outside a transaction\ncreate index concurrently if not exists things_name on things (name);"
@@ -21,7 +22,7 @@ def add(monkeypatch, tmp_path: Path) -> Callable[[str, str], None]:
     """Adds a migration file to those of the library."""
     for path in migrations.OWN.glob("*.sql"):
         (tmp_path / path.name).write_text(path.read_text())
-    monkeypatch.setattr("messaging.migrations.OWN", tmp_path)
+    monkeypatch.setattr("messaging.storage.migrations.OWN", tmp_path)
 
     def add(name: str, sql: str) -> None:
         (tmp_path / name).write_text(sql)

@@ -11,31 +11,29 @@ import asyncpg
 import pytest
 from aiormq.connection import Connection as UnderlayConnection
 
+from chassis import DatabaseUnavailableError
+from chassis.database.migrations import Migration, MigrationError, NotMigratedError
+from chassis.testing import eventually, running
 from envelope import DomainMessage, MessageTooLargeError, encode, new_event_id
-from envelope.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
+from envelope.brand.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
 from messaging import (
     Context,
-    DatabaseUnavailableError,
     DeadLetter,
     QueuePolicy,
     Record,
     Service,
     Transaction,
     Unprocessable,
-    frames,
-    inbox,
     on_batch,
     on_each,
-    outbox,
-    partitions,
 )
-from messaging.bulk_publish import BulkPublisher
-from messaging.codec import decoder
-from messaging.errors import NotMigratedError
-from messaging.migrations import Migration, MigrationError, migrate
-from messaging.outbox import OutboxRow
-from messaging.subscription import Subscription
-from messaging.testing import eventually, running
+from messaging.broker import frames
+from messaging.broker.bulk_publish import BulkPublisher
+from messaging.broker.subscription import Subscription
+from messaging.flow.codec import decoder
+from messaging.storage import inbox, outbox, partitions
+from messaging.storage.migrations import migrate
+from messaging.storage.outbox import OutboxRow
 
 QUEUE = "research-commands"
 
@@ -247,7 +245,7 @@ def test_partition_bounds_enclose_the_ids_made_that_day() -> None:
 
 async def test_an_applied_migration_may_not_change(world, monkeypatch, tmp_path) -> None:
     (tmp_path / "0001_inbox_outbox.sql").write_text("select 'something else'")
-    monkeypatch.setattr("messaging.migrations.OWN", tmp_path)
+    monkeypatch.setattr("messaging.storage.migrations.OWN", tmp_path)
     with pytest.raises(MigrationError, match="add a new file instead"):
         await migrate(world.database_url)
     assert Migration("a", "b").checksum != Migration("a", "c").checksum

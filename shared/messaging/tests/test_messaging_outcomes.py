@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
+from chassis.testing import eventually, running
 from envelope import DomainMessage, encode, new_event_id
-from envelope.payloads import ResearchCompleted, ResearchRequested
+from envelope.brand.payloads import ResearchCompleted, ResearchRequested
 from messaging import Context, QueuePolicy, Record, RetryLater, Transaction, Unprocessable, on_batch, on_each
-from messaging.dead_letters import read
-from messaging.testing import eventually, running
+from messaging.flow.dead_letters import read
 from messaging.topology import DELIVERY_LIMIT
 
 QUEUE = "research-commands"

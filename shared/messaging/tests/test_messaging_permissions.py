@@ -10,10 +10,10 @@ import pytest
 from aio_pika.abc import AbstractChannel, AbstractConnection
 from aiormq.exceptions import ChannelAccessRefused
 
-from envelope import CATALOGUE, SERVICES, Kind
-from messaging import permissions
+from envelope import Kind
+from envelope.brand import CATALOGUE, SERVICES
 from messaging.testing import Broker
-from messaging.topology import describe
+from messaging.topology import describe, permissions
 
 QUEUES = tuple(queue.name for queue in describe().queues)
 DEAD = tuple(name for name in QUEUES if name.endswith("-dlq"))

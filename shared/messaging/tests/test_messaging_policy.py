@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from envelope import DomainMessage
-from envelope.payloads import ResearchCompleted, ResearchRequested
+from envelope.brand.payloads import ResearchCompleted, ResearchRequested
 from messaging import Context, QueuePolicy, Service, ServiceSettings, Transaction, on_batch, on_each
-from messaging.codec import Invalid, NotAnEnvelope, decoder
-from messaging.dead_letters import read
+from messaging.flow.codec import Invalid, NotAnEnvelope, decoder
+from messaging.flow.dead_letters import read
 
 SETTINGS = {
     "rabbitmq_url": "amqp://user:a-secret@127.0.0.1/",

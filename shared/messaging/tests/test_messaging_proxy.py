@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from messaging.testing import TcpProxy, Towards, eventually
+from chassis.testing import TcpProxy, Towards, eventually
 
 
 class Echo:

@@ -7,12 +7,12 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from chassis.testing import TcpProxy, eventually, running
 from envelope import DomainMessage
-from envelope.payloads import ContentPublished, ResearchFailed, ResearchRequested
+from envelope.brand.payloads import ContentPublished, ResearchFailed, ResearchRequested
 from messaging import Transaction, on_batch, topology
+from messaging.broker.refusals import Refusals
 from messaging.errors import RefusedError
-from messaging.refusals import Refusals
-from messaging.testing import TcpProxy, eventually, running
 
 QUEUE = "research-commands"
 ALLOWED = ResearchFailed(brand_slug="acme", keyword="k", reason="insufficient_sources")
@@ -62,7 +62,7 @@ def test_a_refusal_names_what_is_not_to_be_sent_again_soon(
 async def test_a_message_we_may_not_publish_holds_up_nobody_and_leaves_once_we_may(
     world, broker_urls: dict[str, str], rabbitmq_api: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("messaging.refusals.REFUSED_SECONDS", 2.0)
+    monkeypatch.setattr("messaging.broker.refusals.REFUSED_SECONDS", 2.0)
     service = world.service(rabbitmq_url=broker_urls["research"])
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     async with running(service):
@@ -116,7 +116,7 @@ async def test_a_service_that_lost_its_connection_consumes_again_as_its_own_user
 async def test_a_consumer_that_the_broker_cancelled_is_brought_back_as_its_own_user(
     world, broker_urls: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("messaging.subscription.WATCH_SECONDS", 0.3)
+    monkeypatch.setattr("messaging.broker.subscription.WATCH_SECONDS", 0.3)
     service = world.service(rabbitmq_url=broker_urls["research"])
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     async with running(service):

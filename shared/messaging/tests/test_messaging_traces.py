@@ -19,11 +19,13 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
+from chassis.observing import traces
+from chassis.testing import eventually, running
 from envelope import DomainMessage, new_event_id
-from envelope.payloads import ResearchCompleted, ResearchRequested
-from messaging import Context, QueuePolicy, Record, Transaction, on_batch, on_each, outbox, telemetry
+from envelope.brand.payloads import ResearchCompleted, ResearchRequested
+from messaging import Context, QueuePolicy, Record, Transaction, on_batch, on_each
 from messaging.headers import TRACEPARENT
-from messaging.testing import eventually, running
+from messaging.storage import outbox
 
 ELSEWHERE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -48,12 +50,9 @@ class Recorded:
 def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
     """Tracing is on for this test."""
     exporter = InMemorySpanExporter()
-    monkeypatch.setattr(telemetry, "_broker", {})
-    provider = telemetry.provider(
-        SimpleSpanProcessor(exporter), "test", "amqp://user:secret@broker.test:5673/x"
-    )
-    monkeypatch.setattr(telemetry, "tracer", lambda: provider.get_tracer("messaging"))
-    monkeypatch.setattr(telemetry, "active", lambda: True)
+    provider = traces.provider(SimpleSpanProcessor(exporter), "test")
+    monkeypatch.setattr(traces, "tracer", lambda: provider.get_tracer("messaging"))
+    monkeypatch.setattr(traces, "active", lambda: True)
     yield Recorded(provider, exporter)
     provider.shutdown()
 
@@ -184,8 +183,7 @@ async def test_a_dead_letter_stays_in_its_trace_though_nobody_could_read_the_mes
 
     (publish,) = recorded.ended("publish dead-letters:research-commands")
     assert (
-        letter.headers[TRACEPARENT]
-        == telemetry.headers_of(trace.NonRecordingSpan(publish.context))[TRACEPARENT]
+        letter.headers[TRACEPARENT] == traces.headers_of(trace.NonRecordingSpan(publish.context))[TRACEPARENT]
     )
     assert f"{trace_of(publish):032x}" == ELSEWHERE.split("-")[1]
     (process,) = recorded.ended("process")
@@ -219,28 +217,27 @@ async def test_without_tracing_a_trace_of_others_is_passed_on(world) -> None:
     async with running(service):
         await world.send(request("chain-9"), headers={TRACEPARENT: ELSEWHERE})
         answer = await world.broker.take("brand-events")
-    assert not telemetry.active()
+    assert not traces.active()
     assert answer.headers[TRACEPARENT] == ELSEWHERE
 
 
 async def test_without_tracing_its_machinery_is_not_even_loaded() -> None:
-    code = "import sys, messaging, messaging.http_spans; print([n for n in sys.modules if n.startswith('opentelemetry.sdk')])"
+    code = "import sys, messaging, chassis.http.spans; print([n for n in sys.modules if n.startswith('opentelemetry.sdk')])"
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=subprocess.PIPE)
     out, _ = await process.communicate()
     assert out.decode().strip() == "[]"
 
 
 def test_a_receiver_that_does_not_answer_holds_up_no_shutdown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telemetry, "FLUSH_SECONDS", 0.3)
-    monkeypatch.setattr(telemetry, "_broker", {})
+    monkeypatch.setattr(traces, "FLUSH_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1/traces"
         exporter = OTLPSpanExporter(endpoint=address, timeout=6)
-        provider = telemetry.provider(BatchSpanProcessor(exporter), "test", "amqp://broker.test")
+        provider = traces.provider(BatchSpanProcessor(exporter), "test")
         monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
         provider.get_tracer("test").start_span("last words").end()
         began = time.monotonic()
-        telemetry.flush()
+        traces.flush()
         took = time.monotonic() - began
     assert 0.3 <= took < 5
     for thread in threading.enumerate():

@@ -12,10 +12,10 @@ import aio_pika
 import httpx
 import pytest
 
-from envelope import SERVICES
-from messaging import permissions, users
+from envelope.brand import SERVICES
 from messaging.testing import Broker
-from messaging.users import Credentials, UsersError
+from messaging.topology import permissions, users
+from messaging.topology.users import Credentials, UsersError
 
 PASSWORDS = {f"{service.upper()}_BROKER_PASSWORD": secrets.token_urlsafe(18) for service in SERVICES}
 

@@ -9,8 +9,8 @@ import aio_pika
 import asyncpg
 import pytest
 
+from chassis.testing import eventually
 from faults.nodes import Postgres, RabbitMq, why_no_small_disk
-from messaging.testing import eventually
 
 
 @pytest.fixture

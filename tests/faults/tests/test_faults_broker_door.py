@@ -10,9 +10,9 @@ import asyncpg
 import pytest
 
 from brandctl.local import services
+from chassis.testing import eventually
 from faults.door import MONITORS, Door, draw, multiply
 from faults.strange_input import Expected
-from messaging.testing import eventually
 
 MakeDatabase = Callable[..., Awaitable[str]]
 

@@ -8,13 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from envelope import CATALOGUE, EnvelopeHead
+from envelope import EnvelopeHead
+from envelope.brand import CATALOGUE
 from faults.door import LONGEST_DETAIL
 from faults.raw_properties import RawProperties
 from faults.strange_input import KINDS, SECRET, Expected, Strange, dressed, sound
-from messaging import codec, dead_letters
-from messaging.codec import Invalid, NotAnEnvelope
-from messaging.dead_letters import DeadLetter
+from messaging.flow import codec, dead_letters
+from messaging.flow.codec import Invalid, NotAnEnvelope
+from messaging.flow.dead_letters import DeadLetter
 from messaging.topology import work_queues
 
 THOROUGHLY = settings(

@@ -8,7 +8,7 @@ from envelope import new_event_id
 from faults.door import LONGEST_DETAIL, complaint_about
 from faults.stack import Keyword, Seen, judge
 from faults.strange_input import SECRET, Expected, Strange
-from messaging import dead_letters
+from messaging.flow import dead_letters
 
 TEA: Keyword = ("acme", "tea")
 JAM: Keyword = ("acme", "jam")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from chassis.testing import eventually
 from faults import scenario
 from faults.scenario import Play, Scenario
 from faults.scenarios import upgrades
 from faults.world import World
-from messaging.migrations import migrate
-from messaging.testing import eventually
+from messaging.storage.migrations import migrate
 
 
 async def takes_away_what_the_version_before_writes(world: World) -> None:

@@ -15,7 +15,7 @@ from benchmarks.results import Row, spread_of
 from benchmarks.run import Run
 from benchmarks.scenarios.throughput import gate_of_ours, size
 from benchmarks.sql import Sql
-from messaging.migrations import migrate
+from messaging.storage.migrations import migrate
 
 HEAD: Final = 9_000
 """Messages drained off the head of each backlog, the smallest one too."""

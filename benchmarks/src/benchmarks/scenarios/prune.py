@@ -13,8 +13,9 @@ import asyncpg
 
 from benchmarks.results import Row, spread_of
 from benchmarks.run import Run
-from messaging import Connection, partitions
-from messaging.migrations import migrate
+from chassis import Connection
+from messaging.storage import partitions
+from messaging.storage.migrations import migrate
 
 _REPEATED: Final = 1_000_000
 _COLUMNS: Final = """

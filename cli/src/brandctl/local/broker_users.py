@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from urllib.parse import quote, unquote, urlsplit
 
-from messaging import users
-from messaging.users import Credentials
+from messaging.topology import users
+from messaging.topology.users import Credentials
 
 
 def create(

@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 
-from envelope.payloads import DeadLetterResolved
-from messaging import Service, ServiceKey, on_batch
+from chassis import ServiceKey
+from envelope import DeadLetterResolved
+from messaging import Service, on_batch
 from monitor import handlers, reading
 from monitor.http_api import create_api
 from monitor.operations import Operations

@@ -8,8 +8,8 @@ from uuid import UUID
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
-from envelope import DomainMessage, EnvelopeHead
-from envelope.payloads import BrandSlug, DeadLetterRecorded, DeadLetterResolved, Keyword
+from envelope import DeadLetterResolved, DomainMessage, EnvelopeHead
+from envelope.brand.payloads import BrandSlug, DeadLetterRecorded, Keyword
 from messaging import DeadLetter, Transaction
 from monitor import store
 from monitor.cleaning import clean, clean_json, clean_or_none, without_credentials

@@ -12,7 +12,8 @@ from fastapi.security import APIKeyHeader
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from messaging import Database, DatabaseUnavailableError
+from chassis import DatabaseUnavailableError
+from messaging import Database
 from monitor import reading
 from monitor.api_models import (
     MAX_PAGE,

@@ -7,8 +7,9 @@ from uuid import UUID
 
 import structlog
 
+from chassis.observing import chains
 from envelope import new_event_id
-from messaging import Database, Transaction, telemetry
+from messaging import Database, Transaction
 from messaging.headers import REPLAY_OF
 from monitor import store
 from monitor.domain import DeadMessageId, Refusal, refuse_discard, refuse_replay
@@ -87,7 +88,7 @@ async def _send_again(tx: Transaction, claimed: Sequence[store.Claimed]) -> Repl
             continues=one.trace,
         )
         if len(claimed) == 1:
-            telemetry.name_chain(replay.correlation_id)
+            chains.name_chain(replay.correlation_id)
         replays[one.standing.id] = replay.event_id
         log.info(
             "dead_letter_replayed",

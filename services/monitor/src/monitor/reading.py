@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from messaging import Connection
+from chassis import Connection
 from messaging.topology import work_queues
 
 READABLE_BYTES: Final = 256 * 1024

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from pydantic import JsonValue
 
-from envelope.payloads import DeadLetterResolved
-from messaging import Connection
+from chassis import Connection
+from envelope import DeadLetterResolved
 from messaging.headers import TRACEPARENT, TRACESTATE
 from monitor.domain import (
     Beginning,

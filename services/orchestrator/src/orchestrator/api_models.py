@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi.exceptions import RequestValidationError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from envelope.payloads import Priority
+from envelope.brand.payloads import Priority
 from orchestrator.content_store import StoredContent
 from orchestrator.domain import Bucket, KeywordState, bucket, fold_duplicates, percent
 from orchestrator.store import Brand, Cycle, KeywordRow

@@ -1,6 +1,7 @@
 """The composition root: what the orchestrator consumes, serves and does in the background."""
 
-from envelope.payloads import (
+from chassis import ServiceKey
+from envelope.brand.payloads import (
     ContentGenerate,
     ContentGenerated,
     ContentPublished,
@@ -11,7 +12,7 @@ from envelope.payloads import (
     SocialFailed,
     SocialPosted,
 )
-from messaging import QueuePolicy, Service, ServiceKey, on_batch, on_each
+from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.clients.research import ResearchClient
 from orchestrator.handlers import ContentWorkflow, route
 from orchestrator.housekeeping import Housekeeping

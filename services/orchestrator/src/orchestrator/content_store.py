@@ -9,8 +9,8 @@ from uuid import UUID
 
 import asyncpg
 
-from envelope.payloads import ArticleContext
-from messaging import Connection
+from chassis import Connection
+from envelope.brand.payloads import ArticleContext
 from orchestrator.article import Article, Source
 from orchestrator.domain import free_slug
 

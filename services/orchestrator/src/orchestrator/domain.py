@@ -16,7 +16,7 @@ from typing import NewType, TypeAlias, assert_never
 from uuid import UUID
 
 from envelope import Payload
-from envelope.payloads import (
+from envelope.brand.payloads import (
     ArticleContext,
     ContentGenerate,
     ContentGenerated,

@@ -12,7 +12,7 @@ import structlog
 from pydantic import TypeAdapter
 
 from envelope import DomainMessage, new_event_id
-from envelope.payloads import (
+from envelope.brand.payloads import (
     ContentGenerate,
     ContentGenerated,
     ContentPublished,

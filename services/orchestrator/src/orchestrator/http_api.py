@@ -13,9 +13,11 @@ from fastapi.responses import JSONResponse
 from fastapi.security import APIKeyHeader
 from pydantic import BaseModel
 
+from chassis import Connection, DatabaseUnavailableError
+from chassis.observing import chains
 from envelope import new_event_id
-from envelope.payloads import ResearchRequested
-from messaging import Connection, Database, DatabaseUnavailableError, telemetry
+from envelope.brand.payloads import ResearchRequested
+from messaging import Database
 from orchestrator import content_store, store
 from orchestrator.api_models import (
     SLUG_PATTERN,
@@ -182,7 +184,7 @@ def _brands(database: Database) -> APIRouter:
             request_digest=_digest(request),
         )
         cycle = await begin_cycle(database, wanted)
-        telemetry.name_chain(cycle.correlation_id)
+        chains.name_chain(cycle.correlation_id)
         response.headers["Location"] = f"/v1/cycles/{cycle.cycle_id}"
         return CycleAccepted.of(cycle)
 

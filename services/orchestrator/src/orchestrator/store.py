@@ -13,7 +13,7 @@ from uuid import UUID
 
 import asyncpg
 
-from messaging import Connection
+from chassis import Connection
 from orchestrator.domain import BrandSlug, ContentId, CycleId, Keyword, KeywordState, Post, Setback, Stage
 
 UNDER_WAY = "('queued', 'writing', 'publishing', 'promoting')"

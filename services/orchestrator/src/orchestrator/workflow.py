@@ -24,7 +24,8 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 
-from messaging import Connection, Database
+from chassis import Connection
+from messaging import Database
 
 ResultT = TypeVar("ResultT")
 

@@ -1,6 +1,6 @@
 """The composition root."""
 
-from envelope.payloads import ContentPublish
+from envelope.brand.payloads import ContentPublish
 from messaging import QueuePolicy, Service, on_each
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.handlers import Handlers

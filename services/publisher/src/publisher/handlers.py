@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 from envelope import DomainMessage
-from envelope.payloads import ContentPublish, ContentPublished, ContentPublishFailed
+from envelope.brand.payloads import ContentPublish, ContentPublished, ContentPublishFailed
 from messaging import Context, Database, Record, Transaction, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged

@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from messaging import Database, DatabaseUnavailableError
-from messaging.pages import SecurityHeaders, respond
+from chassis import DatabaseUnavailableError
+from chassis.http.pages import SecurityHeaders, respond
+from messaging import Database
 from publisher import rendering, store
 from publisher.domain import BrandSlug, PageSlug, Site, is_slug
 from publisher.rendering import Listing, Renderer

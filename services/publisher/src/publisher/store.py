@@ -9,7 +9,7 @@ from uuid import UUID
 from asyncpg import Record
 from pydantic import TypeAdapter
 
-from messaging import Connection
+from chassis import Connection
 from publisher.domain import (
     Article,
     BrandSlug,

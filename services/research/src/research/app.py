@@ -1,7 +1,8 @@
 """The only place that wires the service together."""
 
-from envelope.payloads import ResearchRequested
-from messaging import QueuePolicy, Service, ServiceKey, on_each
+from chassis import ServiceKey
+from envelope.brand.payloads import ResearchRequested
+from messaging import QueuePolicy, Service, on_each
 from research.clients.local_corpus import LocalCorpus
 from research.handlers import Handlers
 from research.http_api import create_api

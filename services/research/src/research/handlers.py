@@ -5,7 +5,7 @@ from datetime import timedelta
 import structlog
 
 from envelope import DomainMessage
-from envelope.payloads import ResearchCompleted, ResearchFailed, ResearchRequested
+from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested
 from messaging import Context, Database, Record, RetryLater, Transaction
 from research import store
 from research.clients.provider import Provider, ProviderUnavailableError

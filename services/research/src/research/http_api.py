@@ -7,8 +7,9 @@ from uuid import UUID
 from fastapi import Depends, FastAPI, HTTPException, Query, Request, Response
 from pydantic import BaseModel, TypeAdapter
 
-from messaging import Database, ServiceKey
-from messaging.pages import respond
+from chassis import ServiceKey
+from chassis.http.pages import respond
+from messaging import Database
 from research import store
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from messaging import Connection
+from chassis import Connection
 from research.domain import Candidate, Document, Passage, Query, Term
 
 # More candidates than any article needs; ranking in Python stays within a few milliseconds.

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NewType
 from uuid import UUID
 
-from messaging import Connection
+from chassis import Connection
 from research.domain import CACHE_PERIOD, Source, normalise_keyword
 
 ResearchId = NewType("ResearchId", UUID)

@@ -1,6 +1,6 @@
 """The composition root."""
 
-from envelope.payloads import SocialCreate
+from envelope.brand.payloads import SocialCreate
 from messaging import QueuePolicy, Service, on_batch
 from social.handlers import Handlers
 from social.http_api import create_app

@@ -7,7 +7,7 @@ from typing import Final, NewType
 from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
-from envelope.payloads import SocialCreate
+from envelope.brand.payloads import SocialCreate
 from social.channels import BUILT_IN, CHANNELS, FEED, REMOTE, Channel
 from social.counting import utf8_bytes
 from social.cutting import clean_line, comparable, cut, hashtag, without_mentions

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from envelope import DomainMessage
-from envelope.payloads import SocialCreate, SocialFailed, SocialPosted
+from envelope.brand.payloads import SocialCreate, SocialFailed, SocialPosted
 from messaging import Transaction, Unprocessable
 from social import domain, store
 from social.domain import BrandSlug, Plan

@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from messaging import Database, DatabaseUnavailableError
-from messaging.pages import SecurityHeaders, respond
+from chassis import DatabaseUnavailableError
+from chassis.http.pages import SecurityHeaders, respond
+from messaging import Database
 from social import rendering, store
 from social.domain import BrandSlug
 from social.rendering import Renderer

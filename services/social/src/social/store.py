@@ -8,7 +8,7 @@ from uuid import UUID
 
 import asyncpg
 
-from messaging import Connection
+from chassis import Connection
 from social.channels import FEED
 from social.domain import BrandSlug, Count, Draft, Facet, Post, PostId
 

@@ -1,10 +1,12 @@
-"""The contract between the services: data only, no behaviour beyond checking it."""
+"""The contract between services: data only, no behaviour beyond checking it."""
 
-from envelope.catalogue import CATALOGUE, SERVICES, Kind, MessageType, message_type_of
+from envelope.backbone import DeadLetterResolved
+from envelope.catalogue import Catalogue, Kind, MessageType, command, event
 from envelope.message import (
     MAX_MESSAGE_BYTES,
     DomainMessage,
     EnvelopeHead,
+    Message,
     MessageTooLargeError,
     Payload,
     encode,
@@ -12,16 +14,18 @@ from envelope.message import (
 )
 
 __all__ = [
-    "CATALOGUE",
     "MAX_MESSAGE_BYTES",
-    "SERVICES",
+    "Catalogue",
+    "DeadLetterResolved",
     "DomainMessage",
     "EnvelopeHead",
     "Kind",
+    "Message",
     "MessageTooLargeError",
     "MessageType",
     "Payload",
+    "command",
     "encode",
-    "message_type_of",
+    "event",
     "new_event_id",
 ]

@@ -1,16 +1,16 @@
-"""Every message type, once: routing, validation, schemas and documentation all come from this table."""
+"""The catalogue: every message type of a system, once.
 
-from collections.abc import Mapping
+Routing, validation, the broker's topology and permissions, schemas and documentation all come from this table. A system
+makes one `Catalogue` and hands it to each of its services; that of the brand engine is in `envelope.brand`.
+"""
+
+import importlib
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Final
 
-from envelope import payloads
+from envelope.backbone import DeadLetterResolved
 from envelope.message import DomainMessage, Payload
-
-EVENTS_QUEUE: Final = "brand-events"
-SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
 
 
 class Kind(StrEnum):
@@ -35,49 +35,133 @@ class MessageType:
     """`DomainMessage` over the payload, built once: making a generic model is slow."""
 
 
-def _command(
-    name: str, payload: type[Payload], *, to: str, producers: tuple[str, ...] = ("orchestrator",)
-) -> MessageType:
-    envelope = DomainMessage[payload]  # type: ignore[valid-type]
-    return MessageType(name, Kind.COMMAND, payload, f"{to}-commands", producers, (to,), envelope)
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A message type as it is written down; `command` and `event` make them."""
+
+    name: str
+    kind: Kind
+    payload: type[Payload]
+    producers: tuple[str, ...]
+    to: str = ""
+    """The service that carries it out; empty for events."""
 
 
-def _event(name: str, payload: type[Payload], *, producers: tuple[str, ...]) -> MessageType:
-    envelope = DomainMessage[payload]  # type: ignore[valid-type]
-    return MessageType(name, Kind.EVENT, payload, EVENTS_QUEUE, producers, ("orchestrator",), envelope)
+def command(name: str, payload: type[Payload], *, to: str, producers: Collection[str]) -> Line:
+    """A message that asks the service `to` for something."""
+    return Line(name, Kind.COMMAND, payload, tuple(producers), to)
 
 
-_TYPES = (
-    _command("research.requested", payloads.ResearchRequested, to="research"),
-    _event("research.completed", payloads.ResearchCompleted, producers=("research",)),
-    _event("research.failed", payloads.ResearchFailed, producers=("research",)),
-    _command("content.generate", payloads.ContentGenerate, to="orchestrator"),
-    _event("content.generated", payloads.ContentGenerated, producers=("orchestrator",)),
-    _command("content.publish", payloads.ContentPublish, to="publisher"),
-    _event("content.published", payloads.ContentPublished, producers=("publisher",)),
-    _event("content.publish_failed", payloads.ContentPublishFailed, producers=("publisher",)),
-    _command("social.create", payloads.SocialCreate, to="social"),
-    _event("social.posted", payloads.SocialPosted, producers=("social",)),
-    _event("social.failed", payloads.SocialFailed, producers=("social",)),
-    _command("dead_letter.resolved", payloads.DeadLetterResolved, to="monitor", producers=SERVICES),
-    _event("dead_letter.recorded", payloads.DeadLetterRecorded, producers=("monitor",)),
-)
-
-CATALOGUE: Final[Mapping[str, MessageType]] = MappingProxyType({entry.name: entry for entry in _TYPES})
-
-_BY_PAYLOAD = {entry.payload: entry for entry in _TYPES}
+def event(name: str, payload: type[Payload], *, producers: Collection[str]) -> Line:
+    """A message that says what has happened."""
+    return Line(name, Kind.EVENT, payload, tuple(producers))
 
 
-def message_type_of(payload: Payload | type[Payload]) -> MessageType:
-    """The catalogue line of a payload.
+class Catalogue(Mapping[str, MessageType]):
+    """Message type → its line, and what is true of the system as a whole.
+
+    Args:
+        title: the system's name, for people.
+        system: the same for programs, `like_this`: what names of metrics and attributes of spans begin with.
+        services: those that consume queues. Each has the queue `<service>-commands`.
+        types: the lines. That of `dead_letter.resolved` is added by itself where there is a recorder.
+        events: the exchange that events are published to.
+        router: the service that all events are delivered to; None in a system without events.
+        events_queue: the queue it takes them from, `<router>-events` unless said otherwise.
+        recorder: the service that takes what ends in dead-letter queues, and may send it again; None: nobody does, they
+            are looked at with the broker's own tools.
 
     Raises:
-        LookupError: the payload's class is not in the catalogue.
+        ValueError: two lines share a name or a payload, or one names a service that there is not.
     """
-    cls = payload if isinstance(payload, type) else type(payload)
+
+    def __init__(
+        self,
+        *,
+        title: str,
+        system: str,
+        services: Collection[str],
+        types: Collection[Line],
+        events: str = "events",
+        router: str | None = None,
+        events_queue: str | None = None,
+        recorder: str | None = None,
+    ) -> None:
+        self.title = title
+        self.system = system
+        self.services = tuple(services)
+        self.events = events
+        self.router = router
+        self.events_queue = events_queue or (f"{router}-events" if router else None)
+        self.recorder = recorder
+        lines = list(types)
+        if recorder is not None:
+            resolved = command(
+                "dead_letter.resolved", DeadLetterResolved, to=recorder, producers=self.services
+            )
+            lines.append(resolved)
+        self._types = {line.name: self._type(line) for line in lines}
+        self._by_payload = {entry.payload: entry for entry in self._types.values()}
+        self._check(lines)
+
+    def __getitem__(self, name: str) -> MessageType:
+        return self._types[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._types)
+
+    def __len__(self) -> int:
+        return len(self._types)
+
+    def type_of(self, payload: Payload | type[Payload]) -> MessageType:
+        """The line of a payload.
+
+        Raises:
+            LookupError: the payload's class is not in the catalogue.
+        """
+        cls = payload if isinstance(payload, type) else type(payload)
+        try:
+            return self._by_payload[cls]
+        except KeyError:
+            raise LookupError(
+                f"{cls.__name__} is not in the catalogue of {self.title}: add a line for it"
+            ) from None
+
+    def command_queue(self, service: str) -> str:
+        return f"{service}-commands"
+
+    def _type(self, line: Line) -> MessageType:
+        envelope = DomainMessage[line.payload]  # type: ignore[name-defined]
+        if line.kind is Kind.COMMAND:
+            queue, consumers = self.command_queue(line.to), (line.to,)
+        elif self.router is None or self.events_queue is None:
+            raise ValueError(f"{line.name} is an event: name the service that events go to (router=…)")
+        else:
+            queue, consumers = self.events_queue, (self.router,)
+        return MessageType(line.name, line.kind, line.payload, queue, line.producers, consumers, envelope)
+
+    def _check(self, lines: Collection[Line]) -> None:
+        if len(self._types) < len(lines) or len(self._by_payload) < len(lines):
+            raise ValueError("each message type needs a name and a payload class of its own")
+        named = {name for line in lines for name in (*line.producers, line.to) if name}
+        named |= {name for name in (self.router, self.recorder) if name is not None}
+        if strangers := sorted(named - set(self.services)):
+            raise ValueError(f"not among the services {', '.join(self.services)}: {', '.join(strangers)}")
+
+
+def load(reference: str) -> Catalogue:
+    """The catalogue that `module:name` or `module` (then `CATALOGUE` in it) stands for, as on a command line.
+
+    Raises:
+        LookupError: there is none; the message says what was looked for.
+    """
+    module, _, name = reference.partition(":")
     try:
-        return _BY_PAYLOAD[cls]
-    except KeyError:
+        found = getattr(importlib.import_module(module), name or "CATALOGUE", None)
+    except (ImportError, ValueError) as error:
+        raise LookupError(f"no catalogue at {reference!r}: {error}") from error
+    if not isinstance(found, Catalogue):
         raise LookupError(
-            f"{cls.__name__} is not in the catalogue: add a line to envelope/catalogue.py"
-        ) from None
+            f"no catalogue at {reference!r}: write module:name, such as envelope.brand:CATALOGUE"
+        )
+    return found

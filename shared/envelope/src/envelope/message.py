@@ -39,7 +39,7 @@ PayloadT_co = TypeVar("PayloadT_co", bound=Payload, covariant=True)
 
 Text = Annotated[str, AfterValidator(_without_nul)]
 TypeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$", max_length=100)]
-ServiceName = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
+Name = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
 CorrelationId = Annotated[Text, StringConstraints(max_length=200)]
 
 
@@ -52,7 +52,7 @@ class EnvelopeHead(BaseModel):
     """Identity of the message, the key of every inbox. UUIDv7 when made here; any UUID is accepted."""
     type: TypeName
     """`noun.verb`, such as `research.requested`; a breaking change is a new type, `research.completed.v2`."""
-    source: ServiceName
+    source: Name
     """The service that sent it."""
     timestamp: AwareDatetime
     """When it was made, ISO 8601 with a zone."""
@@ -73,14 +73,18 @@ class DomainMessage(BaseModel, Generic[PayloadT_co]):
 
     event_id: UUID
     type: TypeName
-    source: ServiceName
+    source: Name
     timestamp: AwareDatetime
     correlation_id: CorrelationId | None = None
     causation_id: UUID | None = None
     payload: PayloadT_co
 
 
-def encode(message: DomainMessage[Payload]) -> bytes:
+Message = DomainMessage[Payload]
+"""Any message: one of a payload is also one of the payload's base class."""
+
+
+def encode(message: Message) -> bytes:
     """The message as JSON bytes, the form it has on the wire.
 
     Raises:

@@ -1,21 +1,21 @@
-"""JSON Schemas of all message types, generated from the catalogue, and what may change in them.
+"""JSON Schemas of all message types, generated from a catalogue, and what may change in them.
 
-`python -m envelope.schemas` writes them to `shared/envelope/schemas/`.
+`python -m envelope.schemas envelope.brand FOLDER` writes them to a folder.
 """
 
+import argparse
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from envelope.catalogue import CATALOGUE
-
-FOLDER = Path(__file__).parents[2] / "schemas"
+from envelope.catalogue import Catalogue, load
 
 Schema = Mapping[str, Any]
 
 
-def generate() -> dict[str, str]:
+def generate(catalogue: Catalogue) -> dict[str, str]:
     """File name → JSON text, one schema per message type."""
     return {
         f"{entry.name}.json": json.dumps(
@@ -28,7 +28,7 @@ def generate() -> dict[str, str]:
             sort_keys=True,
         )
         + "\n"
-        for entry in CATALOGUE.values()
+        for entry in catalogue.values()
     }
 
 
@@ -96,15 +96,30 @@ def _resolve(schema: Schema, root: Schema) -> Schema:
     return resolved
 
 
-def write(folder: Path = FOLDER) -> None:
+def write(catalogue: Catalogue, folder: Path) -> None:
     """Writes every schema to `folder` and removes those of types that are gone."""
     folder.mkdir(parents=True, exist_ok=True)
-    schemas = generate()
+    schemas = generate(catalogue)
     for stale in {path.name for path in folder.glob("*.json")} - schemas.keys():
         (folder / stale).unlink()
     for name, text in schemas.items():
         (folder / name).write_text(text)
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m envelope.schemas", description="Write the JSON Schema of every message type."
+    )
+    parser.add_argument("catalogue", help="module:name of the catalogue, such as envelope.brand")
+    parser.add_argument(
+        "folder", type=Path, help="where to; schemas there of types that are gone are removed"
+    )
+    arguments = parser.parse_args()
+    try:
+        write(load(arguments.catalogue), arguments.folder)
+    except LookupError as error:
+        sys.exit(str(error))
+
+
 if __name__ == "__main__":
-    write()
+    main()

@@ -1,53 +1,93 @@
-"""`python -m messaging topology` and `users`: what a broker must have before the services can work on it."""
+"""`python -m messaging`: what a broker must have before the services can work on it, and what is published about it."""
 
 import argparse
 import asyncio
+import importlib
 import os
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 import aio_pika
 
-from messaging.topology import declare, describe
-from messaging.users import UsersError, renew_from
+from envelope import Catalogue, Message
+from envelope.catalogue import load
+from messaging.topology import contracts, declare, describe
+from messaging.topology.users import UsersError, renew_from
+
+_EPILOG = """\
+CATALOGUE is the module that has the system's catalogue, such as envelope.brand; module:name, if it is not called
+CATALOGUE there.
+"""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m messaging")
-    parser.add_argument(
-        "command",
-        choices=("topology", "users"),
-        help="topology: declare exchanges, queues and bindings on the broker of RABBITMQ_URL; safe to repeat. "
-        "users: make or renew the user of each service, with what it needs and no more, over the management API of "
+    parser = argparse.ArgumentParser(prog="python -m messaging", description=__doc__, epilog=_EPILOG)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    topology = commands.add_parser(
+        "topology",
+        help="declare exchanges, queues and bindings on the broker of RABBITMQ_URL; safe to repeat",
+        epilog=_EPILOG,
+    )
+    users = commands.add_parser(
+        "users",
+        help="make or renew the user of each service, with what it needs and no more, over the management API of "
         "RABBITMQ_API_URL, on the vhost RABBITMQ_VHOST (/), with the passwords of RESEARCH_BROKER_PASSWORD and so "
         "on; safe to repeat",
+        epilog=_EPILOG,
     )
-    if parser.parse_args().command == "users":
-        _users()
-    else:
-        _topology()
-
-
-def _users() -> None:
+    published = commands.add_parser(
+        "contracts",
+        help="write asyncapi.json and topology.md, made from the catalogue, to a folder",
+        epilog=_EPILOG,
+    )
+    for command in (topology, users, published):
+        command.add_argument("catalogue", metavar="CATALOGUE")
+    published.add_argument("folder", type=Path, metavar="FOLDER")
+    published.add_argument(
+        "--examples", metavar="MODULE", help="the module whose EXAMPLES has a message for each type"
+    )
+    arguments = parser.parse_args()
     try:
-        users = renew_from(os.environ)
+        catalogue = load(arguments.catalogue)
+    except LookupError as error:
+        sys.exit(str(error))
+    match arguments.command:
+        case "topology":
+            _topology(catalogue)
+        case "users":
+            _users(catalogue)
+        case "contracts":
+            _contracts(catalogue, arguments.folder, arguments.examples)
+
+
+def _users(catalogue: Catalogue) -> None:
+    try:
+        users = renew_from(catalogue, os.environ)
     except UsersError as error:
         sys.exit(f"cannot renew the users: {error}")
     sys.stdout.write(f"renewed the users {', '.join(users)}\n")
 
 
-def _topology() -> None:
+def _topology(catalogue: Catalogue) -> None:
     url = os.environ.get("RABBITMQ_URL")
     if not url:
         sys.exit("RABBITMQ_URL is not set: amqp://user:password@host:5672/vhost")
+    described = describe(catalogue)
     try:
-        asyncio.run(declare(url))
+        asyncio.run(declare(url, described))
     except (aio_pika.exceptions.AMQPError, OSError, TimeoutError) as error:
         sys.exit(f"cannot declare the topology: {error}")
-    described = describe()
     sys.stdout.write(
         f"declared {len(described.exchanges)} exchanges, {len(described.queues)} queues, "
         f"{len(described.bindings)} bindings\n"
     )
+
+
+def _contracts(catalogue: Catalogue, folder: Path, examples_in: str | None) -> None:
+    examples: Mapping[str, Message] = importlib.import_module(examples_in).EXAMPLES if examples_in else {}
+    for name, text in contracts.generate(catalogue, examples).items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 main()

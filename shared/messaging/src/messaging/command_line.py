@@ -1,79 +1,16 @@
-"""`python -m <service>`: run it, or bring its database up to date."""
+"""`python -m <service>` for a service with queues: its database has the tables of the inbox and the outbox, too."""
 
-import argparse
-import asyncio
-import sys
 from collections.abc import Callable
 from typing import TypeVar
 
-import uvloop
-from pydantic import ValidationError
-from pydantic_settings import BaseSettings
-
-from messaging import logs, telemetry
-from messaging.errors import NotMigratedError
-from messaging.migrations import MigrationError, migrate
+import chassis
 from messaging.service import Service
-from messaging.settings import DatabaseSettings, ServiceSettings
+from messaging.settings import ServiceSettings
+from messaging.storage.migrations import migrate
 
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
-AnySettingsT = TypeVar("AnySettingsT", bound=BaseSettings)
 
 
 def command_line(name: str, settings: type[SettingsT], build: Callable[[SettingsT], Service]) -> None:
     """The command line of a service, with its settings from the environment."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m {name}",
-        description=f"The {name} service. Settings come from environment variables: {_variables(settings)}.",
-    )
-    parser.add_argument(
-        "command",
-        nargs="?",
-        choices=("run", "migrate"),
-        default="run",
-        help="run (the default): start the service; migrate: bring its database up to date and end",
-    )
-    if parser.parse_args().command == "migrate":
-        _migrate(name, _read(DatabaseSettings))
-        return
-    values = _read(settings)
-    logs.configure(name, values.log_level, values.log_format)
-    telemetry.configure(name, values.otel_exporter_otlp_endpoint, values.rabbitmq_url.get_secret_value())
-
-    async def run() -> None:
-        # Built inside the loop: what it is made of belongs to it.
-        await build(values).run()
-
-    try:
-        uvloop.run(run())
-    except NotMigratedError as error:
-        sys.exit(str(error))
-
-
-def _read(settings: type[AnySettingsT]) -> AnySettingsT:
-    try:
-        return settings()
-    except ValidationError as error:
-        sys.exit("\n".join(["settings are missing or wrong:", *_problems(error)]))
-
-
-def _migrate(name: str, settings: DatabaseSettings) -> None:
-    try:
-        applied = asyncio.run(migrate(settings.database_url.get_secret_value(), [name]))
-    except (MigrationError, OSError) as error:
-        sys.exit(f"cannot migrate the database of {name}: {error}")
-    sys.stdout.write(f"{name}: {', '.join(applied) if applied else 'the database is up to date'}\n")
-
-
-def _variables(settings: type[ServiceSettings]) -> str:
-    return ", ".join(
-        f"{field.upper()}{' (required)' if info.is_required() else ''}"
-        for field, info in settings.model_fields.items()
-    )
-
-
-def _problems(error: ValidationError) -> list[str]:
-    return [
-        f"  {'.'.join(str(part) for part in detail['loc']).upper()}: {detail['msg']}"
-        for detail in error.errors(include_input=False, include_url=False)
-    ]
+    chassis.command_line(name, settings, build, migrate=lambda url, package: migrate(url, [package]))

@@ -15,10 +15,6 @@ class Unprocessable(Exception):  # noqa: N818  (as above)
     """No attempt can succeed: dead-letter the message at once. Say what is wrong and what to do about it."""
 
 
-class DatabaseUnavailableError(Exception):
-    """The service's database cannot be reached or refuses work; nothing is known to be wrong with the message."""
-
-
 class BrokerUnavailableError(Exception):
     """No confirmation from the broker in time; the publish may or may not have arrived."""
 
@@ -29,7 +25,3 @@ class UnroutableError(Exception):
 
 class RefusedError(Exception):
     """The broker does not let our user publish there: it lacks a permission that its service needs."""
-
-
-class NotMigratedError(Exception):
-    """The service's database lacks its tables; says which command makes them."""

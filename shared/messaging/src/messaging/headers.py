@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
+
+from chassis.observing import traces
 
 ATTEMPT: Final = "attempt"
 """Number of this attempt, from 1."""
@@ -14,8 +17,8 @@ BROKER_RETURNS: Final = "x-delivery-count"
 by `basic.nack`."""
 REPLAY_OF: Final = "replay-of"
 """`event_id` of the dead letter that this message replays."""
-TRACEPARENT: Final = "traceparent"
-TRACESTATE: Final = "tracestate"
+TRACEPARENT: Final = traces.TRACEPARENT
+TRACESTATE: Final = traces.TRACESTATE
 
 FAILURE_REASON: Final = "failure-reason"
 FAILURE_TYPE: Final = "failure-type"
@@ -26,6 +29,20 @@ FAILURE_FIRST_AT: Final = "failure-first-at"
 FAILURE_LAST_AT: Final = "failure-last-at"
 FAILURE_SERVICE: Final = "failure-service"
 FAILURE_QUEUE: Final = "failure-queue"
+
+
+class Reason(StrEnum):
+    """Why a message is a dead letter: what `FAILURE_REASON` says."""
+
+    EXHAUSTED = "exhausted"
+    INVALID_PAYLOAD = "invalid_payload"
+    UNKNOWN_TYPE = "unknown_type"
+    PERMANENT = "permanent"
+    CRASHED_CONSUMER = "crashed_consumer"
+    NOT_AN_ENVELOPE = "not_an_envelope"
+    DELIVERY_LIMIT = "delivery_limit"
+    EXPIRED = "expired"
+
 
 # One more must still fit where it is written: an AMQP integer, a column.
 _LARGEST: Final = 2**31 - 2

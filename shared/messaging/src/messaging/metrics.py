@@ -1,40 +1,24 @@
-"""What a service shows to Prometheus under `/metrics`: counts made where things happen, and a few samples of its tables.
+"""What a service shows of its messages under `/metrics`: counts made where things happen, and samples of the outbox.
 
-Every name begins with `brand_engine_`; which service it is, Prometheus knows by where it asks (its label `job`).
 `docs/operations.md` lists the metrics, the alerts over them and what to do about each.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from prometheus_client import CollectorRegistry, ProcessCollector
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
-from prometheus_client.exposition import choose_encoder
+from prometheus_client.core import HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
-from messaging.counting import PUBLISH_FAILURES, Histogram
-from messaging.database import Connection, Connections
-from messaging.failures import Reason
-from messaging.relay import Relay
-from messaging.runner import QueueRunner
-from messaging.topology import describe
+from chassis.database.pool import Connection
+from chassis.observing.metrics import Families
+from messaging.flow.relay import Relay
+from messaging.flow.runner import QueueRunner
+from messaging.headers import Reason
+from messaging.observing.counting import PUBLISH_FAILURES, Histogram
 
-SAMPLE_SECONDS: Final = 15.0
-"""Between two looks at the tables, however often Prometheus asks."""
 COUNT_LIMIT: Final = 100_000
 """Rows of the outbox counted at most: a larger backlog shows as this many."""
-_PREFIX: Final = "brand_engine"
 
 # In the order of an index, which holds what is there and nothing of what a backlog of yesterday left behind.
 _SAMPLE: Final = """
@@ -47,85 +31,32 @@ _SAMPLE: Final = """
     from waiting
 """
 
-Read = Callable[[Connection], Awaitable[Mapping[str, float]]]
-"""Reads a gauge: the value of its one label → its value."""
 
+class MessageMetrics(Collector):
+    """How the messages of one service fare."""
 
-@dataclass(frozen=True, slots=True)
-class TableGauge:
-    """A figure that a service reads from its own tables."""
-
-    name: str
-    documentation: str
-    label: str
-    read: Read
-
-
-class Metrics(Collector):
-    """Everything that one service shows."""
-
-    def __init__(self, connections: Connections, relay: Relay, runners: Sequence[QueueRunner]) -> None:
-        self._connections = connections
+    def __init__(
+        self, families: Families, relay: Relay, runners: Sequence[QueueRunner], exchanges: Sequence[str]
+    ) -> None:
+        self._families = families
         self._relay = relay
         self._runners = runners
-        self._gauges: list[TableGauge] = []
-        self._sampled: list[Metric] = []
-        # One of its own: several services may live in one process, as in tests.
-        self._registry = CollectorRegistry()
-        self._registry.register(self)
-        ProcessCollector(registry=self._registry)
+        self._exchanges = exchanges
 
-    def add_gauge(self, gauge: TableGauge) -> None:
-        self._gauges.append(gauge)
-
-    def route(self) -> Route:
-        """`/metrics`, without a key: for the network that the service lives in, not for its visitors."""
-
-        async def show(request: Request) -> Response:
-            encode, content_type = choose_encoder(request.headers.get("accept", ""))
-            return Response(encode(self._registry), headers={"content-type": content_type})
-
-        return Route("/metrics", show, include_in_schema=False)
-
-    # -- samples of tables -------------------------------------------------------------------------------------------
-
-    async def keep_sampling(self) -> None:
-        """Reads the gauges of tables again and again; where that fails there are none, rather than old ones."""
-        try:
-            while True:
-                await self.sample()
-                await asyncio.sleep(SAMPLE_SECONDS)
-        finally:
-            self._sampled = []
-
-    async def sample(self) -> None:
-        """Reads the gauges of tables once.
-
-        Raises:
-            DatabaseUnavailableError: the database is away.
-        """
-        async with self._connections.connection() as connection:
-            record = await connection.fetchrow(_SAMPLE, COUNT_LIMIT)
-            assert record is not None
-            sampled: list[Metric] = [
-                _gauge("outbox_depth", f"Rows in the outbox, up to {COUNT_LIMIT}.", record["depth"]),
-                _gauge(
-                    "outbox_oldest_age_seconds",
-                    "How long the oldest message that should have left already has waited; 0 if none does.",
-                    record["oldest_age"],
-                ),
-                _gauge("inbox_rows", "Estimated rows in the inbox.", record["inbox_rows"]),
-            ]
-            for gauge in self._gauges:
-                family = GaugeMetricFamily(
-                    f"{_PREFIX}_{gauge.name}", gauge.documentation, labels=(gauge.label,)
-                )
-                for value, figure in (await gauge.read(connection)).items():
-                    family.add_metric((value,), figure)
-                sampled.append(family)
-        self._sampled = sampled
-
-    # -- counts ------------------------------------------------------------------------------------------------------
+    async def sample(self, connection: Connection) -> list[Metric]:
+        """What is in the tables of the library right now."""
+        record = await connection.fetchrow(_SAMPLE, COUNT_LIMIT)
+        assert record is not None
+        value = self._families.value
+        return [
+            value("outbox_depth", f"Rows in the outbox, up to {COUNT_LIMIT}.", record["depth"]),
+            value(
+                "outbox_oldest_age_seconds",
+                "How long the oldest message that should have left already has waited; 0 if none does.",
+                record["oldest_age"],
+            ),
+            value("inbox_rows", "Estimated rows in the inbox.", record["inbox_rows"]),
+        ]
 
     def collect(self) -> Iterator[Metric]:
         """All families, those that nothing has happened in yet at 0: a rate needs something to begin with."""
@@ -133,16 +64,19 @@ class Metrics(Collector):
         yield from self._durations()
         yield from self._state()
         yield from self._publishes()
-        yield from self._sampled
 
     def _ends(self) -> Iterator[Metric]:
-        processed = _counter("messages_processed", "Messages whose effects were committed.", "queue", "type")
-        duplicate = _counter("messages_duplicate", "Deliveries that had an outcome already.", "queue")
-        retried = _counter(
+        processed = self._families.counter(
+            "messages_processed", "Messages whose effects were committed.", "queue", "type"
+        )
+        duplicate = self._families.counter(
+            "messages_duplicate", "Deliveries that had an outcome already.", "queue"
+        )
+        retried = self._families.counter(
             "messages_retried", "Attempts that failed and will be made again.", "queue", "type"
         )
-        dead = _counter("messages_dead_lettered", "Messages given up.", "queue", "reason")
-        rejected = _counter(
+        dead = self._families.counter("messages_dead_lettered", "Messages given up.", "queue", "reason")
+        rejected = self._families.counter(
             "messages_rejected", "Bodies without an envelope, dead-lettered by the broker.", "queue"
         )
         for runner in self._runners:
@@ -157,14 +91,14 @@ class Metrics(Collector):
         yield from (processed, duplicate, retried, dead, rejected)
 
     def _durations(self) -> Iterator[Metric]:
-        sizes = _histogram("batch_size", "Messages per committed transaction.", "queue")
-        handling = _histogram(
+        sizes = self._families.histogram("batch_size", "Messages per committed transaction.", "queue")
+        handling = self._families.histogram(
             "handler_seconds",
             "One attempt of a handler, or one call of a handler of batches (type: several, if it took several).",
             "queue",
             "type",
         )
-        whole = _histogram(
+        whole = self._families.histogram(
             "end_to_end_seconds",
             "From the making of a message to the commit of its effects, waiting for its time and retries included.",
             "queue",
@@ -180,12 +114,8 @@ class Metrics(Collector):
         yield from (sizes, handling, whole)
 
     def _state(self) -> Iterator[Metric]:
-        in_hand = GaugeMetricFamily(
-            f"{_PREFIX}_deliveries_in_hand", "Deliveries not settled yet.", labels=("queue",)
-        )
-        up = GaugeMetricFamily(
-            f"{_PREFIX}_consumer_up", "1 while the queue is being consumed, 0 otherwise.", labels=("queue",)
-        )
+        in_hand = self._families.gauge("deliveries_in_hand", "Deliveries not settled yet.", "queue")
+        up = self._families.gauge("consumer_up", "1 while the queue is being consumed, 0 otherwise.", "queue")
         for runner in self._runners:
             in_hand.add_metric((runner.queue,), runner.in_hand)
             up.add_metric((runner.queue,), float(runner.subscription.consuming))
@@ -193,25 +123,15 @@ class Metrics(Collector):
 
     def _publishes(self) -> Iterator[Metric]:
         counts = self._relay.counts
-        published = _counter("published", "Messages that the broker has confirmed.", "exchange")
-        failures = _counter("publish_failures", "Publishes that failed and will be tried again.", "reason")
-        for exchange in describe().exchanges:
+        published = self._families.counter("published", "Messages that the broker has confirmed.", "exchange")
+        failures = self._families.counter(
+            "publish_failures", "Publishes that failed and will be tried again.", "reason"
+        )
+        for exchange in self._exchanges:
             published.add_metric((exchange,), counts.published[exchange])
         for reason in PUBLISH_FAILURES:
             failures.add_metric((reason,), counts.failed[reason])
         yield from (published, failures)
-
-
-def _counter(name: str, documentation: str, *labels: str) -> CounterMetricFamily:
-    return CounterMetricFamily(f"{_PREFIX}_{name}", documentation, labels=labels)
-
-
-def _histogram(name: str, documentation: str, *labels: str) -> HistogramMetricFamily:
-    return HistogramMetricFamily(f"{_PREFIX}_{name}", documentation, labels=labels)
-
-
-def _gauge(name: str, documentation: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"{_PREFIX}_{name}", documentation, value=value)
 
 
 def _add(family: HistogramMetricFamily, labels: Sequence[str], histogram: Histogram) -> None:

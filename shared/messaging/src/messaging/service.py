@@ -1,57 +1,59 @@
-"""A service: its queues, its database, its HTTP side and its background tasks, started and stopped in order."""
+"""A service: an app with queues, and with an inbox and an outbox in its database."""
 
 import asyncio
-import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import aio_pika
-import asyncpg
 import structlog
-import uvicorn
 from faststream.rabbit import RabbitBroker
-from starlette.applications import Starlette
 
-from envelope import DomainMessage
-from messaging import crashes, dead_letters, http, partitions, telemetry
-from messaging.codec import Decode, decoder
-from messaging.database import Connections
-from messaging.dead_letters import DeadLetter
-from messaging.errors import DatabaseUnavailableError, NotMigratedError
-from messaging.handlers import Handler, OnBatch, routing_table
-from messaging.metrics import Metrics, Read, TableGauge
-from messaging.policy import QueuePolicy
-from messaging.publisher import Publisher
-from messaging.relay import Relay
-from messaging.runner import QueueRunner
+from chassis.app import App
+from envelope import Catalogue, DomainMessage
+from messaging.broker.publisher import Publisher
+from messaging.flow import dead_letters
+from messaging.flow.codec import Decode, decoder
+from messaging.flow.dead_letters import DeadLetter
+from messaging.flow.handlers import Handler, OnBatch, routing_table
+from messaging.flow.policy import QueuePolicy
+from messaging.flow.relay import Relay
+from messaging.flow.runner import QueueRunner
+from messaging.flow.settlement import Settlement
+from messaging.flow.transactions import Database, Transaction
+from messaging.metrics import MessageMetrics
+from messaging.observing import spans
 from messaging.settings import ServiceSettings
-from messaging.settlement import Settlement
-from messaging.tasks import cancel_all
-from messaging.topology import dead_letter_queue, work_queues
-from messaging.transactions import Database, Transaction
+from messaging.storage import crashes, partitions
+from messaging.topology import dead_letter_queue, exchanges, work_queues
 
 log = structlog.get_logger(__name__)
 
-Background = Callable[[], Awaitable[None]]
 _MAINTENANCE_SECONDS: Final = 3600.0
 _HEARTBEAT_SECONDS: Final = 20
 
 
-class Service:
-    """What a service's `app.py` wires together, and `run` runs until SIGTERM or SIGINT."""
+class Service(App):
+    """What a service's `app.py` wires together, and `run` runs until SIGTERM or SIGINT.
 
-    def __init__(self, name: str, settings: ServiceSettings) -> None:
-        self.name = name
-        self.settings = settings
-        self._connections = Connections(
-            settings.database_url.get_secret_value(), name=name, size=settings.database_connections
-        )
+    Args:
+        name: one of the catalogue's services; also that of the package whose `migrate` makes the tables.
+        settings: from the environment.
+        catalogue: every message type of the system that the service is a part of.
+    """
+
+    _NEEDED_TABLE: ClassVar[str] = "processed_events"
+
+    def __init__(self, name: str, settings: ServiceSettings, catalogue: Catalogue) -> None:
+        super().__init__(name, settings, system=catalogue.system)
+        self.catalogue = catalogue
+        self._service_settings = settings
         url = _with_heartbeat(settings.rabbitmq_url.get_secret_value())
+        spans.describe_process(catalogue.system, url)
         self._publisher = Publisher(url, name=f"{name} publish")
-        self._relay = Relay(self._connections, self._publisher)
-        self.database = Database(self._connections, self._relay, name)
+        self._relay = Relay(self.connections, self._publisher)
+        self.database = Database(self.connections, self._relay, name, catalogue)
         self._broker = RabbitBroker(
             url,
             logger=None,
@@ -63,15 +65,10 @@ class Service:
         )
         self._crash_lock = asyncio.Lock()
         self.runners: list[QueueRunner] = []
-        self._app: Starlette = Starlette()
-        self._metrics = Metrics(self._connections, self._relay, self.runners)
-        self._background: list[tuple[str, Background]] = [
-            ("housekeeping", self._keep_house),
-            ("metrics", self._metrics.keep_sampling),
-        ]
-        self._stop = asyncio.Event()
-        self._started = False
-        self._server: uvicorn.Server | None = None
+        counts = MessageMetrics(self.metrics.families, self._relay, self.runners, exchanges(catalogue))
+        self.metrics.add_collector(counts)
+        self.metrics.add_sample(counts.sample)
+        self.background("housekeeping", self._keep_house)
 
     # -- wiring ------------------------------------------------------------------------------------------------------
 
@@ -79,36 +76,27 @@ class Service:
         """Handles the messages of a queue; a type that none of the handlers takes is dead-lettered.
 
         Raises:
+            LookupError: the catalogue has no line for a payload that a handler takes.
             ValueError: two handlers take the same type, or there is no such queue in the topology.
         """
-        if queue not in work_queues():
-            raise ValueError(f"{queue} is not in the topology: {', '.join(work_queues())}")
-        table = dict(routing_table(handlers))
-        self._add_runner(queue, decoder(table, queue), table, self._adjusted(policy or QueuePolicy()))
+        queues = work_queues(self.catalogue)
+        if queue not in queues:
+            raise ValueError(f"{queue} is not in the topology: {', '.join(queues)}")
+        table = dict(routing_table(self.catalogue, handlers))
+        decode = decoder(self.catalogue, table, queue)
+        self._add_runner(queue, decode, table, self._adjusted(policy or QueuePolicy()))
 
     def consume_dead_letters(
         self, handler: Callable[[Sequence[DomainMessage[DeadLetter]], Transaction], Awaitable[None]]
     ) -> None:
         """Handles what ends in any dead-letter queue, however broken it is; it is retried until it is recorded."""
-        for queue in work_queues():
-            table: dict[str, Handler] = {dead_letters.RECEIVED: OnBatch(handler, (dead_letters.RECEIVED,))}
+        for queue in work_queues(self.catalogue):
+            table: dict[str, Handler] = {dead_letters.RECEIVED: OnBatch(handler, (DeadLetter,))}
             policy = QueuePolicy(max_attempts=None, backoff_base=5.0)
             self._add_runner(dead_letter_queue(queue), dead_letters.decoder(queue), table, policy)
 
-    def serve(self, app: Starlette) -> None:
-        """Serves an application on the service's port; the routes for health and metrics are added to it."""
-        self._app = app
-
-    def background(self, name: str, task: Background) -> None:
-        """Runs a task from when the database is there until shutdown; started again if it raises."""
-        self._background.append((name, task))
-
-    def gauge(self, name: str, documentation: str, label: str, read: Read) -> None:
-        """Shows `brand_engine_{name}` under `/metrics`: what `read` finds in the tables, every 15 seconds."""
-        self._metrics.add_gauge(TableGauge(name, documentation, label, read))
-
     def _adjusted(self, policy: QueuePolicy) -> QueuePolicy:
-        settings = self.settings
+        settings = self._service_settings
         return replace(
             policy,
             max_attempts=settings.max_attempts or policy.max_attempts,
@@ -119,7 +107,7 @@ class Service:
         self.runners.append(
             QueueRunner(
                 self._broker,
-                self._connections,
+                self.connections,
                 self._relay,
                 Settlement(self.database, self.name, queue, policy),
                 queue=queue,
@@ -132,74 +120,15 @@ class Service:
 
     # -- life --------------------------------------------------------------------------------------------------------
 
-    async def run(self) -> None:
-        """Starts everything, works until a signal or `stop`, then shuts down in order."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            with suppress(RuntimeError, ValueError):  # not on the main thread, as in tests
-                loop.add_signal_handler(number, self.stop)
-        self._app.router.routes[:0] = [*http.health_routes(self.problems), self._metrics.route()]
-        self._server = http.server(self._app, self.settings.http_host, self.settings.http_port)
-        serving = asyncio.create_task(self._server.serve(), name="http")
-        stopping = asyncio.create_task(self._stop.wait(), name="stop")
-        tasks: list[asyncio.Task[Any]] = [
-            asyncio.create_task(self._publisher.run(), name="publishing connection")
-        ]
-        working = asyncio.create_task(self._start_work(tasks), name="start")
-        vital: set[asyncio.Task[Any]] = {serving, *tasks}
-        try:
-            await asyncio.wait({serving, stopping, working}, return_when=asyncio.FIRST_COMPLETED)
-            if working.done() and not stopping.done() and not serving.done():
-                working.result()
-                log.info("service_started", queues=[runner.queue for runner in self.runners], port=self.port)
-                tasks_of_runners = [task for runner in self.runners for task in runner.tasks]
-                vital = {serving, *tasks, *tasks_of_runners}
-                await asyncio.wait({stopping, *vital}, return_when=asyncio.FIRST_COMPLETED)
-            for task in vital:
-                if task.done() and not stopping.done():
-                    task.result()
-                    raise RuntimeError(f"{task.get_name()} ended by itself")
-        finally:
-            stopping.cancel()
-            await self._shut_down(serving, working, tasks)
-
-    def stop(self) -> None:
-        """Asks the service to finish what it has in hand and end."""
-        self._stop.set()
-
-    @property
-    def port(self) -> int:
-        """The port the HTTP side listens on; 0 before it does."""
-        if self._server is None or not self._server.started:
-            return 0
-        port: int = self._server.servers[0].sockets[0].getsockname()[1]
-        return port
-
     async def _start_work(self, tasks: list[asyncio.Task[Any]]) -> None:
-        await self._connections.open()
-        await self._check_schema()
+        tasks.append(asyncio.create_task(self._publisher.run(), name="publishing connection"))
+        await self._open_database()
         tasks.append(asyncio.create_task(self._relay.run(), name="relay"))
-        for name, task in self._background:
-            tasks.append(asyncio.create_task(self._keep_running(name, task), name=name))
+        self._start_background(tasks)
         await self._connect_broker()
         for runner in self.runners:
             await self._start_runner(runner)
-        self._started = True
-
-    async def _check_schema(self) -> None:
-        while True:
-            try:
-                async with self._connections.connection() as connection:
-                    await connection.execute("select 1 from processed_events limit 1")
-            except asyncpg.UndefinedTableError:
-                raise NotMigratedError(
-                    f"the database of {self.name} has no tables yet: run `python -m {self.name} migrate` first"
-                ) from None
-            except DatabaseUnavailableError as error:
-                log.warning("database_unavailable", error=str(error))
-                await self._connections.wait_until_available()
-            else:
-                return
+            tasks.extend(runner.tasks)
 
     async def _connect_broker(self) -> None:
         delay = 0.2
@@ -224,7 +153,7 @@ class Service:
                 log.warning(
                     "queue_missing",
                     queue=runner.queue,
-                    hint="declare the topology: python -m messaging topology",
+                    hint="declare the topology: python -m messaging topology CATALOGUE",
                     retry_seconds=delay,
                 )
             except (aio_pika.exceptions.AMQPError, OSError, TimeoutError, RuntimeError) as error:
@@ -236,66 +165,34 @@ class Service:
             await asyncio.sleep(delay)
             delay = min(delay * 2, 5.0)
 
-    async def _keep_running(self, name: str, task: Background) -> None:
-        delay = 1.0
-        while True:
-            try:
-                await task()
-            except DatabaseUnavailableError as error:
-                log.warning("background_task_paused", task=name, error=str(error))
-                await self._connections.wait_until_available()
-            except Exception:
-                log.exception("background_task_failed", task=name, retry_seconds=delay)
-                await asyncio.sleep(delay)
-                delay = min(delay * 2, 60.0)
-            else:
-                # Done for good; the service goes on without it.
-                await self._stop.wait()
-
     async def _keep_house(self) -> None:
         """Hourly: tomorrow's inbox partitions, dropping the expired ones, forgetting old crash markers."""
         while True:
             try:
-                async with self._connections.connection() as connection:
+                async with self.connections.connection() as connection:
                     await partitions.maintain(connection)
                     await crashes.forget_old(connection)
             except partitions.BUSY:
                 log.warning("inbox_maintenance_postponed")
             await asyncio.sleep(_MAINTENANCE_SECONDS)
 
-    async def _shut_down(
-        self, serving: asyncio.Task[None], working: asyncio.Task[None], tasks: list[asyncio.Task[Any]]
-    ) -> None:
-        grace = self.settings.shutdown_grace_seconds
-        log.info("service_stopping", grace_seconds=grace)
-        working.cancel()
-        await asyncio.gather(working, return_exceptions=True)
-        await asyncio.gather(*(runner.stop(grace) for runner in self.runners), return_exceptions=True)
+    async def _finish_work(self, grace_seconds: float) -> None:
+        await asyncio.gather(*(runner.stop(grace_seconds) for runner in self.runners), return_exceptions=True)
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(grace, 5.0)):
+            async with asyncio.timeout(min(grace_seconds, 5.0)):
                 await self._relay.flush()
-        if self._server is not None:
-            self._server.should_exit = True
-        await asyncio.gather(serving, return_exceptions=True)
-        await cancel_all(tasks)
+
+    async def _disconnect(self) -> None:
         with suppress(Exception):
             async with asyncio.timeout(5):
                 await self._broker.stop()
-        await self._connections.close()
-        await asyncio.to_thread(telemetry.flush)
-        log.info("service_stopped")
 
-    # -- health ------------------------------------------------------------------------------------------------------
+    def _facts(self) -> dict[str, Any]:
+        return {"queues": [runner.queue for runner in self.runners]}
 
     async def problems(self) -> dict[str, str]:
         """What keeps the service from working right now, by part; empty when it is ready."""
-        found: dict[str, str] = {}
-        if not self._started:
-            found["service"] = "starting"
-        if self._stop.is_set():
-            found["service"] = "stopping"
-        if not await self._connections.answers():
-            found["database"] = "does not answer"
+        found = await super().problems()
         if self._publisher.blocked:
             found["broker"] = "blocks publishing: memory or disk alarm"
         elif not self._publisher.ready:

@@ -7,8 +7,8 @@ from itertools import count, islice
 import aio_pika
 import aiormq
 
-from messaging import frames
-from messaging.bulk_publish import BulkPublisher, Publication
+from messaging.broker import frames
+from messaging.broker.bulk_publish import BulkPublisher, Publication
 from messaging.topology import RETURNS
 
 _AT_ONCE = 1_000

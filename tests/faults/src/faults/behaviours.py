@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from messaging.failures import Reason
+from messaging.headers import Reason
 
 MEANINGS: Final = {
     "ok": "takes effect at once",

@@ -12,7 +12,7 @@ from itertools import pairwise
 from faults.behaviours import ANY, EFFECT
 from faults.history import History
 from faults.observation import Effect, Observation, OutboxChange
-from messaging.policy import QueuePolicy
+from messaging.flow.policy import QueuePolicy
 from messaging.topology import RETURNS
 
 _SHOWN = 5

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
-from envelope import DomainMessage, Payload, encode, message_type_of, new_event_id
-from envelope.payloads import ContentGenerate, ResearchRequested
+from envelope import DomainMessage, Payload, encode, new_event_id
+from envelope.brand import CATALOGUE
+from envelope.brand.payloads import ContentGenerate, ResearchRequested
 from faults.behaviours import parse
 from faults.history import Command
 from faults.sender import Sending
@@ -30,7 +31,7 @@ def command(keyword: str, *, brand: str, queue: str, policy: QueuePolicy) -> Sen
         )
     message: DomainMessage[Payload] = DomainMessage(
         event_id=event_id,
-        type=message_type_of(payload).name,
+        type=CATALOGUE.type_of(payload).name,
         source="client",
         timestamp=datetime.now(UTC),
         correlation_id=f"chain-{event_id}",
@@ -52,7 +53,7 @@ def command(keyword: str, *, brand: str, queue: str, policy: QueuePolicy) -> Sen
 def replay(dead: Command, keyword: str, policy: QueuePolicy) -> Sending:
     """A replay of a dead command, edited to another keyword, as the monitor makes it."""
     again = command(keyword, brand=dead.brand, queue=dead.queue, policy=policy)
-    entry = message_type_of(ResearchRequested if dead.queue == RESEARCH else ContentGenerate)
+    entry = CATALOGUE.type_of(ResearchRequested if dead.queue == RESEARCH else ContentGenerate)
     message = entry.envelope.model_validate_json(again.body).model_copy(
         update={"correlation_id": dead.correlation_id, "causation_id": UUID(dead.id)}
     )

@@ -21,33 +21,25 @@ import structlog
 from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from envelope import CATALOGUE, DomainMessage, Payload, encode, message_type_of, new_event_id
-from envelope.payloads import (
+from chassis.testing import eventually, running
+from envelope import DeadLetterResolved, DomainMessage, Payload, encode, new_event_id
+from envelope.brand import CATALOGUE
+from envelope.brand.payloads import (
     ContentGenerate,
     ContentPublish,
-    DeadLetterResolved,
     ResearchCompleted,
     ResearchRequested,
     SocialCreate,
 )
 from faults.strange_input import FAILS, HOPELESS, KINDS, SECRET, Expected, Strange, again, dressed
 from faults.strange_properties import PROPERTIES
-from messaging import (
-    RetryLater,
-    Service,
-    ServiceSettings,
-    Transaction,
-    Unprocessable,
-    dead_letters,
-    frames,
-    on_batch,
-    on_each,
-)
-from messaging.bulk_publish import BulkPublisher, Publication
-from messaging.dead_letters import DeadLetter
-from messaging.deliveries import Delivery, delivery_of
-from messaging.handlers import Context, Handler, Record
-from messaging.testing import eventually, running
+from messaging import RetryLater, Service, ServiceSettings, Transaction, Unprocessable, on_batch, on_each
+from messaging.broker import frames
+from messaging.broker.bulk_publish import BulkPublisher, Publication
+from messaging.broker.deliveries import Delivery, delivery_of
+from messaging.flow import dead_letters
+from messaging.flow.dead_letters import DeadLetter
+from messaging.flow.handlers import Context, Handler, Record
 from messaging.topology import RETURNS, dead_letter_queue, work_queues
 
 LONGEST_DETAIL: Final = 2_100
@@ -289,11 +281,11 @@ _NEIGHBOURS: Final[tuple[Payload, ...]] = (
 
 
 def _queue_of(payload: Payload) -> str:
-    return message_type_of(payload).queue
+    return CATALOGUE.type_of(payload).queue
 
 
 def _neighbour(payload: Payload) -> DomainMessage[Payload]:
-    entry = message_type_of(payload)
+    entry = CATALOGUE.type_of(payload)
     return entry.envelope(
         event_id=new_event_id(), type=entry.name, source="door", timestamp=datetime.now(UTC), payload=payload
     )

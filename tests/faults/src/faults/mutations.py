@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final
 from uuid import UUID
 
-from messaging import bulk_publish, crashes, inbox, outbox
-from messaging.bulk_publish import BulkPublisher, _Batch
-from messaging.database import Connection
-from messaging.errors import DatabaseUnavailableError
-from messaging.failures import failure_of
-from messaging.inbox import InboxRow
-from messaging.intake import Work
-from messaging.runner import QueueRunner
+from chassis.database.pool import Connection, DatabaseUnavailableError
+from messaging.broker import bulk_publish
+from messaging.broker.bulk_publish import BulkPublisher, _Batch
+from messaging.flow.failures import failure_of
+from messaging.flow.intake import Work
+from messaging.flow.runner import QueueRunner
+from messaging.storage import crashes, inbox, outbox
+from messaging.storage.inbox import InboxRow
 
 
 class MutationError(ValueError):

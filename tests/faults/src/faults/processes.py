@@ -12,8 +12,8 @@ import httpx
 
 from brandctl.local import ports
 from brandctl.local import processes as children
+from chassis.testing import eventually
 from faults.history import History
-from messaging.testing import eventually
 
 _STOP_SECONDS: Final = 30.0
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from chassis.testing import TcpProxy, Towards
 from faults.nodes import Postgres, RabbitMq, Resource
 from faults.processes import Worker
 from faults.recovery import COMMITTED, back_in_time, under_way
 from faults.scenario import Scenario
 from faults.world import World
-from messaging.testing import TcpProxy, Towards
 
 _REPLICAS: Final = 3
 _PER_SECOND: Final = 60.0

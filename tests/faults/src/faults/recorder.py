@@ -10,13 +10,13 @@ from typing import Final
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
 
-from envelope import EnvelopeHead, message_type_of
-from envelope.payloads import DeadLetterResolved
+from chassis.database.pool import Pool
+from envelope import DeadLetterResolved, EnvelopeHead
+from envelope.brand import CATALOGUE
 from faults.observation import Arrival, Effect, Leftovers, Letter, OutboxChange
-from messaging import dead_letters
-from messaging.database import Pool
-from messaging.dead_letters import DeadLetter
-from messaging.topology import EVENTS, dead_letter_queue
+from messaging.flow import dead_letters
+from messaging.flow.dead_letters import DeadLetter
+from messaging.topology import dead_letter_queue
 
 TABLES: Final = """
 -- No unique constraint anywhere: it would hide what happened twice.
@@ -60,7 +60,7 @@ TAP: Final = "tap"
 """An extra queue bound to all events, as another subscriber's would be."""
 OUTGOING: Final = ("brand-events", TAP)
 """The queues that what an effect sends must reach."""
-_RESOLVED: Final = message_type_of(DeadLetterResolved).name
+_RESOLVED: Final = CATALOGUE.type_of(DeadLetterResolved).name
 _RPC_SECONDS: Final = 10.0
 _LARGEST_PREFETCH: Final = 65_535
 
@@ -76,7 +76,7 @@ async def channel_to(url: str) -> AsyncIterator[AbstractChannel]:
 async def lay_tap(url: str) -> None:
     async with channel_to(url) as channel:
         queue = await channel.declare_queue(TAP, durable=True, arguments={"x-queue-type": "quorum"})
-        await queue.bind(EVENTS, "#")
+        await queue.bind(CATALOGUE.events, "#")
 
 
 async def depths(url: str, queues: Collection[str]) -> dict[str, int]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
+from chassis.testing import eventually
 from faults import recorder
 from faults.processes import Worker
 from faults.world import QUEUE, World
-from messaging.testing import eventually
 
 BACK_SECONDS: Final = 30.0
 """How long workers may take to be ready again once what they need is there."""

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Collection, Sequence
 
+from chassis.database.pool import Pool
 from faults import recorder
 from faults.history import History
 from faults.processes import Worker
-from messaging.database import Pool
 from messaging.topology import dead_letter_queue
 
 Figures = dict[str, int]

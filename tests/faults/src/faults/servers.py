@@ -14,7 +14,7 @@ import httpx
 from faults.nodes import Postgres, RabbitMq
 from faults.recorder import TABLES
 from messaging import topology
-from messaging.migrations import migrate
+from messaging.storage.migrations import migrate
 
 _EVERYTHING = {"configure": ".*", "write": ".*", "read": ".*"}
 

@@ -17,10 +17,10 @@ import asyncpg
 import httpx
 
 from brandctl.local import processes, services
+from chassis.testing import eventually
 from faults.checker import Violation
 from faults.scenario import Outcome
 from faults.world import OUTAGES, World
-from messaging.testing import eventually
 
 _CORPUS: Final = Path(__file__).parents[4] / "deploy" / "demo" / "corpus"
 _KEY: Final = "a-key-for-tests-only"

@@ -14,7 +14,8 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from envelope import CATALOGUE, MAX_MESSAGE_BYTES, MessageType
+from envelope import MAX_MESSAGE_BYTES, MessageType
+from envelope.brand import CATALOGUE
 from faults.raw_properties import RawProperties
 
 SECRET: Final = "s3cret-4711"

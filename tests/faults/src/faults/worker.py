@@ -21,8 +21,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from chassis.observing import logs
 from envelope import DomainMessage, Payload
-from envelope.payloads import ContentGenerate, ResearchCompleted, ResearchRequested
+from envelope.brand.payloads import ContentGenerate, ResearchCompleted, ResearchRequested
 from faults import clock, mutations
 from faults.behaviours import parse
 from messaging import (
@@ -34,13 +35,11 @@ from messaging import (
     ServiceSettings,
     Transaction,
     Unprocessable,
-    logs,
     on_batch,
     on_each,
-    publisher,
-    relay,
-    subscription,
 )
+from messaging.broker import publisher, subscription
+from messaging.flow import relay
 
 _MEGABYTE: Final = 1 << 20
 _SPARE_BYTES: Final = 64 * _MEGABYTE

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 import aio_pika
 import asyncpg
 
+from chassis.database.pool import Pool
+from chassis.testing import TcpProxy, eventually
 from faults import commands, processes, recorder, rest
 from faults.checker import Terms
 from faults.history import Command, History
@@ -22,9 +24,7 @@ from faults.sender import Sender, Sending
 from faults.servers import Servers
 from faults.worker import WorkerSettings
 from messaging import QueuePolicy
-from messaging.database import Pool
-from messaging.dead_letters import DeadLetter
-from messaging.testing import TcpProxy, eventually
+from messaging.flow.dead_letters import DeadLetter
 from messaging.topology import dead_letter_queue
 
 QUEUE: Final = commands.RESEARCH

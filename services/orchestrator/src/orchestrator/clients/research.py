@@ -12,9 +12,9 @@ from uuid import UUID
 import httpx
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
+from chassis.http.gathering import Gathering
+from chassis.http.spans import Exchange, client_span
 from messaging import RetryLater, Unprocessable
-from messaging.gathering import Gathering
-from messaging.http_spans import Exchange, client_span
 from orchestrator.article import Passage, Source
 
 MAX_BYTES: Final = 8 * 1024 * 1024

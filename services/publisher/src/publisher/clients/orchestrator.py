@@ -13,9 +13,9 @@ from uuid import UUID
 import httpx
 from pydantic import BaseModel, SecretStr, ValidationError
 
+from chassis.http.gathering import Gathering
+from chassis.http.spans import client_span
 from messaging import RetryLater, Unprocessable
-from messaging.gathering import Gathering
-from messaging.http_spans import client_span
 from publisher.domain import Article
 
 _CONNECT_SECONDS = 3.0

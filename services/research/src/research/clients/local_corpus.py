@@ -11,7 +11,8 @@ from pathlib import Path
 import asyncpg
 import structlog
 
-from messaging import Connection, Database
+from chassis import Connection
+from messaging import Database
 from research import index_store
 from research.clients import corpus_folder
 from research.clients.corpus_folder import CorpusUnavailableError

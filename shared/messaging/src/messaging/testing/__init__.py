@@ -1,8 +1,5 @@
-"""For tests of services: run one for real, look at a real broker, stand between it and its servers, wait for conditions."""
+"""For tests of what travels over a broker; `chassis.testing` has the rest."""
 
 from messaging.testing.broker import Broker
-from messaging.testing.proxy import Strike, TcpProxy, Towards
-from messaging.testing.services import running
-from messaging.testing.waiting import eventually
 
-__all__ = ["Broker", "Strike", "TcpProxy", "Towards", "eventually", "running"]
+__all__ = ["Broker"]

@@ -7,7 +7,7 @@ from typing import Any
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
 
-from messaging.testing.waiting import eventually
+from chassis.testing.waiting import eventually
 
 
 class Broker:

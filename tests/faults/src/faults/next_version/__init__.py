@@ -11,9 +11,11 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from envelope import CATALOGUE, DomainMessage, Payload, catalogue, payloads
+from envelope import DomainMessage, Payload, catalogue
+from envelope.brand import CATALOGUE, payloads
 from faults.worker import Probe, WorkerSettings, service_of
-from messaging import Service, Transaction, codec
+from messaging import Service, Transaction
+from messaging.flow import codec
 
 SCHEDULED: Final = "research.scheduled"
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from chassis.testing import eventually
 from faults import recorder
 from faults.nodes import RabbitMq, Resource
 from faults.processes import Worker
@@ -19,8 +20,7 @@ from faults.recovery import (
 from faults.scenario import scenario
 from faults.world import QUEUE, World
 from messaging import topology
-from messaging.publisher import CONFIRM_SECONDS
-from messaging.testing import eventually
+from messaging.broker.publisher import CONFIRM_SECONDS
 
 _PER_SECOND = 150.0
 _NOTICED_SECONDS = 60.0

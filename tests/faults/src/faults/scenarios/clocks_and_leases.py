@@ -5,11 +5,11 @@ import os
 import signal
 from datetime import UTC, datetime
 
+from chassis.testing import eventually
 from faults.processes import Worker
 from faults.recorder import TAP
 from faults.scenario import scenario
 from faults.world import World
-from messaging.testing import eventually
 from messaging.topology import RETURNS
 
 _HOUR = 3600

@@ -2,11 +2,12 @@
 
 from functools import partial
 
+from chassis.testing import eventually
 from faults.processes import Worker
 from faults.scenario import REGISTRY, Scenario, scenario
 from faults.world import World
-from messaging import crashes, fail_points
-from messaging.testing import eventually
+from messaging import fail_points
+from messaging.storage import crashes
 
 
 @scenario(

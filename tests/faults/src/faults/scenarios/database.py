@@ -2,6 +2,8 @@
 
 import asyncio
 
+from chassis.database.pool import STATEMENT_SECONDS
+from chassis.testing import Towards, eventually
 from faults.nodes import Postgres, why_no_small_disk
 from faults.processes import Worker
 from faults.recovery import (
@@ -16,8 +18,6 @@ from faults.recovery import (
 )
 from faults.scenario import scenario
 from faults.world import QUEUE, World
-from messaging.database import STATEMENT_SECONDS
-from messaging.testing import Towards, eventually
 
 _PER_SECOND = 150.0
 _SMALL_DISK = 192 << 20

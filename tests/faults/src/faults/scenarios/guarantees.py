@@ -2,13 +2,13 @@
 
 from aio_pika import ExchangeType
 
+from chassis.testing import eventually
+from envelope.brand import CATALOGUE
 from faults import recorder
 from faults.recorder import TAP
 from faults.scenario import scenario
 from faults.world import World
 from messaging import topology
-from messaging.testing import eventually
-from messaging.topology import EVENTS
 
 _LEASE_SECONDS = 1.0
 
@@ -39,7 +39,7 @@ async def nobody_is_bound(world: World) -> None:
     async with recorder.channel_to(world.rabbitmq_url) as channel:
         for name in world.bound_queues:
             queue = await channel.get_queue(name)
-            await queue.unbind(EVENTS, "#")
+            await queue.unbind(CATALOGUE.events, "#")
     await world.worker()
     sent = world.count(500, fast=60)
     await world.submit(sent)
@@ -55,7 +55,7 @@ async def nobody_is_bound(world: World) -> None:
         both = await channel.declare_exchange("both", ExchangeType.FANOUT)
         for name in world.bound_queues:
             await (await channel.get_queue(name)).bind(both)
-        await both.bind(EVENTS, "#")
+        await both.bind(CATALOGUE.events, "#")
     await topology.declare(world.rabbitmq_url)
     await recorder.lay_tap(world.rabbitmq_url)
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from chassis.testing import eventually
 from envelope import MAX_MESSAGE_BYTES, new_event_id
 from faults import backlog, commands, recorder
 from faults.checker import Violation
@@ -17,7 +18,6 @@ from faults.processes import Worker
 from faults.scenario import Outcome, scenario
 from faults.sender import Sending
 from faults.world import World
-from messaging.testing import eventually
 
 
 def logged(world: World, *events: str) -> int:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from chassis.database.pool import STATEMENT_SECONDS
+from chassis.testing import TcpProxy, Towards, eventually
 from faults.processes import Worker
 from faults.recovery import back_in_time, complains, consumers, tells, told, under_way, workers
 from faults.scenario import REGISTRY, Scenario, scenario
 from faults.world import World
-from messaging.database import STATEMENT_SECONDS
-from messaging.publisher import CONFIRM_SECONDS
-from messaging.testing import TcpProxy, Towards, eventually
+from messaging.broker.publisher import CONFIRM_SECONDS
 
 _HOLE_SECONDS: Final = 90.0
 """Longer than every bound of ours: 10 s for a confirm, 30 s for a statement, three missed heartbeats of 20 s."""

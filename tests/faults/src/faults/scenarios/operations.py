@@ -11,12 +11,12 @@ from typing import Any, Final
 import httpx
 
 from brandctl.local import ports
+from chassis.testing import eventually
 from faults import processes
 from faults.checker import Violation
 from faults.processes import Worker
 from faults.scenario import Outcome, scenario
 from faults.world import World
-from messaging.testing import eventually
 
 _KEY: Final = "a-key-for-tests-only"
 _DONE: Final = (httpx.codes.ACCEPTED, httpx.codes.OK)

@@ -3,10 +3,10 @@
 import asyncio
 
 from brandctl.local import services
+from chassis.testing import eventually
 from faults.scenario import Outcome, scenario
 from faults.stack import Stack
 from faults.world import World
-from messaging.testing import eventually
 
 _PER_SECOND = 5
 _KILLED = tuple(f"{name} killed" for name in services.NAMES)

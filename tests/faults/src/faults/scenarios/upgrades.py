@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import asyncpg
 
+from chassis.testing import eventually
 from envelope import DomainMessage, encode, new_event_id
 from faults import next_version
 from faults.checker import attempts_made
@@ -23,8 +24,7 @@ from faults.scenarios.operations import deploy_over, has_worked
 from faults.sender import Sending
 from faults.world import World
 from messaging import topology
-from messaging.migrations import migrate
-from messaging.testing import eventually
+from messaging.storage.migrations import migrate
 
 NEXT: Final = next_version.__name__
 _MIX: Final = {"ok": 60, "slow:0.2": 1, "fail:1": 3}

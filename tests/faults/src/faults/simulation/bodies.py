@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from envelope import DomainMessage, Payload, encode
-from envelope.payloads import ContentPublish, ResearchRequested
+from envelope.brand.payloads import ContentPublish, ResearchRequested
 from faults.simulation.plan import BATCH_TYPE, SINGLE_TYPE, Command, Kind
 
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiormq.abc import ChannelFrame
 
+from envelope.brand import CATALOGUE
 from faults.simulation.plan import QUEUE, Counts
 from faults.simulation.publishing import PublishingChannel
-from messaging.bulk_publish import Publication
-from messaging.deliveries import Delivery
+from messaging.broker.bulk_publish import Publication
+from messaging.broker.deliveries import Delivery
+from messaging.broker.writing import SETTLEMENT
 from messaging.headers import BROKER_RETURNS
-from messaging.topology import COMMANDS, DEAD_LETTERS, DELIVERY_LIMIT, EVENTS, RETURNS
-from messaging.writing import SETTLEMENT
+from messaging.topology import COMMANDS, DEAD_LETTERS, DELIVERY_LIMIT, RETURNS
 
 if TYPE_CHECKING:
     from faults.simulation.process import Process
@@ -78,7 +79,7 @@ class Broker:
             return False
         exchange, body = publication.exchange, publication.body
         headers = publication.headers
-        if exchange == EVENTS:
+        if exchange == CATALOGUE.events:
             for name in EVENT_QUEUES:
                 if only >= 1.0 or schedule.random() < only:
                     self.bound[name].append((publication.routing_key, body, headers))
@@ -233,7 +234,7 @@ class ConsumingChannel:
         return self._broker.schedule.random() < _BUSY
 
     def put_nowait(self, frame: ChannelFrame) -> None:
-        """Takes settlements, all of one kind, as `messaging.writing` makes them."""
+        """Takes settlements, all of one kind, as `messaging.broker.writing` makes them."""
         schedule = self._broker.schedule
         if not self.process.alive:
             return

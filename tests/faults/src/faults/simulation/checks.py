@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from envelope.brand import CATALOGUE
 from faults.simulation.broker import EVENT_QUEUES
 from faults.simulation.plan import Command, Fault, Kind
-from messaging.crashes import MAX_RETURNS, MAX_STARTS
-from messaging.outbox import OutboxRow
-from messaging.topology import COMMANDS, DEAD_LETTERS, EVENTS, RETURNS
+from messaging.storage.crashes import MAX_RETURNS, MAX_STARTS
+from messaging.storage.outbox import OutboxRow
+from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS
 
 if TYPE_CHECKING:
     from faults.simulation.schedule import Schedule
@@ -140,7 +141,7 @@ class Checks:
         arrived[DEAD_LETTERS] = {body for body, _ in broker.dead}
         expected: dict[str, set[Any]] = {name: set() for name in arrived}
         for row in store.sent:
-            places = EVENT_QUEUES if row.exchange == EVENTS else (row.exchange,)
+            places = EVENT_QUEUES if row.exchange == CATALOGUE.events else (row.exchange,)
             for place in places:
                 what = (row.body, int(row.headers["attempt"])) if place == RETURNS else row.body
                 expected[place].add(what)

@@ -5,22 +5,22 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-import messaging.bulk_publish
-import messaging.crashes
-import messaging.inbox
-import messaging.outbox
+import messaging.broker.bulk_publish
+import messaging.storage.crashes
+import messaging.storage.inbox
+import messaging.storage.outbox
+from chassis.database.pool import DatabaseUnavailableError
 from faults.simulation import tables
 from faults.simulation.schedule import Schedule
 from faults.simulation.seams import Replacement
 from faults.simulation.store import Connection
-from messaging import writing
-from messaging.deliveries import Delivery, Unsettled
-from messaging.errors import DatabaseUnavailableError
-from messaging.failures import failure_of
-from messaging.inbox import InboxRow
-from messaging.intake import Work
-from messaging.outbox import OutboxRow
-from messaging.runner import QueueRunner
+from messaging.broker import writing
+from messaging.broker.deliveries import Delivery, Unsettled
+from messaging.flow.failures import failure_of
+from messaging.flow.intake import Work
+from messaging.flow.runner import QueueRunner
+from messaging.storage.inbox import InboxRow
+from messaging.storage.outbox import OutboxRow
 
 _settle: Final = QueueRunner._settle
 _try_commit: Final = QueueRunner._try_commit
@@ -96,21 +96,21 @@ async def _claim_nothing(*_: object) -> list[OutboxRow]:
 
 MUTATIONS: Final[dict[str, Callable[[], tuple[Replacement, ...]]]] = {
     "inbox": lambda: (
-        (messaging.inbox, "insert", _insert_always_fresh),
-        (messaging.inbox, "known", _known_nothing),
+        (messaging.storage.inbox, "insert", _insert_always_fresh),
+        (messaging.storage.inbox, "known", _known_nothing),
     ),
     "confirms": lambda: (
-        (messaging.bulk_publish.BulkPublisher, "wait", _wait_for_nothing),
-        (messaging.bulk_publish.BulkPublisher, "outcomes", staticmethod(_all_well)),
+        (messaging.broker.bulk_publish.BulkPublisher, "wait", _wait_for_nothing),
+        (messaging.broker.bulk_publish.BulkPublisher, "outcomes", staticmethod(_all_well)),
     ),
     "mandatory": lambda: ((Schedule, "mandatory_ignored", True),),
     "lease_fencing": lambda: ((Schedule, "lease_fencing", False),),
     "batch_redo": lambda: ((QueueRunner, "_settle", _settle_together),),
-    "crash_markers": lambda: ((messaging.crashes, "mark", _mark_nothing),),
+    "crash_markers": lambda: ((messaging.storage.crashes, "mark", _mark_nothing),),
     "ack_after_commit": lambda: ((QueueRunner, "_settle", _settle_acknowledged),),
     "outages_not_counted": lambda: ((QueueRunner, "_try_commit", _try_commit_whatever),),
     "ack_of_the_oldest_only": lambda: ((Unsettled, "_acks", _ack_all_up_to),),
     "settled_in_one_step": lambda: ((Unsettled, "_settle", _settle_taken_off),),
-    "sweeper": lambda: ((messaging.outbox, "claim", _claim_nothing),),
+    "sweeper": lambda: ((messaging.storage.outbox, "claim", _claim_nothing),),
 }
 """Guarantee → what takes it away."""

@@ -7,7 +7,7 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from messaging.policy import QueuePolicy
+from messaging.flow.policy import QueuePolicy
 
 QUEUE: Final = "research-commands"
 BATCH_TYPE: Final = "research.requested"

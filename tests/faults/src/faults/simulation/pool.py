@@ -1,10 +1,10 @@
-"""The pool of connections under the real `messaging.database.Connections`."""
+"""The pool of connections under the real `chassis.database.pool.Connections`."""
 
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from chassis.database.pool import Connections
 from faults.simulation.store import Connection, Store
-from messaging.database import Connections
 
 if TYPE_CHECKING:
     from faults.simulation.process import Process

@@ -11,24 +11,24 @@ from uuid import UUID
 import aio_pika
 from aiormq.exceptions import ConnectionClosed
 
-from envelope.payloads import ContentPublished, ResearchCompleted
+from envelope.brand.payloads import ContentPublished, ResearchCompleted
 from faults.simulation.broker import ConsumingChannel
 from faults.simulation.loop import PROCESS, Handle, VirtualTask
 from faults.simulation.plan import BATCH_TYPE, QUEUE, SINGLE_TYPE, Kind
 from faults.simulation.pool import SimulatedConnections
 from faults.simulation.publishing import PublishingChannel
 from faults.simulation.tables import write_effects
-from messaging import codec
-from messaging.deliveries import Delivery
+from messaging.broker.deliveries import Delivery
+from messaging.broker.publisher import Publisher
+from messaging.broker.subscription import WATCH_SECONDS
 from messaging.errors import Unprocessable
-from messaging.handlers import Context as HandlerContext
-from messaging.handlers import Handler, OnBatch, OnEach, Record
-from messaging.publisher import Publisher
-from messaging.relay import Relay
-from messaging.runner import QueueRunner
-from messaging.settlement import Settlement
-from messaging.subscription import WATCH_SECONDS
-from messaging.transactions import Database, Transaction
+from messaging.flow import codec
+from messaging.flow.handlers import Context as HandlerContext
+from messaging.flow.handlers import Handler, OnBatch, OnEach, Record
+from messaging.flow.relay import Relay
+from messaging.flow.runner import QueueRunner
+from messaging.flow.settlement import Settlement
+from messaging.flow.transactions import Database, Transaction
 
 if TYPE_CHECKING:
     from faults.simulation.schedule import Schedule
@@ -64,7 +64,7 @@ class SimulatedPublisher(Publisher):
 
 
 class SimulatedSubscription:
-    """Stands for `messaging.subscription.Subscription`: the same promises, without FastStream and aio-pika."""
+    """Stands for `messaging.broker.subscription.Subscription`: the same promises, without FastStream and aio-pika."""
 
     def __init__(
         self, broker: "Process", queue: str, *, prefetch: int, on_delivery: Callable[[Delivery], None]

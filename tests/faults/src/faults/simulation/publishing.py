@@ -5,7 +5,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from faults.simulation.plan import Fault
-from messaging.bulk_publish import BulkPublisher, Publication
+from messaging.broker.bulk_publish import BulkPublisher, Publication
 
 if TYPE_CHECKING:
     from faults.simulation.broker import Broker
@@ -44,7 +44,7 @@ class _Tune:
 
 
 class PublishingChannel:
-    """Plays the aiormq channel under the real `messaging.bulk_publish.BulkPublisher`.
+    """Plays the aiormq channel under the real `messaging.broker.bulk_publish.BulkPublisher`.
 
     It is its own channel number and its own queue of writes: the one function that makes bytes of a publication is
     replaced by `collect`, and what was collected leaves when the real code writes.

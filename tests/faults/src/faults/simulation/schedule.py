@@ -7,6 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from envelope import DomainMessage, Payload
+from envelope.brand import CATALOGUE
 from faults.simulation import bodies
 from faults.simulation.broker import Broker
 from faults.simulation.checks import Checks
@@ -14,14 +15,14 @@ from faults.simulation.loop import StuckError, VirtualLoop
 from faults.simulation.plan import STATEMENT_FAULTS, Command, Fault, Plan, draw
 from faults.simulation.process import GRACE_SECONDS, Process
 from faults.simulation.store import Store, StoredRow
-from messaging.topology import COMMANDS, DEAD_LETTERS, EVENTS, RETURNS
-from messaging.transactions import Transaction
+from messaging.flow.transactions import Transaction
+from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS
 
 DRAIN_SECONDS: Final = 3000.0
 """Virtual time after the last fault within which everything must have come to rest. The longest chain of waits is some
 slow messages, of which several copies each make five attempts up to their deadline of a minute, one after the other."""
 _LOOK_SECONDS: Final = 1.0
-_EXCHANGES: Final = (EVENTS, RETURNS, DEAD_LETTERS, COMMANDS)
+_EXCHANGES: Final = (CATALOGUE.events, RETURNS, DEAD_LETTERS, COMMANDS)
 
 Trace = list[tuple[float, str, tuple[str, ...]]]
 """(virtual time, process, what)"""

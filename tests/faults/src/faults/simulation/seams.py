@@ -15,19 +15,19 @@ from uuid import UUID
 import opentelemetry.trace
 import structlog
 
+import chassis.observing.traces
 import envelope.message
-import messaging.bulk_publish
-import messaging.crashes
-import messaging.failures
-import messaging.inbox
-import messaging.intake
-import messaging.outbox
-import messaging.publisher
-import messaging.relay
-import messaging.runner
-import messaging.settlement
-import messaging.telemetry
-import messaging.transactions
+import messaging.broker.bulk_publish
+import messaging.broker.publisher
+import messaging.flow.failures
+import messaging.flow.intake
+import messaging.flow.relay
+import messaging.flow.runner
+import messaging.flow.settlement
+import messaging.flow.transactions
+import messaging.storage.crashes
+import messaging.storage.inbox
+import messaging.storage.outbox
 from faults.simulation import bodies, tables
 from faults.simulation.loop import PROCESS
 from faults.simulation.process import SimulatedSubscription
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from faults.simulation.schedule import Schedule
 
 _MODULES: Final[dict[str, ModuleType]] = {
-    "inbox": messaging.inbox,
-    "outbox": messaging.outbox,
-    "crashes": messaging.crashes,
+    "inbox": messaging.storage.inbox,
+    "outbox": messaging.storage.outbox,
+    "crashes": messaging.storage.crashes,
 }
 
 
@@ -91,8 +91,8 @@ def _replacements() -> Iterator[Replacement]:
     for owner, functions in tables.FUNCTIONS.items():
         for name, function in functions.items():
             yield _MODULES[owner], name, function
-    yield messaging.runner, "Subscription", SimulatedSubscription
-    yield messaging.bulk_publish, "marshal", _collect
+    yield messaging.flow.runner, "Subscription", SimulatedSubscription
+    yield messaging.broker.bulk_publish, "marshal", _collect
     yield envelope.message, "uuid7", _new_id
     for module_name, module in list(sys.modules.items()):
         if module_name.startswith("messaging."):
@@ -103,9 +103,9 @@ def _replacements() -> Iterator[Replacement]:
             if hasattr(module, "log"):
                 yield module, "log", Silent()
     # Tracing is off, which is tested elsewhere; asking whether it is costs more than the rest of a schedule.
-    yield messaging.telemetry, "start_process_span", lambda *_: opentelemetry.trace.INVALID_SPAN
-    yield messaging.telemetry, "current_headers", dict
-    yield messaging.failures, "traceback", SimpleNamespace(format_exception=lambda _: ["stack"])
+    yield chassis.observing.traces, "start_process_span", lambda *_: opentelemetry.trace.INVALID_SPAN
+    yield chassis.observing.traces, "current_headers", dict
+    yield messaging.flow.failures, "traceback", SimpleNamespace(format_exception=lambda _: ["stack"])
     yield structlog.contextvars, "bound_contextvars", lambda **_: nullcontext()
     yield opentelemetry.trace, "use_span", lambda *_, **__: nullcontext()
 

@@ -13,9 +13,9 @@ from uuid import UUID
 
 import asyncpg
 
+from chassis.database.pool import STATEMENT_SECONDS
 from faults.simulation.plan import Fault
-from messaging.database import STATEMENT_SECONDS
-from messaging.outbox import OutboxRow
+from messaging.storage.outbox import OutboxRow
 
 if TYPE_CHECKING:
     from faults.simulation.process import Process

@@ -6,8 +6,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from faults.simulation.store import Connection, StoredRow, seconds
-from messaging.inbox import InboxRow
-from messaging.outbox import OutboxRow, Pending
+from messaging.storage.inbox import InboxRow
+from messaging.storage.outbox import OutboxRow, Pending
 
 # -- inbox -----------------------------------------------------------------------------------------------------------
 

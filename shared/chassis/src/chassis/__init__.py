@@ -1,0 +1,18 @@
+"""What any process of ours is made of: lifecycle, settings, logs, traces, metrics, HTTP, database. It knows no message."""
+
+from chassis.app import App
+from chassis.command_line import command_line
+from chassis.database.pool import Connection, Connections, DatabaseUnavailableError
+from chassis.http.service_key import ServiceKey
+from chassis.settings import AppSettings, WebAddress
+
+__all__ = [
+    "App",
+    "AppSettings",
+    "Connection",
+    "Connections",
+    "DatabaseUnavailableError",
+    "ServiceKey",
+    "WebAddress",
+    "command_line",
+]

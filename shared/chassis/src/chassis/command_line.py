@@ -1,0 +1,90 @@
+"""`python -m <service>`: run it, or bring its database up to date."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import uvloop
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings
+
+from chassis.app import App
+from chassis.database.migrations import MigrationError, NotMigratedError, migrate_package
+from chassis.observing import logs, traces
+from chassis.settings import AppSettings, DatabaseSettings
+
+SettingsT = TypeVar("SettingsT", bound=AppSettings)
+AnySettingsT = TypeVar("AnySettingsT", bound=BaseSettings)
+
+Migrate = Callable[[str, str], Awaitable[list[str]]]
+"""(database URL, package) → the names of the migrations applied now."""
+
+
+def command_line(
+    name: str,
+    settings: type[SettingsT],
+    build: Callable[[SettingsT], App],
+    *,
+    migrate: Migrate = migrate_package,
+) -> None:
+    """The command line of a process, with its settings from the environment."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {name}",
+        description=f"The {name} service. Settings come from environment variables: {_variables(settings)}.",
+    )
+    parser.add_argument(
+        "command",
+        nargs="?",
+        choices=("run", "migrate"),
+        default="run",
+        help="run (the default): start the service; migrate: bring its database up to date and end",
+    )
+    if parser.parse_args().command == "migrate":
+        _migrate(name, _read(DatabaseSettings), migrate)
+        return
+    values = _read(settings)
+    logs.configure(name, values.log_level, values.log_format)
+    traces.configure(name, values.otel_exporter_otlp_endpoint)
+
+    async def run() -> None:
+        # Built inside the loop: what it is made of belongs to it.
+        await build(values).run()
+
+    try:
+        uvloop.run(run())
+    except NotMigratedError as error:
+        sys.exit(str(error))
+
+
+def _read(settings: type[AnySettingsT]) -> AnySettingsT:
+    try:
+        return settings()
+    except ValidationError as error:
+        sys.exit("\n".join(["settings are missing or wrong:", *_problems(error)]))
+
+
+def _migrate(name: str, settings: DatabaseSettings, migrate: Migrate) -> None:
+    async def run() -> list[str]:
+        return await migrate(settings.database_url.get_secret_value(), name)
+
+    try:
+        applied = asyncio.run(run())
+    except (MigrationError, OSError) as error:
+        sys.exit(f"cannot migrate the database of {name}: {error}")
+    sys.stdout.write(f"{name}: {', '.join(applied) if applied else 'the database is up to date'}\n")
+
+
+def _variables(settings: type[AppSettings]) -> str:
+    return ", ".join(
+        f"{field.upper()}{' (required)' if info.is_required() else ''}"
+        for field, info in settings.model_fields.items()
+    )
+
+
+def _problems(error: ValidationError) -> list[str]:
+    return [
+        f"  {'.'.join(str(part) for part in detail['loc']).upper()}: {detail['msg']}"
+        for detail in error.errors(include_input=False, include_url=False)
+    ]

@@ -1,0 +1,1 @@
+"""The process's own PostgreSQL database: connections and migrations."""

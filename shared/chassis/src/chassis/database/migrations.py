@@ -1,0 +1,203 @@
+"""Plain SQL migrations: each file once, in order, under a lock.
+
+While a new version is rolled out, the one before is still at work on the same tables, so a migration only adds
+(`tests/architecture` checks it). What the version before no longer needs is taken away by a later one.
+"""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+import structlog
+
+from chassis.database.pool import Connection
+
+_ALONE: Final = re.compile(r"^-- outside a transaction\s*$", re.MULTILINE)
+_LOCK_POLL_SECONDS: Final = 0.2
+_LOCK_SECONDS: Final = 1.0
+"""How long a migration waits for a table, and with it everybody who comes to the table after it."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+"""Seconds between two such waits, doubled each time."""
+
+log = structlog.get_logger(__name__)
+
+
+Step = Callable[[Connection], Awaitable[None]]
+
+
+class MigrationError(Exception):
+    """A migration that was applied has changed since, or one cannot be applied."""
+
+
+class NotMigratedError(Exception):
+    """The database lacks its tables; says which command makes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+    @property
+    def alone(self) -> bool:
+        """Whether it says `-- outside a transaction`, as `create index concurrently` must run.
+
+        It is one statement then, and one that can be repeated (`if not exists`): if the process dies right after it,
+        it runs again.
+        """
+        return _ALONE.search(self.sql) is not None
+
+
+def of_service(package: str) -> Path:
+    """The folder of a service's migrations: inside the installed package, or beside `src` in a checkout.
+
+    Raises:
+        MigrationError: there is none.
+    """
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise MigrationError(f"no package {package} is installed")
+    home = Path(spec.origin).parent
+    for folder in (home / "migrations", home.parents[1] / "migrations"):
+        if folder.is_dir():
+            return folder
+    raise MigrationError(f"{package} has no migrations folder")
+
+
+def read(prefix: str, folder: Path) -> list[Migration]:
+    """The migrations of a folder, in order of their file names."""
+    return [Migration(f"{prefix}/{path.name}", path.read_text()) for path in sorted(folder.glob("*.sql"))]
+
+
+async def migrate(
+    database_url: str, migrations: Iterable[Migration], *, afterwards: Step | None = None
+) -> list[str]:
+    """Brings a database up to date; returns the names of the migrations applied now.
+
+    Safe to run from several places at once. Each migration is one transaction, unless it says that it must not be. One
+    that needs a table which is in use for long, as by a backup, is tried again until the table is free; so is
+    `afterwards`, which runs each time.
+
+    Raises:
+        MigrationError: an applied migration is not what it was.
+    """
+    connection = await asyncpg.connect(database_url, timeout=15)
+    try:
+        await _take_turn(connection)
+        applied = await _applied(connection)
+        new = [migration for migration in migrations if not _done(migration, applied)]
+        for migration in new:
+            if migration.alone:
+                await _apply_alone(connection, migration)
+            else:
+                await _once_free(migration.name, partial(_apply, connection, migration))
+        if afterwards is not None:
+            await _once_free("afterwards", partial(afterwards, connection))
+        return [migration.name for migration in new]
+    finally:
+        await connection.close()
+
+
+async def migrate_package(database_url: str, package: str) -> list[str]:
+    """`migrate` with the migrations of one package.
+
+    Raises:
+        MigrationError: as `migrate`, or the package has no migrations.
+    """
+    return await migrate(database_url, read(package, of_service(package)))
+
+
+async def _take_turn(connection: Connection) -> None:
+    """Waits until nobody else migrates this database; the turn ends with the connection."""
+    # Asked for again and again: `create index concurrently` waits for every statement that is older than itself, so
+    # one that waited for the lock would never come to an end.
+    while not await connection.fetchval("select pg_try_advisory_lock(hashtext('schema migrations'))"):  # noqa: ASYNC110
+        await asyncio.sleep(_LOCK_POLL_SECONDS)
+
+
+async def _applied(connection: Connection) -> dict[str, str]:
+    await connection.execute(
+        """
+        create table if not exists schema_migrations (
+            name text primary key, checksum text not null, applied_at timestamptz not null default now()
+        )
+        """
+    )
+    return {row["name"]: row["checksum"] for row in await connection.fetch("select * from schema_migrations")}
+
+
+def _done(migration: Migration, applied: dict[str, str]) -> bool:
+    if migration.name not in applied:
+        return False
+    if applied[migration.name] != migration.checksum:
+        raise MigrationError(
+            f"{migration.name} was applied in another form: leave applied migrations alone, add a new file instead"
+        )
+    return True
+
+
+async def _once_free(name: str, step: Callable[[], Awaitable[None]]) -> None:
+    """Repeats a step until it gets the locks that it needs.
+
+    Whoever waits for a lock on a table holds up all who come after it: they would wait for a backup to end, although
+    they have no quarrel with it, until their own time is up and counts as a failed attempt.
+    """
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return await step()
+        except asyncpg.LockNotAvailableError:
+            log.warning("migration_waits_for_tables", name=name, retry_seconds=pause)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+async def _apply(connection: Connection, migration: Migration) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute(f"set local lock_timeout = '{_LOCK_SECONDS}s'")
+            await connection.execute(migration.sql)
+            await _note(connection, migration)
+    except asyncpg.LockNotAvailableError:
+        raise
+    except asyncpg.PostgresError as error:
+        raise MigrationError(f"{migration.name}: {error}") from error
+
+
+async def _apply_alone(connection: Connection, migration: Migration) -> None:
+    try:
+        await _drop_failed_indexes(connection, migration)
+        await connection.execute(migration.sql)
+        await _note(connection, migration)
+    except asyncpg.PostgresError as error:
+        raise MigrationError(f"{migration.name}: {error}") from error
+
+
+async def _drop_failed_indexes(connection: Connection, migration: Migration) -> None:
+    """A concurrent build that failed leaves an index that is never used and that "if not exists" takes for a good one."""
+    invalid = await connection.fetch(
+        """
+        select relname, quote_ident(relname) as quoted from pg_index join pg_class on oid = indexrelid
+        where not indisvalid and relkind = 'i' and pg_table_is_visible(indrelid)
+        """
+    )
+    for row in invalid:
+        if re.search(rf"\b{re.escape(row['relname'])}\b", migration.sql):
+            await connection.execute(f"drop index concurrently {row['quoted']}")
+
+
+async def _note(connection: Connection, migration: Migration) -> None:
+    await connection.execute(
+        "insert into schema_migrations (name, checksum) values ($1, $2)", migration.name, migration.checksum
+    )

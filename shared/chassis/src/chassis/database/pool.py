@@ -1,0 +1,167 @@
+"""The connections to the process's own database, and telling an outage from a mistake."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+import asyncpg
+import structlog
+
+if TYPE_CHECKING:
+    Connection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record] | asyncpg.Connection[asyncpg.Record]
+    Pool = asyncpg.Pool[asyncpg.Record]
+else:
+    Connection = asyncpg.Connection
+    Pool = asyncpg.Pool
+
+log = structlog.get_logger(__name__)
+
+STATEMENT_SECONDS: Final = 30.0
+"""No statement of ours runs longer; a connection that went silent is noticed by it."""
+
+_OUTAGE: Final = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,  # shutting down, crashed, starting up
+    asyncpg.InsufficientResourcesError,  # disk full, out of memory, too many connections
+    asyncpg.ReadOnlySQLTransactionError,  # still talking to the old primary after a fail-over
+    asyncpg.InvalidAuthorizationSpecificationError,  # a rotated password
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InternalClientError,  # used again after the server died, before the socket says that it is closed
+    OSError,
+    TimeoutError,
+)
+
+
+class DatabaseUnavailableError(Exception):
+    """The process's database cannot be reached or refuses work; nothing is known to be wrong with what was asked."""
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether an error raised by a database call says that the database is away, rather than that the call is wrong."""
+    if isinstance(error, asyncpg.QueryCanceledError):
+        return False
+    if isinstance(error, asyncpg.InterfaceError):
+        # The same class reports misuse, so only its words tell.
+        return "closed" in str(error) or "connection was" in str(error)
+    return isinstance(error, _OUTAGE)
+
+
+async def _keep_as_is(_: object) -> None:
+    """Connections go back to the pool as they are: no session state is ever set, and a reset costs a round trip."""
+
+
+class Connections:
+    """A small pool of connections that comes up when the database does, and says so when it is away."""
+
+    def __init__(self, url: str, *, name: str, size: int = 10) -> None:
+        self._url = url
+        self._name = name
+        self._size = size
+        self._pool: Pool | None = None
+
+    async def open(self) -> None:
+        """Waits until the database answers, however long that takes."""
+        delay = 0.2
+        while self._pool is None:
+            try:
+                self._pool = await asyncpg.create_pool(
+                    self._url,
+                    min_size=1,
+                    max_size=self._size,
+                    max_inactive_connection_lifetime=300,
+                    timeout=10,
+                    command_timeout=STATEMENT_SECONDS,
+                    reset=_keep_as_is,
+                    server_settings={"application_name": self._name, "timezone": "UTC", "jit": "off"},
+                )
+            except Exception as error:
+                if not is_outage(error):
+                    raise
+                log.warning("database_unavailable", error=str(error), retry_seconds=delay)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, 5.0)
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            try:
+                async with asyncio.timeout(5):
+                    await self._pool.close()
+            except TimeoutError:
+                self._pool.terminate()
+            self._pool = None
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection for a few statements.
+
+        Raises:
+            DatabaseUnavailableError: the database is away, found out at any point of the block.
+        """
+        acquired = await self._acquire()
+        try:
+            yield acquired
+        except (OSError, TimeoutError) as error:
+            # Could be the caller's own, of some other connection: only the database itself can tell.
+            if acquired.is_closed() or not await self.answers():
+                raise DatabaseUnavailableError(f"{type(error).__name__}: {error}") from error
+            raise
+        except Exception as error:
+            if is_outage(error):
+                raise DatabaseUnavailableError(f"{type(error).__name__}: {error}") from error
+            raise
+        finally:
+            await self._release(acquired)
+
+    async def _acquire(self) -> Connection:
+        if self._pool is None:
+            raise DatabaseUnavailableError("not connected yet")
+        try:
+            return await self._pool.acquire(timeout=10)
+        except Exception as error:
+            if is_outage(error):
+                raise DatabaseUnavailableError(f"{type(error).__name__}: {error}") from error
+            raise
+
+    async def _release(self, connection: Connection) -> None:
+        if self._pool is None:
+            return
+        try:
+            await self._pool.release(connection, timeout=5)  # type: ignore[arg-type]
+        except (
+            OSError,
+            TimeoutError,
+            asyncpg.PostgresError,
+            asyncpg.InterfaceError,
+            asyncpg.InternalClientError,
+        ) as error:
+            # What was done on it is decided already; the pool makes another one.
+            log.debug("connection_not_released", error=repr(error))
+
+    async def answers(self, within: float = 3.0) -> bool:
+        """Whether the database answers within so many seconds, and takes writes."""
+        if self._pool is None:
+            return False
+        try:
+            async with asyncio.timeout(within), self._pool.acquire() as connection:
+                try:
+                    # "on" after a fail-over, while this connection still leads to the old primary.
+                    return bool(
+                        await connection.fetchval("select current_setting('transaction_read_only') = 'off'")
+                    )
+                except BaseException:
+                    # Giving a silent connection back to the pool would wait for it, ten times as long as we may.
+                    with suppress(asyncpg.InterfaceError):  # it went by itself meanwhile
+                        connection.terminate()
+                    raise
+        except Exception as error:
+            if is_outage(error):
+                return False
+            raise
+
+    async def wait_until_available(self) -> None:
+        """Probes with growing pauses until the database can be written to again."""
+        delay = 0.1
+        while not await self.answers():
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, 2.0)

@@ -1,0 +1,57 @@
+"""The server itself, and health."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from chassis.http.spans import TracedApi
+from chassis.observing import traces
+
+ReadinessCheck = Callable[[], Awaitable[dict[str, str]]]
+"""Returns what is not ready, and why; empty when all is."""
+
+
+def health_routes(check: ReadinessCheck) -> list[Route]:
+    """`/health/live`: the event loop turns. `/health/ready`: everything that work needs is there right now."""
+
+    async def live(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def ready(_: Request) -> Response:
+        problems = await check()
+        if problems:
+            return JSONResponse({"status": "not ready", "problems": problems}, status_code=503)
+        return JSONResponse({"status": "ok"})
+
+    return [
+        Route("/health/live", live, include_in_schema=False),
+        Route("/health/ready", ready, include_in_schema=False),
+    ]
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, without its own ideas about signals: the process stops its parts in order."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def server(app: Starlette, host: str, port: int) -> uvicorn.Server:
+    """An HTTP server for the app; `await server.serve()` runs it, `server.should_exit = True` ends it."""
+    config = uvicorn.Config(
+        TracedApi(app) if traces.active() else app,
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=5,
+        server_header=False,
+    )
+    return _Server(config)

@@ -1,0 +1,19 @@
+"""The key that a caller must send: the process's own, compared in constant time."""
+
+import hmac
+
+from pydantic import SecretStr
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+
+class ServiceKey:
+    """A check that the caller sent the right `X-Service-Key`; raises HTTP 401 otherwise."""
+
+    def __init__(self, key: SecretStr) -> None:
+        self._key = key.get_secret_value().encode()
+
+    async def __call__(self, request: Request) -> None:
+        given = request.headers.get("x-service-key", "").encode()
+        if not hmac.compare_digest(given, self._key):
+            raise HTTPException(401, "send the service key in the header X-Service-Key")

@@ -1,0 +1,126 @@
+"""What a process shows to Prometheus under `/metrics`: counts made where things happen, and a few samples of its tables.
+
+Every name begins with the name of the system; which process it is, Prometheus knows by where it asks (its label `job`).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from chassis.database.pool import Connection, Connections
+
+SAMPLE_SECONDS: Final = 15.0
+"""Between two looks at the tables, however often Prometheus asks."""
+
+Read = Callable[[Connection], Awaitable[Mapping[str, float]]]
+"""Reads a gauge: the value of its one label → its value."""
+Sample = Callable[[Connection], Awaitable[list[Metric]]]
+
+
+@dataclass(frozen=True, slots=True)
+class TableGauge:
+    """A figure that a process reads from its own tables."""
+
+    name: str
+    documentation: str
+    label: str
+    read: Read
+
+
+@dataclass(frozen=True, slots=True)
+class Families:
+    """Empty families of metrics, named after the system."""
+
+    prefix: str
+
+    def counter(self, name: str, documentation: str, *labels: str) -> CounterMetricFamily:
+        return CounterMetricFamily(f"{self.prefix}_{name}", documentation, labels=labels)
+
+    def histogram(self, name: str, documentation: str, *labels: str) -> HistogramMetricFamily:
+        return HistogramMetricFamily(f"{self.prefix}_{name}", documentation, labels=labels)
+
+    def gauge(self, name: str, documentation: str, *labels: str) -> GaugeMetricFamily:
+        return GaugeMetricFamily(f"{self.prefix}_{name}", documentation, labels=labels)
+
+    def value(self, name: str, documentation: str, value: float) -> GaugeMetricFamily:
+        """A gauge without labels."""
+        return GaugeMetricFamily(f"{self.prefix}_{name}", documentation, value=value)
+
+
+class Metrics(Collector):
+    """Everything that one process shows."""
+
+    def __init__(self, connections: Connections, *, prefix: str) -> None:
+        self.families = Families(prefix)
+        self._connections = connections
+        self._samples: list[Sample] = []
+        self._sampled: list[Metric] = []
+        # One of its own: several processes' worth may live in one, as in tests.
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+
+    def add_collector(self, collector: Collector) -> None:
+        """Shows what `collector` has counted, too."""
+        self._registry.register(collector)
+
+    def add_sample(self, sample: Sample) -> None:
+        """Shows what is read from the tables every `SAMPLE_SECONDS`."""
+        self._samples.append(sample)
+
+    def add_gauge(self, gauge: TableGauge) -> None:
+        async def sample(connection: Connection) -> list[Metric]:
+            family = self.families.gauge(gauge.name, gauge.documentation, gauge.label)
+            for value, figure in (await gauge.read(connection)).items():
+                family.add_metric((value,), figure)
+            return [family]
+
+        self.add_sample(sample)
+
+    def route(self) -> Route:
+        """`/metrics`, without a key: for the network that the process lives in, not for its visitors."""
+
+        async def show(request: Request) -> Response:
+            encode, content_type = choose_encoder(request.headers.get("accept", ""))
+            return Response(encode(self._registry), headers={"content-type": content_type})
+
+        return Route("/metrics", show, include_in_schema=False)
+
+    async def keep_sampling(self) -> None:
+        """Reads the gauges of tables again and again; where that fails there are none, rather than old ones."""
+        try:
+            while True:
+                await self.sample()
+                await asyncio.sleep(SAMPLE_SECONDS)
+        finally:
+            self._sampled = []
+
+    async def sample(self) -> None:
+        """Reads the gauges of tables once.
+
+        Raises:
+            DatabaseUnavailableError: the database is away.
+        """
+        sampled: list[Metric] = []
+        async with self._connections.connection() as connection:
+            for sample in self._samples:
+                sampled += await sample(connection)
+        self._sampled = sampled
+
+    def collect(self) -> Iterator[Metric]:
+        """What was sampled last."""
+        yield from self._sampled

@@ -1,0 +1,160 @@
+"""Traces: one trace per chain, carried from process to process as W3C trace context.
+
+Nothing is exported, and next to nothing is spent, until `OTEL_EXPORTER_OTLP_ENDPOINT` is set; a trace that somebody
+else has begun is still passed on. Every span has the attribute `correlation_id`. The spans of HTTP requests are made in
+`chassis.http.spans`.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.context import Context as OtelContext
+from opentelemetry.trace import INVALID_SPAN, Link, Span, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+
+TRACEPARENT: Final = "traceparent"
+TRACESTATE: Final = "tracestate"
+FLUSH_SECONDS: Final = 5.0
+"""How long the end of a process waits for a receiver of spans that does not answer."""
+_PROPAGATOR: Final = TraceContextTextMapPropagator()
+_ALSO_FOR: Final = otel_context.create_key("also-for")
+
+Attributes = dict[str, str | int | bool]
+TraceHeaders = dict[str, str]
+
+
+# -- on and off ------------------------------------------------------------------------------------------------------
+
+
+def configure(service: str, endpoint: str | None) -> None:
+    """Sends spans to an OTLP/HTTP endpoint such as `http://jaeger:4318`; without one, tracing stays off.
+
+    `OTEL_BSP_…`, `OTEL_TRACES_SAMPLER` and the other variables of the OpenTelemetry SDK apply.
+    """
+    if endpoint is None:
+        return
+    # Imported here: the exporter costs some 15 MB that a service without tracing need not pay.
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+
+    exporter = OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces")
+    trace.set_tracer_provider(provider(BatchSpanProcessor(exporter), service))
+
+
+def provider(processor: "SpanProcessor", service: str) -> "TracerProvider":
+    """What makes the spans of a service and hands them to `processor`."""
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+
+    from chassis.observing.correlation import CorrelationOnEverySpan  # noqa: PLC0415
+
+    made = TracerProvider(resource=Resource.create({"service.name": service}))
+    made.add_span_processor(CorrelationOnEverySpan())
+    made.add_span_processor(processor)
+    return made
+
+
+def flush() -> None:
+    """Sends what is still buffered, within `FLUSH_SECONDS`; called once at shutdown."""
+    shutdown = getattr(trace.get_tracer_provider(), "shutdown", None)
+    if shutdown is not None:
+        # The exporter has a patience of its own, longer than a container is given to stop.
+        sending = threading.Thread(target=shutdown, name="last spans", daemon=True)
+        sending.start()
+        sending.join(FLUSH_SECONDS)
+
+
+def active() -> bool:
+    """Whether this process makes spans at all."""
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
+def tracer() -> trace.Tracer:
+    return trace.get_tracer("chassis")
+
+
+# -- context ---------------------------------------------------------------------------------------------------------
+
+
+def current_headers() -> TraceHeaders:
+    """The running span as headers for an outgoing message; empty when nothing is traced."""
+    if not trace.get_current_span().get_span_context().is_valid:
+        return {}
+    carrier: TraceHeaders = {}
+    _PROPAGATOR.inject(carrier)
+    return carrier
+
+
+def headers_of(span: Span) -> TraceHeaders:
+    carrier: TraceHeaders = {}
+    _PROPAGATOR.inject(carrier, trace.set_span_in_context(span))
+    return carrier
+
+
+def context_from(headers: Mapping[str, Any]) -> OtelContext | None:
+    """The trace that the headers of a message or request continue; None when they name none."""
+    carrier = {name: text for name in (TRACEPARENT, TRACESTATE) if (text := _text(headers.get(name)))}
+    if TRACEPARENT not in carrier:
+        return None
+    return _PROPAGATOR.extract(carrier, OtelContext())
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    return value if isinstance(value, str) else None
+
+
+@contextmanager
+def activated(span: Span) -> Iterator[None]:
+    """Within the block, spans and log lines belong to `span`; the block does not end it."""
+    if span is INVALID_SPAN:
+        yield
+        return
+    token = otel_context.attach(trace.set_span_in_context(span))
+    try:
+        yield
+    finally:
+        otel_context.detach(token)
+
+
+@contextmanager
+def on_behalf_of(contexts: Sequence[OtelContext]) -> Iterator[None]:
+    """Within the block, the work is that of all these: part of the first one's trace, linked to the others."""
+    others = [trace.get_current_span(other).get_span_context() for other in contexts[1:]]
+    links = tuple(Link(other) for other in others if other.is_valid)
+    token = otel_context.attach(otel_context.set_value(_ALSO_FOR, links, contexts[0]))
+    try:
+        yield
+    finally:
+        otel_context.detach(token)
+
+
+def links_to_others() -> Sequence[Link]:
+    """Those on whose behalf the work is done too; see `on_behalf_of`."""
+    links = otel_context.get_value(_ALSO_FOR)
+    return links if isinstance(links, tuple) else ()
+
+
+# -- ends of spans -----------------------------------------------------------------------------------------------------
+
+
+def end_span(span: Span, error: BaseException | None = None) -> None:
+    """Ends a span, as failed if there is an error; one that has ended stays as it is."""
+    if not span.is_recording():
+        return
+    if error is not None:
+        fail_span(span, type(error).__name__, str(error))
+    span.end()
+
+
+def fail_span(span: Span, error_type: str, detail: str) -> None:
+    span.set_attribute("error.type", error_type)
+    span.set_status(Status(StatusCode.ERROR, detail))

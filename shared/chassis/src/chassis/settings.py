@@ -1,0 +1,45 @@
+"""What every process is configured with; each adds its own fields in a subclass."""
+
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def _web_address(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(
+            f"{url!r} is no web address; write it like https://example.org or http://127.0.0.1:8000"
+        )
+    return url.rstrip("/")
+
+
+WebAddress = Annotated[str, AfterValidator(_web_address)]
+"""Where something is found by HTTP: a host, perhaps a path, no query; without a slash at its end."""
+
+
+class DatabaseSettings(BaseSettings):
+    """All that a migration needs to know: neither the service key nor anything else."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+
+    database_url: SecretStr
+    """`postgresql://user:password@host:5432/name`, this process's own database."""
+
+
+class AppSettings(DatabaseSettings):
+    """Read from environment variables of the same names in upper case."""
+
+    service_key: Annotated[SecretStr, Field(min_length=16)]
+    """The key that callers of the API send as `X-Service-Key`, and that services send each other."""
+    http_host: str = "127.0.0.1"
+    http_port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    database_connections: Annotated[int, Field(ge=2, le=100)] = 10
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["json", "console"] = "json"
+    otel_exporter_otlp_endpoint: str | None = None
+    """`http://host:4318`; spans are sent there as OTLP over HTTP. Unset: no tracing."""
+    shutdown_grace_seconds: Annotated[float, Field(ge=0)] = 20.0
+    """How long work in hand may take to finish once asked to stop."""

@@ -1,0 +1,5 @@
+"""What the services of the brand engine say to each other. The backbone knows nothing of it: each service hands it over."""
+
+from envelope.brand.catalogue import CATALOGUE, SERVICES
+
+__all__ = ["CATALOGUE", "SERVICES"]

@@ -1,0 +1,34 @@
+"""Every message type of the brand engine, once."""
+
+from typing import Final
+
+from envelope.brand import payloads
+from envelope.catalogue import Catalogue, command, event
+
+SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
+
+_BRAIN: Final = ("orchestrator",)
+
+CATALOGUE: Final = Catalogue(
+    title="Brand Engine",
+    system="brand_engine",
+    services=SERVICES,
+    events="brand-events",
+    router="orchestrator",
+    events_queue="brand-events",
+    recorder="monitor",
+    types=(
+        command("research.requested", payloads.ResearchRequested, to="research", producers=_BRAIN),
+        event("research.completed", payloads.ResearchCompleted, producers=("research",)),
+        event("research.failed", payloads.ResearchFailed, producers=("research",)),
+        command("content.generate", payloads.ContentGenerate, to="orchestrator", producers=_BRAIN),
+        event("content.generated", payloads.ContentGenerated, producers=_BRAIN),
+        command("content.publish", payloads.ContentPublish, to="publisher", producers=_BRAIN),
+        event("content.published", payloads.ContentPublished, producers=("publisher",)),
+        event("content.publish_failed", payloads.ContentPublishFailed, producers=("publisher",)),
+        command("social.create", payloads.SocialCreate, to="social", producers=_BRAIN),
+        event("social.posted", payloads.SocialPosted, producers=("social",)),
+        event("social.failed", payloads.SocialFailed, producers=("social",)),
+        event("dead_letter.recorded", payloads.DeadLetterRecorded, producers=("monitor",)),
+    ),
+)

@@ -1,0 +1,135 @@
+"""One message of every type, for documentation: a keyword on its way to a post, and what is said where that fails."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Any, Final
+from uuid import UUID
+
+from envelope.backbone import DeadLetterResolved
+from envelope.brand import payloads
+from envelope.brand.catalogue import CATALOGUE
+from envelope.message import Message, Payload
+
+_START: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def _uuid7(moment: datetime, number: int) -> UUID:
+    """A UUIDv7 with `number` where chance would be, so that examples are the same every time."""
+    milliseconds = int(moment.timestamp() * 1000)
+    return UUID(int=milliseconds << 80 | 0x7 << 76 | 0b10 << 62 | number)
+
+
+_RESEARCH: Final = _uuid7(_START + timedelta(seconds=1), 101)
+_CONTENT: Final = _uuid7(_START + timedelta(seconds=2), 102)
+_REPLAY: Final = _uuid7(_START + timedelta(minutes=20), 103)
+_POST: Final = _uuid7(_START + timedelta(seconds=9), 104)
+_CORRELATION: Final = str(_uuid7(_START, 100))
+
+_SUBJECT: Final[dict[str, Any]] = {"brand_slug": "the-daily-grind", "keyword": "pour-over coffee"}
+_ARTICLE: Final[dict[str, Any]] = {"brand_slug": "the-daily-grind", "content_id": _CONTENT}
+_PAGE: Final = "https://example.org/sites/the-daily-grind/pour-over-coffee"
+
+_PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
+    # Each with the payload of the message that caused it.
+    (payloads.ResearchRequested(**_SUBJECT), None),
+    (payloads.ResearchCompleted(**_SUBJECT, research_id=_RESEARCH), payloads.ResearchRequested),
+    (
+        payloads.ResearchFailed(
+            brand_slug="the-daily-grind",
+            keyword="mortgage refinancing",
+            reason="insufficient_sources",
+            detail="The corpus has too little about “mortgage refinancing”: none of its words occurs there.",
+        ),
+        payloads.ResearchRequested,
+    ),
+    (
+        payloads.ContentGenerate(**_SUBJECT, content_id=_CONTENT, research_id=_RESEARCH),
+        payloads.ResearchCompleted,
+    ),
+    (
+        payloads.ContentGenerated(**_ARTICLE, keyword="pour-over coffee", word_count=612),
+        payloads.ContentGenerate,
+    ),
+    (payloads.ContentPublish(**_ARTICLE, target="site"), payloads.ContentGenerated),
+    (payloads.ContentPublished(**_ARTICLE, published_url=_PAGE), payloads.ContentPublish),
+    (
+        payloads.ContentPublishFailed(
+            **_ARTICLE, target="blog", reason="unknown_target", detail="There is no target “blog”."
+        ),
+        payloads.ContentPublish,
+    ),
+    (
+        payloads.SocialCreate(
+            **_ARTICLE,
+            article_context=payloads.ArticleContext(
+                title="Pour-over coffee",
+                keyword="pour-over coffee",
+                meta_description="What the sources say about pour-over coffee.",
+                key_points=("Pour slowly and in circles.", "Grind medium-fine."),
+            ),
+            published_url=_PAGE,
+            brand_name="The Daily Grind",
+            channels=("feed",),
+        ),
+        payloads.ContentPublished,
+    ),
+    (
+        payloads.SocialPosted(
+            **_ARTICLE, platform="feed", post_url=f"https://example.org/feeds/the-daily-grind/{_POST}"
+        ),
+        payloads.SocialCreate,
+    ),
+    (
+        payloads.SocialFailed(
+            **_ARTICLE, platform="pigeon", reason="unknown_channel", detail="There is no channel “pigeon”."
+        ),
+        payloads.SocialCreate,
+    ),
+    (
+        payloads.DeadLetterRecorded(
+            **_SUBJECT,
+            content_id=_CONTENT,
+            dead_event_id=_uuid7(_START + timedelta(seconds=3), 3),
+            queue="orchestrator-commands",
+            message_type="content.generate",
+            reason="exhausted",
+            detail="TimeoutError: research did not answer",
+        ),
+        payloads.ContentGenerate,
+    ),
+    (
+        DeadLetterResolved(
+            dead_event_id=_uuid7(_START + timedelta(seconds=3), 3),
+            replay_event_id=_REPLAY,
+            queue="orchestrator-commands",
+        ),
+        payloads.ContentGenerate,
+    ),
+)
+
+
+def _messages(
+    chain: Iterable[tuple[Payload, type[Payload] | None]],
+) -> Mapping[str, Message]:
+    """Type → message; the chain's number `n` is made `n` seconds after the start."""
+    event_ids: dict[type[Payload] | None, UUID] = {}
+    messages: dict[str, Message] = {}
+    for number, (payload, cause) in enumerate(chain):
+        entry = CATALOGUE.type_of(payload)
+        made_at = _START + timedelta(seconds=number)
+        event_ids[type(payload)] = _uuid7(made_at, number)
+        messages[entry.name] = entry.envelope(
+            event_id=event_ids[type(payload)],
+            type=entry.name,
+            source=entry.producers[0],
+            timestamp=made_at,
+            correlation_id=_CORRELATION,
+            causation_id=event_ids.get(cause),
+            payload=payload,
+        )
+    return MappingProxyType(messages)
+
+
+EXAMPLES: Final = _messages(_PAYLOADS)
+"""Type → an example of it. All belong to one request, so they share its `correlation_id`."""

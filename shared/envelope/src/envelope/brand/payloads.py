@@ -1,0 +1,144 @@
+"""The payload of every message type. Messages carry ids; documents are read by id from their owner."""
+
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field, StringConstraints
+
+from envelope.message import Name, Payload, Text
+
+BrandSlug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)]
+Keyword = Annotated[Text, StringConstraints(min_length=1, max_length=200)]
+Url = Annotated[Text, StringConstraints(min_length=1, max_length=2000)]
+ReasonCode = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
+Detail = Annotated[Text, StringConstraints(max_length=2000)]
+
+
+class Priority(StrEnum):
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+
+class ResearchRequested(Payload):
+    """Find and read sources on a keyword."""
+
+    brand_slug: BrandSlug
+    keyword: Keyword
+    priority: Priority = Priority.NORMAL
+
+
+class ResearchCompleted(Payload):
+    """Enough sources were found; they can be read under `research_id`."""
+
+    brand_slug: BrandSlug
+    research_id: UUID
+    keyword: Keyword
+
+
+class ResearchFailed(Payload):
+    """No article can be written on the keyword, and why: `insufficient_sources` is a normal outcome."""
+
+    brand_slug: BrandSlug
+    keyword: Keyword
+    reason: ReasonCode
+    detail: Detail = ""
+
+
+class ContentGenerate(Payload):
+    """Write the article `content_id` from the sources of `research_id`."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+    research_id: UUID
+    keyword: Keyword
+
+
+class ContentGenerated(Payload):
+    """The article is written and can be read under `content_id`."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+    keyword: Keyword
+    word_count: Annotated[int, Field(ge=0)]
+
+
+class ContentPublish(Payload):
+    """Publish the article to a target; `site` is the brand's built-in site."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+    target: Name
+
+
+class ContentPublished(Payload):
+    """The article can be seen at `published_url`."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+    published_url: Url
+
+
+class ContentPublishFailed(Payload):
+    """The article cannot be published to `target`, and why."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+    target: Name
+    reason: ReasonCode
+    detail: Detail = ""
+
+
+class ArticleContext(Payload):
+    """What a post needs to know of the article."""
+
+    title: Annotated[Text, StringConstraints(min_length=1, max_length=500)]
+    keyword: Keyword
+    meta_description: Annotated[Text, StringConstraints(max_length=1000)]
+    key_points: tuple[Annotated[Text, StringConstraints(max_length=2000)], ...] = Field(
+        default=(), max_length=20
+    )
+
+
+class SocialCreate(Payload):
+    """Tell the brand's channels about the article."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+    article_context: ArticleContext
+    published_url: Url | None = None
+    brand_name: Annotated[Text, StringConstraints(min_length=1, max_length=200)] | None = None
+    channels: tuple[Name, ...] = Field(default=("feed",), max_length=20)
+
+
+class SocialPosted(Payload):
+    """The post on one platform can be seen at `post_url`."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+    platform: Name
+    post_url: Url
+
+
+class SocialFailed(Payload):
+    """There is no post on this platform, and why."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+    platform: Name
+    reason: ReasonCode
+    detail: Detail = ""
+
+
+class DeadLetterRecorded(Payload):
+    """A message ended as a dead letter of `queue`; brand, keyword and content as far as its payload names them."""
+
+    dead_event_id: UUID
+    queue: Name
+    message_type: Annotated[Text, StringConstraints(max_length=100)] | None = None
+    reason: ReasonCode
+    detail: Detail = ""
+    brand_slug: BrandSlug | None = None
+    keyword: Keyword | None = None
+    content_id: UUID | None = None

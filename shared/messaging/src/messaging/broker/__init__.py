@@ -1,0 +1,1 @@
+"""The connections to RabbitMQ: one that consumes, one that publishes."""

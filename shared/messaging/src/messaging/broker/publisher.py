@@ -1,0 +1,243 @@
+"""The publishing connection: confirmed, mandatory, bounded in time; apart from the consuming one.
+
+When the broker runs short of memory or disk it stops reading from connections that publish; acknowledgements must not
+be stuck behind that.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import aio_pika
+import aiormq
+import structlog
+from aio_pika.abc import AbstractConnection
+from opentelemetry.trace import Span
+from pamqp import commands
+
+from chassis.observing import traces
+from messaging import fail_points
+from messaging import headers as header
+from messaging.broker import frames
+from messaging.broker.bulk_publish import BulkPublisher, Publication
+from messaging.broker.refusals import Refusals
+from messaging.errors import BrokerUnavailableError, UnroutableError
+from messaging.observing import spans
+from messaging.storage.outbox import OutboxRow
+
+log = structlog.get_logger(__name__)
+
+CONFIRM_SECONDS: Final = 10.0
+"""A batch not confirmed by then counts as not published, and the connection is given up."""
+_MAX_SHORT_STRING: Final = 255
+_PERSISTENT: Final = 2
+
+
+class Publisher:
+    """Keeps one connection to the broker and publishes batches of outbox rows over it."""
+
+    def __init__(self, url: str, *, name: str) -> None:
+        self._url = url
+        self._name = name
+        self._connected = asyncio.Event()
+        self._connection: AbstractConnection | None = None
+        self._channel: aiormq.Channel | None = None
+        self._bulk: BulkPublisher | None = None
+        self._refusals = Refusals()
+        frames.install()
+
+    @property
+    def ready(self) -> bool:
+        return self._connected.is_set() and not self.blocked
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the broker has stopped reading from us (memory or disk alarm)."""
+        if self._channel is None:
+            return False
+        unblocked = getattr(self._channel.connection, "_Connection__connection_unblocked", None)
+        return unblocked is not None and not unblocked.is_set()
+
+    async def wait_until_ready(self) -> None:
+        await self._connected.wait()
+        while self.blocked:  # noqa: ASYNC110  (the client library has no event for the end of a block)
+            await asyncio.sleep(0.5)
+
+    async def run(self) -> None:
+        """Connects, and connects again whenever the connection is lost; runs until cancelled."""
+        delay = 0.2
+        try:
+            while True:
+                try:
+                    closed = await self._connect()
+                except (aio_pika.exceptions.AMQPError, OSError, TimeoutError) as error:
+                    log.warning(
+                        "broker_unavailable", connection=self._name, error=repr(error), retry_seconds=delay
+                    )
+                    await asyncio.sleep(delay)
+                    delay = min(delay * 2, 5.0)
+                    continue
+                delay = 0.2
+                await asyncio.wait([closed])
+                if not closed.cancelled():
+                    self._refusals.note(closed.exception())
+                await self._drop_connection()
+        finally:
+            await self._drop_connection()
+
+    async def _connect(self) -> asyncio.Future[Any]:
+        self._connection = await aio_pika.connect(
+            self._url, timeout=10, client_properties={"connection_name": self._name}
+        )
+        channel = await self._connection.channel(publisher_confirms=True, on_return_raises=True)
+        underlay = await channel.get_underlay_channel()
+        assert isinstance(underlay, aiormq.Channel)
+        self._bulk = BulkPublisher.on(underlay)
+        self._channel = underlay
+        self._connected.set()
+        closed: asyncio.Future[Any] = underlay.closing
+        return closed
+
+    async def _drop_connection(self) -> None:
+        self._connected.clear()
+        self._channel = self._bulk = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                async with asyncio.timeout(2):
+                    await connection.close()
+
+    async def publish(self, rows: Sequence[OutboxRow]) -> list[Exception | None]:
+        """Publishes the rows and waits for their confirms; per row, None or why it may not have arrived.
+
+        `UnroutableError`: the broker returned it. `BrokerUnavailableError`: no confirm in time, it may or may not have
+        arrived. `RefusedError`: our user may not publish there. Anything else: the row itself cannot be sent.
+        """
+        outcomes: dict[int, Exception | None] = {}
+        indexes: list[int] = []
+        publications: list[Publication] = []
+        properties: list[bytes] = []
+        message_ids: set[str] = set()
+        traced = traces.active()
+        started: dict[int, Span] = {}
+        for index, row in enumerate(rows):
+            if (refused := self._refusals.of(row.exchange, row.routing_key)) is not None:
+                outcomes[index] = refused
+                continue
+            # The broker returns what it cannot route by message id, so within a batch each is unique.
+            message_id = str(row.event_id) if str(row.event_id) not in message_ids else str(row.id)
+            message_ids.add(message_id)
+            headers: dict[str, Any] = row.headers
+            if traced or header.TRACEPARENT in headers:
+                started[index] = spans.start_publish_span(row)
+                headers = {**headers, **traces.headers_of(started[index])}
+            try:
+                publication = self._publication(row, message_id, headers)
+                properties.append(publication.properties())
+            except Exception as error:  # noqa: BLE001  (one bad row must not hold up the others)
+                outcomes[index] = error
+                continue
+            publications.append(publication)
+            indexes.append(index)
+        if publications:
+            confirmed = await self._publish_all(publications, properties)
+            outcomes |= dict(zip(indexes, confirmed, strict=True))
+        for index, span in started.items():
+            traces.end_span(span, outcomes[index])
+        return [outcomes[index] for index in range(len(rows))]
+
+    async def _publish_all(
+        self, publications: Sequence[Publication], properties: Sequence[bytes]
+    ) -> list[Exception | None]:
+        # Held on to: a lost connection replaces both while we wait.
+        channel, bulk = self._channel, self._bulk
+        if channel is None or channel.is_closed:
+            return [BrokerUnavailableError("not connected") for _ in publications]
+        if bulk is None:
+            return await self._publish_singly(channel, publications)
+        batch = None
+        try:
+            async with asyncio.timeout(CONFIRM_SECONDS):
+                batch = await bulk.send(publications, properties)
+                if fail_points.ARMED:
+                    await asyncio.sleep(0.01)  # the client library writes in a task of its own
+                    fail_points.reach("relay.sent")
+                await bulk.wait(batch)
+        except TimeoutError as error:
+            await self._give_up(channel, error, len(publications))
+        if batch is None:
+            return [BrokerUnavailableError("not sent in time") for _ in publications]
+        self._refusals.note(batch.closed_by)
+        return [
+            # What closes the channel is not settled either, nor is anything else that would have closed it.
+            (self._refusals.of(each.exchange, each.routing_key) if error is not None else None) or error
+            for each, error in zip(publications, bulk.outcomes(batch), strict=True)
+        ]
+
+    async def _publish_singly(
+        self, channel: aiormq.Channel, publications: Sequence[Publication]
+    ) -> list[Exception | None]:
+        """The client library's own way, for when its inside is not as `messaging.broker.frames` expects it."""
+        futures = [asyncio.ensure_future(_publish_one(channel, each)) for each in publications]
+        try:
+            async with asyncio.timeout(CONFIRM_SECONDS):
+                await asyncio.wait(futures)
+        except TimeoutError as error:
+            await self._give_up(channel, error, len(publications))
+        return [_outcome(future) for future in futures]
+
+    async def _give_up(self, channel: aiormq.Channel, error: Exception, messages: int) -> None:
+        """Leaves a connection in doubt; `run` makes a new one."""
+        log.warning("publish_not_confirmed", connection=self._name, error=repr(error), messages=messages)
+        with suppress(Exception):
+            async with asyncio.timeout(2):
+                await channel.connection.close()
+
+    def _publication(self, row: OutboxRow, message_id: str, headers: dict[str, Any]) -> Publication:
+        return Publication(
+            exchange=row.exchange,
+            routing_key=row.routing_key,
+            body=row.body,
+            message_id=message_id,
+            type=row.type,
+            correlation_id=_short(row.correlation_id),
+            app_id=self._name,
+            headers=headers,
+        )
+
+
+async def _publish_one(channel: aiormq.Channel, publication: Publication) -> Any:
+    return await channel.basic_publish(
+        publication.body,
+        exchange=publication.exchange,
+        routing_key=publication.routing_key,
+        properties=commands.Basic.Properties(
+            content_type="application/json",
+            delivery_mode=_PERSISTENT,
+            message_id=publication.message_id,
+            message_type=publication.type,
+            correlation_id=publication.correlation_id,
+            app_id=publication.app_id,
+            headers=publication.headers,
+        ),
+        mandatory=True,
+        wait=False,
+    )
+
+
+def _outcome(future: asyncio.Future[Any]) -> Exception | None:
+    if not future.done() or future.cancelled():
+        future.cancel()
+        return BrokerUnavailableError(f"no confirm within {CONFIRM_SECONDS:g} s")
+    error = future.exception()
+    if error is None:
+        return None
+    if isinstance(error, aio_pika.exceptions.PublishError):
+        return UnroutableError(str(error))
+    return BrokerUnavailableError(repr(error))
+
+
+def _short(value: str | None) -> str | None:
+    """AMQP's short strings end at 255 bytes; what is longer is in the body all the same."""
+    return value if value is None or len(value.encode()) <= _MAX_SHORT_STRING else None

@@ -1,0 +1,59 @@
+"""What the broker has refused to take from us (403): remembered for a while, so that it costs the others nothing.
+
+A refusal closes the channel, and everything on its way over that channel must be sent again. One message that our user
+may not publish, because it got its permissions before the message type existed, would hold up all others that way.
+"""
+
+import re
+from time import monotonic
+from typing import Final
+
+import structlog
+
+from messaging.errors import RefusedError
+
+log = structlog.get_logger(__name__)
+
+REFUSED_SECONDS: Final = 60.0
+"""How long nothing more is sent where the broker refused a message."""
+
+# RabbitMQ 3.10: "access to …", 4.x: "write access to …"; some say "in exchange exchange '…'".
+_REFUSAL: Final = re.compile(
+    r"access to (?:topic '(?P<key>.*)' in (?:exchange )?)?exchange '(?P<exchange>[^']*)' in vhost"
+)
+
+
+class Refusals:
+    """The routes on which the broker takes nothing from one publisher."""
+
+    def __init__(self) -> None:
+        self._until: dict[tuple[str, str | None], float] = {}
+
+    def note(self, error: BaseException | None) -> None:
+        """Learns from why a channel was closed, if that was a refusal."""
+        if (found := _REFUSAL.search(str(error))) is None:
+            return
+        exchange, routing_key = found["exchange"], found["key"]
+        if self._until.get((exchange, routing_key), 0.0) > monotonic():
+            return
+        self._until[exchange, routing_key] = monotonic() + REFUSED_SECONDS
+        log.error(
+            "publish_refused",
+            exchange=exchange,
+            routing_key=routing_key,
+            error=str(error),
+            hint="renew what the users may do: python -m messaging users CATALOGUE",
+            retry_seconds=REFUSED_SECONDS,
+        )
+
+    def of(self, exchange: str, routing_key: str) -> RefusedError | None:
+        """Why a message may not be sent on this route now; None if it may."""
+        if not self._until:
+            return None
+        now = monotonic()
+        for route in ((exchange, None), (exchange, routing_key)):
+            if self._until.get(route, now) > now:
+                return RefusedError(
+                    f"our user may not publish to {exchange!r} with routing key {routing_key!r}"
+                )
+        return None

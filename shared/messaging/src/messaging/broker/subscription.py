@@ -1,0 +1,148 @@
+"""One consumer on one queue, through FastStream: declared, started, stopped, watched, paused and resumed.
+
+FastStream's subscriber keeps declaration, lifecycle and description. Its `consume` callback is replaced by one that
+hands over the raw delivery: the framework's own pipeline runs one task, one parse and one dependency graph per message
+and halves the throughput. That, and the subscriber's queue object, are the only internals used here (FastStream 0.7).
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+import aio_pika
+import structlog
+from aio_pika.abc import AbstractIncomingMessage, AbstractRobustChannel, AbstractRobustQueue
+from faststream import AckPolicy
+from faststream.rabbit import Channel, QueueType, RabbitBroker, RabbitQueue
+
+from messaging.broker import frames
+from messaging.broker.deliveries import Delivery, delivery_of
+
+log = structlog.get_logger(__name__)
+
+RPC_SECONDS: Final = 10.0
+WATCH_SECONDS: Final = 10.0
+
+
+class Subscription:
+    """Delivers the messages of a queue to a callback while it is not paused."""
+
+    def __init__(
+        self, broker: RabbitBroker, queue: str, *, prefetch: int, on_delivery: Callable[[Delivery], None]
+    ) -> None:
+        self.queue = queue
+        self._on_delivery = on_delivery
+        self._paused = False
+        self._started = False
+        self._lock = asyncio.Lock()
+        # Each subscriber its own channel: on a shared one, one bad frame takes all consumers down.
+        self._subscriber = broker.subscriber(
+            RabbitQueue(queue, queue_type=QueueType.QUORUM, durable=True, declare=False),
+            channel=Channel(prefetch_count=prefetch),
+            ack_policy=AckPolicy.MANUAL,
+            title=queue,
+        )
+
+        async def handled_elsewhere(message: bytes) -> None:
+            """The runtime's queue runner handles this queue's messages."""
+
+        self._subscriber(handled_elsewhere)
+        frames.install()
+        frames.take_deliveries(self)
+        # mypy sees a method; the subscriber reads it as an attribute when it starts consuming.
+        cast("Any", self._subscriber).consume = self._consume
+
+    async def _consume(self, message: AbstractIncomingMessage) -> None:
+        """The client library's own way, for when its inside is not as `messaging.broker.frames` expects it."""
+        self._on_delivery(delivery_of(message))
+
+    def take(self, delivery: Delivery) -> None:
+        self._on_delivery(delivery)
+
+    async def start(self) -> None:
+        """Checks that the queue is there and starts to consume.
+
+        Raises:
+            aio_pika.exceptions.ChannelNotFoundEntity: it is not; declare the topology first.
+        """
+        async with self._lock:
+            await self._subscriber.start()
+            self._started = True
+
+    async def pause(self) -> None:
+        """Stops deliveries; those in hand stay in hand."""
+        async with self._lock:
+            self._paused = True
+            await self._cancel()
+
+    async def resume(self) -> None:
+        """Starts deliveries again; where the broker is away as well, `watch` brings them back."""
+        async with self._lock:
+            self._paused = False
+            try:
+                await self._consume_again()
+            except (aio_pika.exceptions.AMQPError, OSError, TimeoutError, RuntimeError) as error:
+                log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
+
+    @property
+    def _robust_queue(self) -> AbstractRobustQueue | None:
+        return cast("AbstractRobustQueue | None", self._subscriber._queue_obj)  # noqa: SLF001
+
+    @property
+    def consuming(self) -> bool:
+        """Whether the broker has a live consumer of ours, as far as this side can know."""
+        queue, tag = self._robust_queue, self._subscriber._consumer_tag  # noqa: SLF001
+        if not self._started or queue is None or tag is None or queue.channel.is_closed:
+            return False
+        underlay = getattr(queue.channel, "_channel", None)
+        channel = getattr(underlay, "channel", None)
+        return channel is not None and not channel.is_closed and tag in channel.consumers
+
+    @property
+    def healthy(self) -> bool:
+        """Consuming, or paused on purpose."""
+        return self._paused or self.consuming
+
+    async def watch(self) -> None:
+        """Brings a lost consumer back; runs until cancelled.
+
+        The client library restores consumers after a reconnect, but a consumer that the broker cancelled (its queue
+        moved or was declared anew) stays gone unless somebody looks.
+        """
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            if self.healthy:
+                continue
+            try:
+                async with self._lock:
+                    if not self.healthy:
+                        log.error("consumer_lost", queue=self.queue)
+                        await self._consume_again()
+                        log.info("consumer_restored", queue=self.queue)
+            except (aio_pika.exceptions.AMQPError, OSError, TimeoutError, RuntimeError) as error:
+                log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
+
+    async def _consume_again(self) -> None:
+        queue = self._robust_queue
+        if queue is None or self.consuming:
+            return
+        async with asyncio.timeout(RPC_SECONDS):
+            await self._cancel()
+            # Where the queue was missing before, the broker has closed the channel, and the client library may have
+            # tried in vain to open it with the queue in it, and given up.
+            await cast("AbstractRobustChannel", queue.channel).restore()
+            await queue.declare(timeout=RPC_SECONDS)
+            tag = await queue.consume(self._consume, timeout=RPC_SECONDS)
+            self._subscriber._consumer_tag = tag  # noqa: SLF001
+
+    async def _cancel(self) -> None:
+        queue, tag = self._robust_queue, self._subscriber._consumer_tag  # noqa: SLF001
+        self._subscriber._consumer_tag = None  # noqa: SLF001
+        if queue is None or tag is None:
+            return
+        try:
+            async with asyncio.timeout(RPC_SECONDS):
+                await queue.cancel(tag)
+        except (aio_pika.exceptions.AMQPError, OSError, TimeoutError, RuntimeError) as error:
+            # A consumer on a lost channel is gone anyway, and the client was told not to restore it.
+            log.debug("consumer_cancel_failed", queue=self.queue, error=repr(error))

@@ -1,0 +1,1 @@
+"""What becomes of messages in this process: taken in, handled, settled in one transaction, sent on."""

@@ -1,0 +1,185 @@
+"""Reading what ended in a dead-letter queue, whichever way it got there."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import structlog
+from pydantic import JsonValue, ValidationError
+
+from envelope import MAX_MESSAGE_BYTES, DomainMessage, EnvelopeHead, Message, Payload, new_event_id
+from messaging import headers as header
+from messaging.flow.codec import Decode, describe
+from messaging.flow.failures import MAX_MESSAGE_CHARS, MAX_STACK_CHARS
+from messaging.headers import Reason
+
+log = structlog.get_logger(__name__)
+
+RECEIVED: Final = "dead_letter.received"
+"""The type under which dead letters are handed to their handler; it never travels."""
+
+_BROKER_REASONS: Final = {
+    "delivery_limit": (
+        Reason.DELIVERY_LIMIT,
+        "delivered too often without an outcome; its consumer may have crashed on it",
+    ),
+    "expired": (Reason.EXPIRED, "waited longer than the queue allows"),
+}
+
+
+class DeadLetter(Payload):
+    """One dead message and why it died."""
+
+    dead_event_id: UUID | None
+    """Its own `event_id`; None if its body is no envelope."""
+    queue: str
+    """The queue it died in."""
+    message_type: str | None
+    source: str | None
+    correlation_id: str | None
+    body: bytes
+    headers: dict[str, JsonValue]
+    reason: Reason
+    exception_type: str | None
+    detail: str
+    stack: str | None
+    attempts: int
+    service: str | None
+    first_failed_at: datetime | None
+    failed_at: datetime
+    replay_of: UUID | None
+
+
+def decoder(queue: str) -> Decode:
+    """A decoder for the dead letters of `queue`; it never fails, whatever the bytes are."""
+
+    def decode(body: bytes, _type: str | None, headers: dict[str, Any]) -> Message:
+        try:
+            letter = read(body, headers, queue)
+        except Exception:
+            # There is no queue behind this one: without its headers it can at least be looked at.
+            log.exception("dead_letter_headers_unreadable", queue=queue)
+            letter = read(body, {}, queue)
+        return DomainMessage(
+            event_id=_identity(letter),
+            type=RECEIVED,
+            source=letter.source or "unknown",
+            timestamp=letter.failed_at,
+            correlation_id=letter.correlation_id,
+            payload=letter,
+        )
+
+    return decode
+
+
+def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
+    """The facts of a dead letter: from our own headers, or else from what the broker noted in `x-death`."""
+    head: EnvelopeHead | None = None
+    not_an_envelope = ""
+    try:
+        head = EnvelopeHead.model_validate_json(body)
+    except ValidationError as error:
+        not_an_envelope = describe(error)
+    if len(body) > MAX_MESSAGE_BYTES:
+        not_an_envelope = f"{len(body):,} bytes, over the limit of {MAX_MESSAGE_BYTES:,}"
+    reason, detail = _reason(headers, not_an_envelope)
+    return DeadLetter(
+        dead_event_id=head.event_id if head else None,
+        queue=queue,
+        message_type=head.type if head else None,
+        source=head.source if head else None,
+        correlation_id=head.correlation_id if head else None,
+        body=body,
+        headers=_plain(headers),
+        reason=reason,
+        exception_type=_bounded(headers, header.FAILURE_TYPE, MAX_MESSAGE_CHARS),
+        detail=detail,
+        stack=_bounded(headers, header.FAILURE_STACK, MAX_STACK_CHARS + 4),
+        attempts=header.integer(headers, header.FAILURE_ATTEMPTS, default=_broker_count(headers)),
+        service=_bounded(headers, header.FAILURE_SERVICE, MAX_MESSAGE_CHARS),
+        first_failed_at=header.moment(headers, header.FAILURE_FIRST_AT),
+        failed_at=header.moment(headers, header.FAILURE_LAST_AT)
+        or _broker_time(headers)
+        or datetime.now(UTC),
+        replay_of=header.identity(headers, header.REPLAY_OF),
+    )
+
+
+def fact_headers(letter: DeadLetter) -> dict[str, str | int]:
+    """The facts as headers again, for a dead letter that has to wait before it can be recorded."""
+    facts: dict[str, str | int | None] = {
+        header.FAILURE_REASON: letter.reason.value,
+        header.FAILURE_TYPE: letter.exception_type,
+        header.FAILURE_MESSAGE: letter.detail,
+        header.FAILURE_STACK: letter.stack,
+        header.FAILURE_ATTEMPTS: letter.attempts,
+        header.FAILURE_FIRST_AT: letter.first_failed_at.isoformat() if letter.first_failed_at else None,
+        header.FAILURE_LAST_AT: letter.failed_at.isoformat(),
+        header.FAILURE_SERVICE: letter.service,
+        header.REPLAY_OF: str(letter.replay_of) if letter.replay_of else None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _reason(headers: dict[str, Any], not_an_envelope: str) -> tuple[Reason, str]:
+    # Facts only count together: a retry carries some too, without a verdict that it is dead. And what the broker
+    # dead-lettered has no facts of ours, whatever a stranger has written into its headers.
+    broker_reason = _last_death(headers).get("reason")
+    named = None if broker_reason else header.text(headers, header.FAILURE_REASON)
+    if named in {reason.value for reason in Reason}:
+        return Reason(named), _bounded(
+            headers, header.FAILURE_MESSAGE, MAX_MESSAGE_CHARS
+        ) or "no detail given"
+    if isinstance(broker_reason, str) and broker_reason in _BROKER_REASONS:
+        return _BROKER_REASONS[broker_reason]
+    if not_an_envelope:
+        return Reason.NOT_AN_ENVELOPE, f"the body is no envelope: {not_an_envelope}"
+    return Reason.PERMANENT, f"dead-lettered by the broker: {broker_reason or 'no reason given'}"
+
+
+def _bounded(headers: dict[str, Any], name: str, limit: int) -> str | None:
+    """Our own are within the limit; what a stranger wrote may fill a frame."""
+    value = header.text(headers, name)
+    return None if value is None else value[:limit]
+
+
+def _last_death(headers: dict[str, Any]) -> dict[str, Any]:
+    """The broker's newest `x-death` entry."""
+    deaths = headers.get(header.BROKER_DEATHS)
+    if isinstance(deaths, list) and deaths and isinstance(deaths[0], dict):
+        return deaths[0]
+    return {}
+
+
+def _broker_count(headers: dict[str, Any]) -> int:
+    count = _last_death(headers).get("count")
+    return count if isinstance(count, int) and count > 0 else 1
+
+
+def _broker_time(headers: dict[str, Any]) -> datetime | None:
+    time = _last_death(headers).get("time")
+    if not isinstance(time, datetime):
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _identity(letter: DeadLetter) -> UUID:
+    """The same for every delivery of one death; a second death of the same message is another letter."""
+    if letter.dead_event_id is None:
+        # Nothing tells two equal bodies apart. Better to record one twice after a crash than to lose one.
+        return new_event_id()
+    return uuid5(NAMESPACE_URL, f"{letter.queue}/{letter.dead_event_id}/{letter.failed_at.isoformat()}")
+
+
+def _plain(headers: dict[str, Any]) -> dict[str, JsonValue]:
+    """Headers as JSON values; whatever JSON has no word for becomes text."""
+    plain = json.loads(json.dumps(headers, default=_as_text))
+    assert isinstance(plain, dict)
+    return plain
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return value.isoformat() if isinstance(value, datetime) else str(value)

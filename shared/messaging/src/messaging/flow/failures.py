@@ -1,0 +1,76 @@
+"""What went wrong with a message, in the form that a person reads later."""
+
+import traceback
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from messaging import headers as header
+from messaging.errors import RetryLater, Unprocessable
+from messaging.headers import Reason
+
+MAX_MESSAGE_CHARS: Final = 2_000
+MAX_STACK_CHARS: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed attempt: what failed and where."""
+
+    reason: Reason
+    exception_type: str
+    message: str
+    stack: str = ""
+    after: timedelta | None = None
+    """The wait that the failing side asked for (`Retry-After`), if it did."""
+
+    @property
+    def permanent(self) -> bool:
+        return self.reason is not Reason.EXHAUSTED
+
+
+def failure_of(error: BaseException) -> Failure:
+    """The failure that an exception of a handler stands for."""
+    reason = Reason.PERMANENT if isinstance(error, Unprocessable) else Reason.EXHAUSTED
+    return Failure(
+        reason=reason,
+        exception_type=type(error).__qualname__,
+        message=_clean(str(error) or type(error).__qualname__, MAX_MESSAGE_CHARS),
+        stack=_stack(error),
+        after=error.after if isinstance(error, RetryLater) else None,
+    )
+
+
+def failure_headers(
+    failure: Failure,
+    *,
+    attempts: int,
+    first_failed_at: datetime,
+    failed_at: datetime,
+    service: str,
+    queue: str,
+) -> dict[str, str | int]:
+    """The failure facts as AMQP headers; times are ISO 8601 in UTC."""
+    return {
+        header.FAILURE_REASON: failure.reason.value,
+        header.FAILURE_TYPE: failure.exception_type,
+        header.FAILURE_MESSAGE: failure.message,
+        header.FAILURE_STACK: failure.stack,
+        header.FAILURE_ATTEMPTS: attempts,
+        header.FAILURE_FIRST_AT: first_failed_at.isoformat(),
+        header.FAILURE_LAST_AT: failed_at.isoformat(),
+        header.FAILURE_SERVICE: service,
+        header.FAILURE_QUEUE: queue,
+    }
+
+
+def _stack(error: BaseException) -> str:
+    stack = "".join(traceback.format_exception(error))
+    # The end says what happened, and the frames nearest to it where.
+    trimmed = stack if len(stack) <= MAX_STACK_CHARS else "...\n" + stack[-MAX_STACK_CHARS:]
+    return _clean(trimmed, MAX_STACK_CHARS + 4)
+
+
+def _clean(value: str, limit: int) -> str:
+    # Neither PostgreSQL nor every log viewer takes U+0000 or lone surrogates.
+    return value.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()[:limit]

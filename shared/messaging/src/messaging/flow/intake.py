@@ -1,0 +1,104 @@
+"""From deliveries to pieces of work: what each message is, and what is to be done about it."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from opentelemetry.trace import INVALID_SPAN, Span
+
+from envelope import Message, new_event_id
+from messaging import headers as header
+from messaging.broker.deliveries import Delivery
+from messaging.flow.codec import Decode, Invalid, NotAnEnvelope
+from messaging.flow.failures import Failure
+from messaging.flow.handlers import Handler, Record
+from messaging.headers import Reason
+from messaging.observing import spans
+from messaging.storage.outbox import OutboxRow
+
+
+@dataclass(slots=True, eq=False)
+class Work:
+    """One message in hand, from delivery to outcome."""
+
+    delivery: Delivery
+    event_id: UUID
+    type: str
+    correlation_id: str | None
+    message: Message | None = None
+    """None when it could not be read as a message that this queue handles; then `failure` says why."""
+    handler: Handler | None = None
+    attempt: int = 1
+    first_failed_at: datetime | None = None
+    replay_of: UUID | None = None
+    failure: Failure | None = None
+    """Why this attempt failed, once it has."""
+    record: Record | None = None
+    """What a single handler left to be written."""
+    marked: bool = False
+    """Whether it runs under a crash marker."""
+    span: Span = INVALID_SPAN
+
+    def row(self) -> OutboxRow:
+        """The message as it came, ready to be sent on."""
+        return OutboxRow("", "", self.event_id, self.type, self.correlation_id, self.delivery.body)
+
+    def delay_ms(self, now: datetime) -> int | None:
+        """Milliseconds since the message was made; None if that is unknown."""
+        return None if self.message is None else round((now - self.message.timestamp).total_seconds() * 1000)
+
+
+def read(
+    delivery: Delivery, decode: Decode, table: dict[str, Handler], queue: str, *, traced: bool
+) -> Work | NotAnEnvelope:
+    """What a delivery asks for, or that it is no envelope."""
+    headers = delivery.headers
+    try:
+        decoded = decode(delivery.body, delivery.type, headers)
+    except Exception as error:  # noqa: BLE001  (bytes of a stranger must not end the service, whatever they break)
+        return NotAnEnvelope(f"cannot be read: {error!r}")
+    if isinstance(decoded, NotAnEnvelope):
+        return decoded if _may_be_rejected(delivery) else _unfit(delivery, decoded)
+    head = decoded.head if isinstance(decoded, Invalid) else decoded
+    work = Work(delivery, head.event_id, head.type, head.correlation_id)
+    if headers:  # a first attempt has none
+        work.attempt = header.integer(headers, header.ATTEMPT, default=1)
+        work.first_failed_at = header.moment(headers, header.FAILURE_FIRST_AT)
+        work.replay_of = header.identity(headers, header.REPLAY_OF)
+    if traced or header.TRACEPARENT in headers:
+        work.span = spans.start_process_span(
+            head,
+            queue,
+            origin=delivery.origin(),
+            headers=headers,
+            size=len(delivery.body),
+            attempt=work.attempt,
+        )
+    if isinstance(decoded, Invalid):
+        work.failure = decoded.failure
+        return work
+    work.message = decoded
+    work.handler = table[decoded.type]
+    return work
+
+
+def _may_be_rejected(delivery: Delivery) -> bool:
+    """Whether the broker itself can dead-letter it.
+
+    RabbitMQ 3.10 reads `x-death` as its own writing. One that a stranger forged ends its dead-letter worker, and after
+    a few times no quorum queue can be declared any more.
+    """
+    return delivery.readable and header.BROKER_DEATHS not in delivery.headers
+
+
+def _unfit(delivery: Delivery, decoded: NotAnEnvelope) -> Work:
+    """A body without identity as a piece of work that fails, so that it is dead-lettered with headers made anew."""
+    work = Work(delivery, new_event_id(), "unknown", None)
+    work.failure = Failure(
+        Reason.NOT_AN_ENVELOPE, "NotAnEnvelope", f"the body is no envelope: {decoded.detail}"
+    )
+    return work
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)

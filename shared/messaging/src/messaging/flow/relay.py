@@ -1,0 +1,211 @@
+"""The relay publishes the outbox, and nothing else publishes.
+
+What a commit wrote leaves right after it; what a crash, an outage or a delay left for later is swept up.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import uuid4
+
+import structlog
+
+from chassis.database.pool import Connection, Connections, DatabaseUnavailableError
+from messaging import fail_points
+from messaging.broker.publisher import Publisher
+from messaging.errors import BrokerUnavailableError
+from messaging.observing.counting import PublishCounts
+from messaging.storage import outbox
+from messaging.storage.outbox import OutboxRow
+
+log = structlog.get_logger(__name__)
+
+BATCH: Final = 300
+IN_FLIGHT: Final = 2
+"""Batches on their way at a time: while one waits for its confirms, the next is being sent."""
+LEASE: Final = timedelta(seconds=30)
+"""How long rows belong to the process that is publishing them; three times the time a publish may take."""
+LONGEST_SLEEP: Final = 10.0
+"""Seconds after which the sweeper looks for rows that a crashed replica left, even if nothing is due here."""
+BACKLOG_LIMIT: Final = 10_000
+"""Overdue rows above which consumption waits."""
+_BROKER_PAUSE: Final = timedelta(seconds=1)
+_LONGEST_PAUSE: Final = timedelta(seconds=60)
+_DATABASE_PAUSE: Final = 0.5
+"""Seconds before the database is tried again: it may answer and still refuse all work (a full disk)."""
+
+
+class Relay:
+    """Publishes one database's outbox; any number of them may work on the same one."""
+
+    def __init__(
+        self, connections: Connections, publisher: Publisher, *, backlog_limit: int = BACKLOG_LIMIT
+    ) -> None:
+        self._connections = connections
+        self._publisher = publisher
+        self._backlog_limit = backlog_limit
+        self._lease = uuid4()
+        self.counts = PublishCounts()
+        self._queue: deque[OutboxRow] = deque()
+        self._arrived = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._working = 0
+        self._wake = asyncio.Event()
+        self._planned: float | None = None
+        self._overdue = 0
+        self._room = asyncio.Event()
+        self._room.set()
+
+    async def write(self, connection: Connection, rows: Sequence[OutboxRow]) -> bool:
+        """Writes rows within the caller's transaction, and says whether we hold them; `submit` them once it is committed."""
+        # Without a broker nobody will publish them soon, so nobody holds them.
+        held = self._publisher.ready
+        await outbox.insert(connection, rows, self._lease, LEASE if held else timedelta())
+        return held
+
+    def submit(self, rows: Sequence[OutboxRow], *, held: bool) -> None:
+        """Takes over committed rows: those that we hold are published at once, the others when they are due."""
+        now = [row for row in rows if not row.delay]
+        self._count(len(now))
+        if now and held:
+            # Even if the broker has gone away meanwhile: nobody else takes them before their lease runs out.
+            self._queue.extend(now)
+            self._idle.clear()
+            self._arrived.set()
+        delays = [row.delay for row in rows if row.delay or not held]
+        if delays:
+            self._wake_within(min(delays).total_seconds())
+
+    @property
+    def overfull(self) -> bool:
+        return self._overdue > self._backlog_limit
+
+    async def wait_for_room(self) -> None:
+        """Returns at once, unless so much waits to be published that no more should be produced."""
+        await self._room.wait()
+
+    async def flush(self) -> None:
+        """Waits until everything submitted has been published or given back."""
+        await self._idle.wait()
+
+    async def run(self) -> None:
+        """Publishes until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._sweep(), name="outbox sweeper")
+            for number in range(IN_FLIGHT):
+                tasks.create_task(self._publish_submitted(), name=f"outbox publisher {number + 1}")
+
+    async def _publish_submitted(self) -> None:
+        while True:
+            await self._arrived.wait()
+            batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+            if not self._queue:
+                self._arrived.clear()
+            if not batch:
+                continue
+            self._working += 1
+            try:
+                await self._publish(batch)
+            finally:
+                self._working -= 1
+                if not self._queue and not self._working:
+                    self._idle.set()
+
+    async def _publish(self, rows: Sequence[OutboxRow]) -> None:
+        if fail_points.ARMED:
+            fail_points.reach("relay.publishing")
+        outcomes = await self._publisher.publish(rows)
+        self.counts.note(rows, outcomes)
+        if fail_points.ARMED:
+            fail_points.reach("relay.confirmed")
+        done = [row.id for row, error in zip(rows, outcomes, strict=True) if error is None]
+        failed = [(row, error) for row, error in zip(rows, outcomes, strict=True) if error is not None]
+        while True:
+            try:
+                async with self._connections.connection() as connection:
+                    if done:
+                        await outbox.delete(connection, done, self._lease)
+                    for row, error in failed:
+                        await self._give_back(connection, row, error)
+                break
+            except DatabaseUnavailableError:
+                # Published but still in the table: trying again beats publishing again.
+                await self._wait_for_database()
+        if fail_points.ARMED:
+            fail_points.reach("relay.deleted")
+        self._count(-len(done))
+        if failed:
+            self._wake_within(_BROKER_PAUSE.total_seconds())
+
+    async def _wait_for_database(self) -> None:
+        await asyncio.sleep(_DATABASE_PAUSE)
+        await self._connections.wait_until_available()
+
+    async def _give_back(self, connection: Connection, row: OutboxRow, error: Exception) -> None:
+        pause = _BROKER_PAUSE
+        if not isinstance(error, BrokerUnavailableError):
+            pause = min(timedelta(seconds=2.0 ** min(row.publish_attempts, 10)), _LONGEST_PAUSE)
+            log.error(
+                "publish_failed",
+                exchange=row.exchange,
+                routing_key=row.routing_key,
+                event_id=str(row.event_id),
+                type=row.type,
+                correlation_id=row.correlation_id,
+                error=repr(error),
+                retry_seconds=pause.total_seconds(),
+            )
+        await outbox.give_back(connection, [row.id], self._lease, after=pause, error=repr(error)[:500])
+
+    async def _sweep(self) -> None:
+        while True:
+            try:
+                await self._publisher.wait_until_ready()
+                claimed, wait = await self._claim()
+            except DatabaseUnavailableError:
+                await self._wait_for_database()
+                continue
+            if claimed:
+                if fail_points.ARMED:
+                    fail_points.reach("relay.claimed")
+                await self._publish(claimed)
+            else:
+                await self._sleep(wait)
+
+    async def _claim(self) -> tuple[list[OutboxRow], float]:
+        async with self._connections.connection() as connection:
+            claimed = await outbox.claim(connection, BATCH, self._lease, LEASE)
+            state = await outbox.pending(connection, self._backlog_limit + 1, LEASE)
+        self._overdue = state.overdue
+        self._count(0)
+        if state.next_due is None:
+            return claimed, LONGEST_SLEEP
+        return claimed, min(max(state.next_due.total_seconds(), 0.01), LONGEST_SLEEP)
+
+    async def _sleep(self, seconds: float) -> None:
+        self._planned = asyncio.get_running_loop().time() + seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self._planned = None
+            self._wake.clear()
+
+    def _wake_within(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        if self._planned is None or loop.time() + seconds < self._planned:
+            # Woken now, the sweeper plans its sleep anew from what the table says.
+            self._wake.set()
+
+    def _count(self, change: int) -> None:
+        """Keeps the number of overdue rows between two sweeps, which set it right."""
+        self._overdue = max(self._overdue + change, 0)
+        if self.overfull:
+            self._room.clear()
+        else:
+            self._room.set()

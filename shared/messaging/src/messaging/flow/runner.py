@@ -1,0 +1,430 @@
+"""The work on one queue: takes deliveries, forms batches, runs handlers, settles, and waits out outages."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Final
+from uuid import UUID
+
+import structlog
+from faststream.rabbit import RabbitBroker
+
+from chassis.database.pool import Connection, Connections, DatabaseUnavailableError
+from chassis.observing import traces
+from chassis.tasks import cancel_all
+from messaging import fail_points
+from messaging.broker.deliveries import Delivery, Unsettled
+from messaging.broker.subscription import Subscription
+from messaging.flow.codec import Decode, NotAnEnvelope
+from messaging.flow.failures import Failure, failure_of
+from messaging.flow.handlers import Context, Handler, OnEach
+from messaging.flow.intake import Work, read, utc_now
+from messaging.flow.policy import QueuePolicy
+from messaging.flow.relay import Relay
+from messaging.flow.settlement import Settlement
+from messaging.headers import Reason
+from messaging.storage import crashes, inbox
+
+log = structlog.get_logger(__name__)
+
+_CONFLICT_TRIES: Final = 3
+_SHORTEST_PAUSE: Final = 0.5
+"""Seconds without consuming after the database failed, doubled for each failure in a row: it may answer and still
+refuse all work (a full disk), and every requeue brings a message nearer to the broker's delivery limit."""
+_LONGEST_PAUSE: Final = 30.0
+_TURN_PAUSE: Final = 0.2
+"""Seconds between looks whether another replica has finished what was delivered here too."""
+
+
+class QueueRunner:
+    """Consumes one queue: one batch at a time through set-based handlers, single handlers side by side."""
+
+    def __init__(
+        self,
+        broker: RabbitBroker,
+        connections: Connections,
+        relay: Relay,
+        settlement: Settlement,
+        *,
+        queue: str,
+        decode: Decode,
+        table: dict[str, Handler],
+        policy: QueuePolicy,
+        crash_lock: asyncio.Lock,
+    ) -> None:
+        self.queue = queue
+        self.policy = policy
+        self.table = table
+        self.settlement = settlement
+        at_once = policy.max_batch_size
+        if all(isinstance(handler, OnEach) for handler in table.values()):
+            at_once = policy.max_concurrency
+        self.subscription = Subscription(
+            broker, queue, prefetch=policy.prefetch or 3 * at_once, on_delivery=self._receive
+        )
+        self._connections = connections
+        self._relay = relay
+        self._decode = decode
+        self._unsettled = Unsettled()
+        self._waiting: deque[Delivery] = deque()
+        self._arrived = asyncio.Event()
+        self._full = asyncio.Event()
+        self._slots = asyncio.Semaphore(policy.max_concurrency)
+        self._in_flight: dict[UUID, list[Delivery]] = {}
+        self._busy: set[Delivery] = set()
+        self._finished: list[Work] = []
+        self._finished_any = asyncio.Event()
+        self._singles: set[asyncio.Task[None]] = set()
+        self._crash_lock = crash_lock
+        self._marked: dict[UUID, Delivery] = {}
+        self._database_lost = asyncio.Event()
+        self._outages_in_a_row = 0
+        self._stopping = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # -- lifecycle ---------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        await self.subscription.start()
+        self._tasks = [
+            asyncio.create_task(self._run(), name=f"{self.queue} runner"),
+            asyncio.create_task(self._commit_finished(), name=f"{self.queue} committer"),
+            asyncio.create_task(self.subscription.watch(), name=f"{self.queue} watchdog"),
+        ]
+
+    @property
+    def tasks(self) -> Sequence[asyncio.Task[None]]:
+        """What runs until `stop`; should one end before, the service cannot go on."""
+        return self._tasks
+
+    @property
+    def in_hand(self) -> int:
+        """Deliveries that are not settled yet."""
+        return len(self._unsettled)
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Takes no more deliveries, finishes what is in hand within the grace period, gives back the rest.
+
+        What slow handlers have not begun is given back at once. What set-based ones wait for is a matter of milliseconds,
+        and whatever is given back travels from replica to replica while one after the other stops.
+        """
+        self._stopping = True
+        await self.subscription.pause()
+        if any(isinstance(handler, OnEach) for handler in self.table.values()):
+            # Out of the runner's reach first: it goes on while they are given back one after the other.
+            waiting = list(self._waiting)
+            self._waiting.clear()
+            await self._unsettled.requeue(waiting)
+        try:
+            async with asyncio.timeout(grace_seconds):
+                await self._unsettled.wait_until_none()
+        except TimeoutError:
+            log.warning("grace_period_over", queue=self.queue, unfinished=len(self._unsettled))
+        await cancel_all((*self._tasks, *self._singles))
+        await self._take_marks_back()
+        await self._unsettled.requeue(list(self._unsettled))
+
+    # -- intake ------------------------------------------------------------------------------------------------------
+
+    def _receive(self, delivery: Delivery) -> None:
+        self._unsettled.received(delivery)
+        self._waiting.append(delivery)
+        self._arrived.set()
+        if len(self._waiting) >= self.policy.max_batch_size:
+            self._full.set()
+
+    async def _run(self) -> None:
+        while True:
+            await self._arrived.wait()
+            if self._database_lost.is_set():
+                await self._wait_out_outage()
+                continue
+            await self._relay.wait_for_room()
+            if self.policy.max_batch_timeout and len(self._waiting) < self.policy.max_batch_size:
+                await self._wait_to_fill()
+            batch = [
+                self._waiting.popleft() for _ in range(min(self.policy.max_batch_size, len(self._waiting)))
+            ]
+            if not self._waiting:
+                self._arrived.clear()
+            self._full.clear()
+            try:
+                await self._handle(batch)
+            except DatabaseUnavailableError as error:
+                self._lose_database(error)
+
+    async def _wait_to_fill(self) -> None:
+        try:
+            async with asyncio.timeout(self.policy.max_batch_timeout):
+                await self._full.wait()
+        except TimeoutError:
+            pass
+
+    async def _handle(self, deliveries: Sequence[Delivery]) -> None:
+        fresh: list[Work] = []
+        suspects: list[Work] = []
+        traced = traces.active()
+        for delivery in deliveries:
+            work = read(delivery, self._decode, self.table, self.queue, traced=traced)
+            if isinstance(work, NotAnEnvelope):
+                self.settlement.counts.rejected += 1
+                log.error(
+                    "body_is_no_envelope", queue=self.queue, error=work.detail, bytes=len(delivery.body)
+                )
+                await self._unsettled.reject(delivery)
+            elif crashes.is_suspect(delivery.headers, redelivered=delivery.redelivered):
+                suspects.append(work)
+            else:
+                fresh.append(work)
+        batch = [work for work in fresh if not isinstance(work.handler, OnEach)]
+        singles = [work for work in fresh if isinstance(work.handler, OnEach)]
+        if batch:
+            await self._settle(batch)
+        if singles:
+            for work in await self._without_known(singles):
+                await self._start_single(work)
+        if suspects:
+            for work in suspects:
+                await self._handle_suspect(work)
+
+    async def _without_known(self, works: Sequence[Work]) -> list[Work]:
+        """Acknowledges messages that have an outcome already, before any slow work is spent on them."""
+        async with self._connections.connection() as connection:
+            known = await inbox.known(connection, {work.event_id for work in works})
+            marked = [work.event_id for work in works if work.delivery.redelivered and work.event_id in known]
+            if marked:
+                # Marked by one consumer, finished by another.
+                await crashes.clear(connection, self.queue, marked)
+        duplicates = [work for work in works if work.event_id in known]
+        if duplicates:
+            self.settlement.counts.duplicates += len(duplicates)
+            log.info("duplicates_ignored", queue=self.queue, count=len(duplicates))
+            for work in duplicates:
+                traces.end_span(work.span)
+            await self._unsettled.ack([work.delivery for work in duplicates])
+        return [work for work in works if work.event_id not in known]
+
+    # -- single handlers ---------------------------------------------------------------------------------------------
+
+    async def _start_single(self, work: Work) -> None:
+        if work.event_id in self._in_flight:
+            # A copy of what is being worked on right now: it waits to see how that ends.
+            self._in_flight[work.event_id].append(work.delivery)
+            return
+        await self._slots.acquire()
+        self._in_flight[work.event_id] = []
+        self._busy.add(work.delivery)
+        task = asyncio.create_task(self._run_single(work), name=f"{self.queue} {work.event_id}")
+        self._singles.add(task)
+        task.add_done_callback(self._singles.discard)
+
+    async def _run_single(self, work: Work) -> None:
+        try:
+            await self._attempt(work)
+        except DatabaseUnavailableError as error:
+            await self._let_go(work, error)
+            return
+        finally:
+            self._slots.release()
+        self._finished.append(work)
+        self._finished_any.set()
+
+    async def _attempt(self, work: Work) -> None:
+        """Runs a single handler; afterwards `work` has a record or a failure."""
+        assert isinstance(work.handler, OnEach)
+        assert work.message is not None
+        context = {
+            "event_id": str(work.event_id),
+            "type": work.type,
+            "correlation_id": work.correlation_id,
+            "attempt": work.attempt,
+            "queue": self.queue,
+            "processing_delay_ms": work.delay_ms(utc_now()),
+        }
+        began = perf_counter()
+        with structlog.contextvars.bound_contextvars(**context), traces.activated(work.span):
+            try:
+                async with asyncio.timeout(self.policy.handler_timeout):
+                    work.record = await work.handler.handler(
+                        work.message, Context(self.queue, work.attempt, log.bind(**context))
+                    )
+            except DatabaseUnavailableError:
+                raise
+            except TimeoutError as error:
+                work.failure = _timed_out(error, self.policy.handler_timeout)
+            except Exception as error:  # noqa: BLE001  (whatever a handler raises is an outcome of its message)
+                work.failure = failure_of(error)
+            finally:
+                self.settlement.counts.note_call((work.type,), perf_counter() - began)
+
+    async def _commit_finished(self) -> None:
+        """Commits the results of single handlers, those that are ready at the same time together."""
+        while True:
+            await self._finished_any.wait()
+            batch, self._finished = self._finished, []
+            self._finished_any.clear()
+            try:
+                await self._settle(batch)
+            except DatabaseUnavailableError as error:
+                for work in batch:
+                    await self._let_go(work, error)
+                continue
+            for work in batch:
+                self._reconsider_copies(work)
+
+    def _reconsider_copies(self, work: Work) -> None:
+        self._busy.discard(work.delivery)
+        for delivery in self._in_flight.pop(work.event_id, []):
+            self._waiting.append(delivery)
+            self._arrived.set()
+
+    async def _let_go(self, work: Work, error: DatabaseUnavailableError) -> None:
+        """Gives a message back that could not get an outcome; the attempt does not count."""
+        copies = self._in_flight.pop(work.event_id, [])
+        self._busy.discard(work.delivery)
+        traces.end_span(work.span, error)
+        await self._unsettled.requeue([work.delivery, *copies])
+        self._lose_database(error)
+
+    # -- suspects ----------------------------------------------------------------------------------------------------
+
+    async def _handle_suspect(self, work: Work) -> None:
+        """Handles a message alone, under a marker: it may be what killed its consumer."""
+        if work.event_id in self._in_flight:
+            self._in_flight[work.event_id].append(work.delivery)
+            return
+        async with self._crash_lock, self._connections.connection() as guard, guard.transaction():
+            while not await crashes.try_turn(guard, self.queue, work.event_id):  # noqa: ASYNC110  (it is another process)
+                await asyncio.sleep(_TURN_PAUSE)
+            if await self._without_known([work]):
+                if await self._may_die(guard, work):
+                    await asyncio.sleep(crashes.VERDICT_PAUSE)
+                await self._handle_alone(work)
+
+    async def _may_die(self, connection: Connection, work: Work) -> bool:
+        if self.policy.max_attempts is None:
+            return False
+        return await crashes.starts(connection, self.queue, work.event_id) >= crashes.MAX_STARTS
+
+    async def _handle_alone(self, work: Work) -> None:
+        # Before the mark itself: where its reply is lost, it may stand all the same.
+        self._marked[work.event_id] = work.delivery
+        async with self._connections.connection() as connection:
+            crashed = await crashes.mark(connection, self.queue, work.event_id)
+        work.marked = True
+        if fail_points.ARMED:
+            fail_points.reach("suspect.marked")
+        if crashed >= crashes.MAX_STARTS and self.policy.max_attempts is not None:
+            work.failure = Failure(
+                Reason.CRASHED_CONSUMER,
+                "ConsumerCrashed",
+                f"its consumer died {crashed} times while handling it; "
+                "look for out of memory or a native fault, then replay",
+            )
+        elif isinstance(work.handler, OnEach):
+            await self._attempt(work)
+        await self._settle([work])
+        self._marked.pop(work.event_id, None)
+
+    async def _take_marks_back(self) -> None:
+        """For suspects that ended without an outcome although nothing crashed."""
+        if not self._marked:
+            return
+        try:
+            async with self._connections.connection() as connection:
+                await crashes.unmark(connection, self.queue, list(self._marked))
+        except DatabaseUnavailableError:
+            return
+        self._marked.clear()
+
+    # -- outcomes ----------------------------------------------------------------------------------------------------
+
+    async def _settle(self, batch: Sequence[Work]) -> None:
+        """Gives every message of the batch its outcome and acknowledges it.
+
+        Raises:
+            DatabaseUnavailableError: none of those not yet acknowledged has an outcome.
+        """
+        error = await self._try_commit(batch)
+        if error is None:
+            await self._unsettled.ack([work.delivery for work in batch])
+            if fail_points.ARMED:
+                fail_points.reach("delivery.acknowledged")
+            return
+        if len(batch) > 1:
+            log.warning("batch_redone_singly", queue=self.queue, size=len(batch), error=repr(error))
+            for work in batch:
+                await self._settle([work])
+            return
+        (work,) = batch
+        if work.failure is not None:
+            # Not even the failure could be written down. That is no matter of this message.
+            raise DatabaseUnavailableError(f"cannot record an outcome: {error!r}") from error
+        work.record = None
+        work.failure = (
+            _timed_out(error, self.policy.handler_timeout)
+            if isinstance(error, TimeoutError)
+            else failure_of(error)
+        )
+        await self._settle(batch)
+
+    async def _try_commit(self, batch: Sequence[Work]) -> Exception | None:
+        """Commits, or returns why it cannot; deadlocks and the like are tried again at once."""
+        last: Exception | None = None
+        for _ in range(_CONFLICT_TRIES):
+            try:
+                async with asyncio.timeout(self.policy.handler_timeout):
+                    await self.settlement.commit(batch)
+            except DatabaseUnavailableError as error:
+                for work in batch:
+                    traces.end_span(work.span, error)
+                raise
+            except Exception as error:  # noqa: BLE001  (judged by the caller, as above)
+                last = error
+                if getattr(error, "sqlstate", None) not in {"40001", "40P01"}:
+                    return error
+            else:
+                self._outages_in_a_row = 0
+                return None
+        return last
+
+    # -- outages -----------------------------------------------------------------------------------------------------
+
+    def _lose_database(self, error: DatabaseUnavailableError) -> None:
+        if not self._database_lost.is_set():
+            log.warning("consumption_paused", queue=self.queue, error=str(error))
+        self._database_lost.set()
+        self._arrived.set()
+
+    async def _wait_out_outage(self) -> None:
+        """Stops consuming and gives back what is in hand, so that a replica with a database may have it."""
+        await self.subscription.pause()
+        self._waiting.clear()
+        for copies in self._in_flight.values():
+            copies.clear()
+        # Single handlers that are still running keep theirs: the database may be back when they are done.
+        # And a marked one is kept: whoever got it now would take its mark for the trace of a crash.
+        marked = list(self._marked.values())
+        kept = {*self._busy, *marked}
+        await self._unsettled.requeue([each for each in self._unsettled if each not in kept])
+        # First of all, because another that has it by now waits no longer than `crashes.VERDICT_PAUSE`.
+        while self._marked:
+            await self._connections.wait_until_available()
+            await self._take_marks_back()
+            await asyncio.sleep(_TURN_PAUSE)
+        await self._unsettled.requeue(marked)
+        await asyncio.sleep(min(_SHORTEST_PAUSE * 2**self._outages_in_a_row, _LONGEST_PAUSE))
+        self._outages_in_a_row = min(self._outages_in_a_row + 1, 10)
+        await self._connections.wait_until_available()
+        self._database_lost.clear()
+        if not self._stopping:
+            await self.subscription.resume()
+            log.info("consumption_resumed", queue=self.queue)
+        if not self._waiting:
+            self._arrived.clear()
+
+
+def _timed_out(error: BaseException, seconds: float) -> Failure:
+    failure = failure_of(error)
+    return Failure(failure.reason, "HandlerTimeout", f"not done within {seconds:g} s", failure.stack)

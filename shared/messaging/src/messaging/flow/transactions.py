@@ -1,0 +1,178 @@
+"""Transactions that hold effects and outgoing messages together."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from chassis.database.pool import Connection, Connections
+from chassis.observing import chains, traces
+from chassis.observing.traces import TraceHeaders
+from envelope import Catalogue, DomainMessage, Kind, Message, MessageType, Payload, new_event_id
+from messaging import fail_points
+from messaging import headers as header
+from messaging.flow.failures import Failure, failure_of
+from messaging.flow.relay import Relay
+from messaging.observing import spans
+from messaging.storage.outbox import HeaderValues, OutboxRow, row_for
+from messaging.topology import COMMANDS, RETURNS
+
+_NO_TRACES: Mapping[UUID, TraceHeaders] = {}
+
+
+class Transaction:
+    """An open database transaction; what is sent in it leaves if, and only if, it commits."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        service: str,
+        catalogue: Catalogue,
+        trace_headers: Mapping[UUID, TraceHeaders] = _NO_TRACES,
+    ) -> None:
+        self.connection = connection
+        self._service = service
+        self._catalogue = catalogue
+        self._trace_headers_of = trace_headers
+        self.outgoing: list[OutboxRow] = []
+        """Rows to be written to the outbox just before the commit."""
+        self.failures: dict[UUID, Failure] = {}
+        """Messages of the batch that ended otherwise than handled, by `event_id`."""
+
+    def send(
+        self,
+        payload: Payload,
+        *,
+        caused_by: Message | None = None,
+        correlation_id: str | None = None,
+        event_id: UUID | None = None,
+        delay: timedelta = timedelta(),
+    ) -> UUID:
+        """Sends a message once the transaction is committed, `delay` later if given; returns its `event_id`.
+
+        It goes where the catalogue says. `correlation_id` is that of `caused_by`, or the one given, or, for the first
+        message of a chain, its own `event_id`.
+
+        Raises:
+            LookupError: the payload is not in the catalogue.
+            MessageTooLargeError: pass a reference instead of the content.
+        """
+        event_id = event_id or _event_id_at(delay)
+        correlation_id = correlation_id or (caused_by.correlation_id if caused_by else None) or str(event_id)
+        entry = self._catalogue.type_of(payload)
+        message: Message = DomainMessage(
+            event_id=event_id,
+            type=entry.name,
+            source=self._service,
+            timestamp=datetime.now(UTC),
+            correlation_id=correlation_id,
+            causation_id=caused_by.event_id if caused_by else None,
+            payload=payload,
+        )
+        trace = self._trace_headers(caused_by, correlation_id)
+        exchange, routing_key = self._way_of(entry)
+        self.outgoing.append(row_for(message, exchange, routing_key, headers=trace, delay=delay))
+        return event_id
+
+    def send_raw(
+        self,
+        *,
+        queue: str,
+        body: bytes,
+        event_id: UUID,
+        type: str,  # noqa: A002  (the field's name on the wire)
+        correlation_id: str | None,
+        headers: HeaderValues,
+        continues: Mapping[str, Any],
+    ) -> None:
+        """Sends bytes that are an envelope already to one queue; for replays.
+
+        `continues` are the headers of the message whose work it is to do: their trace goes on.
+        """
+        row = OutboxRow(RETURNS, queue, event_id, type, correlation_id, body)
+        self.outgoing.append(replace(row, headers={**spans.replayed(row, continues), **headers}))
+
+    def fail(self, message: Message, error: Exception) -> None:
+        """Ends one message of a batch as if its handler had raised `error`, and leaves the others alone.
+
+        Write no effects for that message.
+        """
+        self.failures[message.event_id] = failure_of(error)
+
+    def _way_of(self, entry: MessageType) -> tuple[str, str]:
+        """Exchange and routing key."""
+        if entry.kind is Kind.COMMAND:
+            return COMMANDS, entry.queue
+        return self._catalogue.events, entry.name
+
+    def _trace_headers(self, caused_by: Message | None, correlation_id: str) -> HeaderValues:
+        if caused_by is not None and (trace := self._trace_headers_of.get(caused_by.event_id)):
+            return dict(trace)
+        trace = traces.current_headers()
+        if trace:
+            chains.name_chain(correlation_id)
+        return dict(trace)
+
+
+def _event_id_at(delay: timedelta) -> UUID:
+    event_id = new_event_id()
+    if not delay:
+        return event_id
+    # Inbox partitions live by the time inside the key. A message for later carries the time it is for, or the row
+    # that makes it unique would be dropped soon after it arrives.
+    milliseconds = (event_id.int >> 80) + int(delay.total_seconds() * 1000)
+    return UUID(int=milliseconds << 80 | event_id.int & (1 << 80) - 1)
+
+
+class Database:
+    """The service's database, as handlers, routes and background tasks use it."""
+
+    def __init__(self, connections: Connections, relay: Relay, service: str, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._connections = connections
+        self._relay = relay
+        self._service = service
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection for reading, or for a statement that needs no transaction.
+
+        Raises:
+            DatabaseUnavailableError: the database is away.
+        """
+        async with self._connections.connection() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def transaction(
+        self, trace_headers: Mapping[UUID, TraceHeaders] = _NO_TRACES
+    ) -> AsyncIterator[Transaction]:
+        """A transaction that commits when the block ends, then publishes what was sent in it.
+
+        Raises:
+            DatabaseUnavailableError: the database is away; whether it committed is not known if it went away then.
+        """
+        async with self._connections.connection() as connection, connection.transaction():
+            tx = Transaction(connection, self._service, self.catalogue, trace_headers)
+            yield tx
+            held = await self._relay.write(connection, tx.outgoing) if tx.outgoing else False
+        if fail_points.ARMED:
+            fail_points.reach("transaction.committed")
+        if tx.outgoing:
+            self._relay.submit(tx.outgoing, held=held)
+
+    async def answers(self) -> bool:
+        return await self._connections.answers()
+
+    async def wait_until_available(self) -> None:
+        await self._connections.wait_until_available()
+
+
+def attempt_headers(attempt: int, replay_of: UUID | None, trace: TraceHeaders) -> HeaderValues:
+    """The headers that a message keeps when it goes back to its queue."""
+    headers: HeaderValues = {header.ATTEMPT: attempt, **trace}
+    if replay_of is not None:
+        headers[header.REPLAY_OF] = str(replay_of)
+    return headers

@@ -1,0 +1,175 @@
+"""Spans of messages: what is done with one, and its way from outbox to broker.
+
+One trace per chain, carried over broker, outbox, retries and replays. Names and attributes follow the OpenTelemetry
+conventions for messaging (1.44); what they have no word for begins with the name of the system.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from opentelemetry import trace
+from opentelemetry.context import Context as OtelContext
+from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind
+
+from chassis.observing import traces
+from chassis.observing.chains import CORRELATION_ID, chain_of
+from chassis.observing.traces import Attributes, TraceHeaders
+from envelope import EnvelopeHead, Message
+from messaging.storage.outbox import OutboxRow
+
+
+@dataclass(slots=True)
+class _Surroundings:
+    """What every span about messages says of the process it is made in."""
+
+    system: str = "messaging"
+    broker: Attributes = field(default_factory=dict)
+
+
+_surroundings: Final = _Surroundings()
+
+
+def describe_process(system: str, broker_url: str) -> None:
+    """Says of which system this process is a part, and where its broker is; once, before there are spans."""
+    broker = urlsplit(broker_url)
+    _surroundings.system = system
+    _surroundings.broker = {
+        "server.address": broker.hostname or "localhost",
+        "server.port": broker.port or 5672,
+    }
+
+
+def start_process_span(
+    message: Message | EnvelopeHead,
+    queue: str,
+    *,
+    origin: tuple[str, str],
+    headers: Mapping[str, Any],
+    size: int,
+    attempt: int,
+) -> Span:
+    """The span of one attempt at a message, child of whatever sent it.
+
+    `origin` is the exchange and the routing key it was published with, `size` its body's in bytes, `attempt` from 1.
+    """
+    exchange, routing_key = origin
+    destination = _destination(exchange, routing_key, queue)
+    return traces.tracer().start_span(
+        f"process {destination}",
+        context=traces.context_from(headers) or OtelContext(),
+        kind=SpanKind.CONSUMER,
+        attributes={
+            **_about(message.event_id, message.type, message.correlation_id),
+            **_operation("process", "process", destination, routing_key),
+            "messaging.message.body.size": size,
+            f"{_surroundings.system}.attempt": attempt,
+        },
+    )
+
+
+def start_publish_span(row: OutboxRow) -> Span:
+    """The span of one message on its way to the broker, until the broker has confirmed it."""
+    destination = _destination(row.exchange, row.routing_key)
+    return traces.tracer().start_span(
+        f"publish {destination}",
+        context=traces.context_from(row.headers) or OtelContext(),
+        kind=SpanKind.PRODUCER,
+        attributes={
+            **_about(row.event_id, row.type, row.correlation_id),
+            **_operation("publish", "send", destination, row.routing_key),
+            "messaging.message.body.size": len(row.body),
+        },
+    )
+
+
+def replayed(row: OutboxRow, original: Mapping[str, Any]) -> TraceHeaders:
+    """Trace headers for a message that does the work of an earlier one again: the trace of that one goes on.
+
+    `original` are the headers the earlier message had. The request for the replay is in a trace of its own, and linked.
+    """
+    parent = traces.context_from(original)
+    if parent is None:
+        return traces.current_headers()
+    request = trace.get_current_span().get_span_context()
+    destination = _destination(row.exchange, row.routing_key)
+    span = traces.tracer().start_span(
+        f"replay {destination}",
+        context=parent,
+        kind=SpanKind.PRODUCER,
+        links=[Link(request)] if request.is_valid else None,
+        attributes={
+            **_about(row.event_id, row.type, row.correlation_id),
+            **_operation("replay", "create", destination, row.routing_key),
+        },
+    )
+    span.end()
+    return traces.headers_of(span)
+
+
+@contextmanager
+def batch_span(queue: str, spans: Sequence[Span]) -> Iterator[None]:
+    """The span of the transaction in which the messages of these spans are settled.
+
+    One for each chain among them: child of its first message's span, linked to the others'. It is the running span,
+    unless there are several: what happens then belongs to no single one.
+    """
+    chains: dict[str | None, list[Span]] = {}
+    for span in spans:
+        if span.is_recording():
+            chains.setdefault(chain_of(span), []).append(span)
+    if not chains:
+        yield
+        return
+    commits = [
+        traces.tracer().start_span(
+            f"commit {queue}",
+            context=trace.set_span_in_context(first, OtelContext()),
+            kind=SpanKind.INTERNAL,
+            links=[Link(other.get_span_context()) for other in others],
+            attributes={"messaging.batch.message_count": len(spans)} if len(spans) > 1 else None,
+        )
+        for first, *others in chains.values()
+    ]
+    try:
+        with traces.activated(commits[0] if len(commits) == 1 else INVALID_SPAN):
+            yield
+    except BaseException as error:
+        for commit in commits:
+            traces.end_span(commit, error)
+        raise
+    for commit in commits:
+        commit.end()
+
+
+def _about(event_id: UUID, message_type: str, correlation_id: str | None) -> Attributes:
+    # A message that names no chain is one by itself.
+    chain = correlation_id or str(event_id)
+    return {
+        "messaging.message.id": str(event_id),
+        "messaging.message.conversation_id": chain,
+        CORRELATION_ID: chain,
+        f"{_surroundings.system}.message.type": message_type,
+    }
+
+
+def _operation(name: str, kind: str, destination: str, routing_key: str) -> Attributes:
+    attributes: Attributes = {
+        "messaging.system": "rabbitmq",
+        "messaging.operation.name": name,
+        "messaging.operation.type": kind,
+        "messaging.destination.name": destination,
+        **_surroundings.broker,
+    }
+    if routing_key:
+        attributes["messaging.rabbitmq.destination.routing_key"] = routing_key
+    return attributes
+
+
+def _destination(exchange: str, routing_key: str, queue: str = "") -> str:
+    """`exchange:routing key:queue` without what is empty, and without a queue that has the routing key's name."""
+    parts = (exchange, routing_key, "" if queue == routing_key else queue)
+    return ":".join(part for part in parts if part)

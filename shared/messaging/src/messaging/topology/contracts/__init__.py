@@ -1,0 +1,23 @@
+"""What others may rely on, published: made from catalogue, topology and permissions, so that it cannot say anything else.
+
+`python -m messaging contracts CATALOGUE FOLDER` writes `asyncapi.json` and `topology.md`.
+"""
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from envelope import Catalogue, Message
+from messaging.topology.contracts.asyncapi import DEAD_LETTER, Document
+from messaging.topology.contracts.topology_page import Page
+
+__all__ = ["DEAD_LETTER", "Document", "Page", "generate"]
+
+
+def generate(catalogue: Catalogue, examples: Mapping[str, Message] = MappingProxyType({})) -> dict[str, str]:
+    """File name → text; `examples` by message type."""
+    return {
+        "asyncapi.json": json.dumps(Document(catalogue, examples).describe(), indent=2, ensure_ascii=False)
+        + "\n",
+        "topology.md": Page(catalogue).render(),
+    }

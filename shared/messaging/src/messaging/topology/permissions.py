@@ -1,0 +1,97 @@
+"""What each service may do at the broker: made from the catalogue and the topology, and written down nowhere else.
+
+`python -m messaging users CATALOGUE` gives it to the users of a broker.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from envelope import Catalogue, Kind
+from messaging.topology.queues import (
+    COMMANDS,
+    DEAD_LETTERS,
+    RETURNS,
+    dead_letter_queue,
+    exchanges,
+    work_queues,
+)
+
+NOTHING: Final = "^$"
+"""Matches no name of an exchange or queue, and no routing key in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What one service may do. `configure`, `read`, `write` and `topics` are the broker's regular expressions."""
+
+    service: str
+    queues: tuple[str, ...]
+    """The queues it consumes."""
+    routing_keys: Mapping[str, tuple[str, ...]]
+    """Exchange → the routing keys it may publish there. To an exchange that is not here it may publish nothing."""
+    exchanges: tuple[str, ...]
+    """Every exchange there is."""
+
+    @property
+    def configure(self) -> str:
+        """What it may declare and delete: nothing. The topology is an administrator's."""
+        return NOTHING
+
+    @property
+    def read(self) -> str:
+        """What it may consume. No exchange, so that it cannot bind a queue to one."""
+        return pattern(self.queues)
+
+    @property
+    def write(self) -> str:
+        """Where it may publish. No queue, so that it cannot bind one, and not the default exchange."""
+        return pattern(self.routing_keys)
+
+    @property
+    def topics(self) -> dict[str, str]:
+        """Exchange → routing keys it may publish there, for every exchange.
+
+        Nothing said about an exchange would mean to the broker that all routing keys are allowed.
+        """
+        return {exchange: pattern(self.routing_keys.get(exchange, ())) for exchange in self.exchanges}
+
+
+def describe(catalogue: Catalogue) -> dict[str, Permissions]:
+    """The permissions of every service, by its name."""
+    return {service: of(catalogue, service) for service in catalogue.services}
+
+
+def of(catalogue: Catalogue, service: str) -> Permissions:
+    """The permissions of one service."""
+    queues = _consumed_by(catalogue, service)
+    work = work_queues(catalogue)
+    produced = [entry for entry in catalogue.values() if service in entry.producers]
+    routing_keys = {
+        COMMANDS: _unique(entry.queue for entry in produced if entry.kind is Kind.COMMAND),
+        catalogue.events: _unique(entry.name for entry in produced if entry.kind is Kind.EVENT),
+        # Retries go back to the queue they came from; the recorder's replays, to any queue that messages die in.
+        RETURNS: _unique((*queues, *(work if service == catalogue.recorder else ()))),
+        # What dies in a dead-letter queue itself has nowhere to go.
+        DEAD_LETTERS: tuple(queue for queue in queues if queue in work),
+    }
+    allowed = {exchange: keys for exchange, keys in routing_keys.items() if keys}
+    return Permissions(service, queues, allowed, exchanges(catalogue))
+
+
+def _consumed_by(catalogue: Catalogue, service: str) -> tuple[str, ...]:
+    queues = _unique(entry.queue for entry in catalogue.values() if service in entry.consumers)
+    if service != catalogue.recorder:
+        return queues
+    return (*queues, *(dead_letter_queue(queue) for queue in work_queues(catalogue)))
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def pattern(names: Iterable[str]) -> str:
+    """The regular expression that matches exactly these names."""
+    alternatives = "|".join(re.escape(name).replace(r"\-", "-") for name in names)
+    return f"^({alternatives})$" if alternatives else NOTHING

@@ -1,0 +1,124 @@
+"""Exchanges, queues and bindings: described here once, everything else is made from it.
+
+`python -m messaging topology CATALOGUE` declares it on a broker; services only check that their queues are there.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import aio_pika
+
+from envelope import Catalogue
+
+COMMANDS: Final = "commands"
+"""Commands, routed by the name of the queue of the service that carries them out."""
+RETURNS: Final = "returns"
+"""Retries and replays, routed by queue name: back to the one queue they came from, past other subscribers."""
+DEAD_LETTERS: Final = "dead-letters"
+"""Dead letters, routed by the name of the queue they died in."""
+
+DELIVERY_LIMIT: Final = 50
+"""Deliveries without outcome before the broker itself gives up on a message. A last resort: what crashes its
+consumer is found out by the consumer (`messaging.storage.crashes`) long before."""
+
+DEAD_LETTER_DELIVERY_LIMIT: Final = 1_000_000
+"""A dead letter has nowhere further to go. RabbitMQ 4 would drop it after 20 deliveries if no limit were set, and
+-1, "unlimited" there, means "at the first return" to RabbitMQ 3.10."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    exchange: str
+    queue: str
+    routing_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """All topic exchanges and all durable queues of the system, with the bindings between them."""
+
+    exchanges: tuple[str, ...]
+    queues: tuple[Queue, ...]
+    bindings: tuple[Binding, ...] = field(default=())
+
+
+def dead_letter_queue(queue: str) -> str:
+    return f"{queue}-dlq"
+
+
+def work_queues(catalogue: Catalogue) -> tuple[str, ...]:
+    """Every queue that a service consumes, dead-letter queues apart."""
+    commands = map(catalogue.command_queue, catalogue.services)
+    return (*commands, catalogue.events_queue) if catalogue.events_queue else tuple(commands)
+
+
+def _work_queue(name: str) -> Queue:
+    return Queue(
+        name,
+        {
+            "x-queue-type": "quorum",
+            "x-delivery-limit": DELIVERY_LIMIT,
+            "x-dead-letter-exchange": DEAD_LETTERS,
+            "x-dead-letter-routing-key": name,
+            # Without all three of quorum, this strategy and reject-publish, the broker silently falls back to
+            # dead lettering without confirms, which can lose messages.
+            "x-dead-letter-strategy": "at-least-once",
+            "x-overflow": "reject-publish",
+        },
+    )
+
+
+def _dead_letter_queue(name: str) -> Queue:
+    return Queue(
+        dead_letter_queue(name),
+        {"x-queue-type": "quorum", "x-delivery-limit": DEAD_LETTER_DELIVERY_LIMIT},
+    )
+
+
+def exchanges(catalogue: Catalogue) -> tuple[str, ...]:
+    """Every exchange. That of the events, routed by their type, is named by the catalogue."""
+    return (COMMANDS, catalogue.events, RETURNS, DEAD_LETTERS)
+
+
+def describe(catalogue: Catalogue) -> Topology:
+    """The topology of the whole system."""
+    work = work_queues(catalogue)
+    events = catalogue.events_queue
+    return Topology(
+        exchanges=exchanges(catalogue),
+        queues=(*map(_work_queue, work), *map(_dead_letter_queue, work)),
+        bindings=(
+            *(Binding(COMMANDS, name, name) for name in work if name != events),
+            # Every event, not only the types known today: one that an older consumer does not know is
+            # dead-lettered with its reason instead of coming back to its sender as unroutable.
+            *((Binding(catalogue.events, events, "#"),) if events else ()),
+            *(Binding(RETURNS, name, name) for name in work),
+            *(Binding(RETURNS, dead_letter_queue(name), dead_letter_queue(name)) for name in work),
+            *(Binding(DEAD_LETTERS, dead_letter_queue(name), name) for name in work),
+        ),
+    )
+
+
+async def declare(url: str, topology: Topology) -> None:
+    """Declares the topology on the broker at `url`; what is there already, with the same arguments, stays.
+
+    Raises:
+        aio_pika.exceptions.ChannelPreconditionFailed: a queue is there with other arguments. The arguments of a
+            queue never change: drain and delete it first.
+    """
+    connection = await aio_pika.connect(url, timeout=15)
+    async with connection, connection.channel() as channel:
+        for exchange in topology.exchanges:
+            await channel.declare_exchange(exchange, aio_pika.ExchangeType.TOPIC, durable=True)
+        queues = {
+            queue.name: await channel.declare_queue(queue.name, durable=True, arguments=queue.arguments)
+            for queue in topology.queues
+        }
+        for binding in topology.bindings:
+            await queues[binding.queue].bind(binding.exchange, binding.routing_key)

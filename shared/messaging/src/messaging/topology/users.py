@@ -1,0 +1,176 @@
+"""The broker's users, one for each service, with what `messaging.topology.permissions` says and nothing more.
+
+Made over the management HTTP API, because AMQP has no word for users. Other users, and what ours may do on other
+vhosts, are left alone.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Final, NamedTuple, Self
+from urllib.parse import quote, unquote, urlsplit
+
+from envelope import Catalogue
+from messaging.topology import permissions
+from messaging.topology.permissions import NOTHING, Permissions
+
+_TIMEOUT_SECONDS: Final = 15.0
+_MAX_REASON: Final = 300
+_API_URL: Final = "RABBITMQ_API_URL"
+_API_URL_EXAMPLE: Final = "http://user:password@host:15672, an administrator's"
+
+
+class UsersError(Exception):
+    """The users could not be made or renewed; the message is for people and names no password."""
+
+
+class Credentials(NamedTuple):
+    user: str
+    password: str
+
+
+@dataclass(frozen=True, slots=True)
+class Management:
+    """The management HTTP API of a broker."""
+
+    connection: HTTPConnection
+    user: str
+    address: str
+    prefix: str
+    headers: Mapping[str, str]
+
+    @classmethod
+    def at(cls, url: str) -> Self:
+        """The API at `http://user:password@host:15672`; nothing is sent yet.
+
+        Raises:
+            UsersError: that is no such URL.
+        """
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise UsersError(f"{_API_URL} is no URL: expected {_API_URL_EXAMPLE}") from None
+        if parts.scheme not in {"http", "https"} or not parts.hostname or not parts.username:
+            raise UsersError(f"{_API_URL} lacks a part: expected {_API_URL_EXAMPLE}")
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        connection = kind(parts.hostname, port, timeout=_TIMEOUT_SECONDS)
+        user, password = unquote(parts.username), unquote(parts.password or "")
+        token = base64.b64encode(f"{user}:{password}".encode()).decode()
+        headers = {"Authorization": f"Basic {token}", "Content-Type": "application/json"}
+        address = f"{parts.hostname}:{connection.port}"
+        return cls(connection, user, address, parts.path.rstrip("/"), headers)
+
+    def ask(self, method: str, *path: str, body: Mapping[str, str] | None = None) -> bool:
+        """Sends one request; False if it names something that is not there.
+
+        Raises:
+            UsersError: the broker cannot be reached, or refuses.
+        """
+        target = "/".join((f"{self.prefix}/api", *(quote(part, safe="") for part in path)))
+        content = None if body is None else json.dumps(body)
+        try:
+            self.connection.request(method, target, content, dict(self.headers))
+            answer = self.connection.getresponse()
+            text = answer.read()
+        except (OSError, HTTPException) as error:
+            raise UsersError(
+                f"the management API at {self.address} cannot be reached: {str(error) or type(error).__name__}"
+            ) from error
+        match answer.status:
+            case HTTPStatus.OK | HTTPStatus.CREATED | HTTPStatus.NO_CONTENT:
+                return True
+            case HTTPStatus.NOT_FOUND if body is None:
+                return False
+            case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
+                raise UsersError(
+                    f"the broker at {self.address} refuses {self.user}: {_reason(text)}. "
+                    "Its password must be right, and it must be an administrator"
+                )
+            case status:
+                raise UsersError(f"{self.address} answers {method} {target} with {status}: {_reason(text)}")
+
+
+def renew_from(catalogue: Catalogue, environment: Mapping[str, str]) -> list[str]:
+    """Makes or renews the users of all services, named as the services; returns their names.
+
+    Args:
+        catalogue: names the services and what they send and take.
+        environment: `RABBITMQ_API_URL`, `RABBITMQ_VHOST` (`/` if missing) and the password of each service,
+            `RESEARCH_BROKER_PASSWORD` and so on.
+
+    Raises:
+        UsersError: a variable is missing, or as `renew`.
+    """
+    variables = {service: f"{service.upper()}_BROKER_PASSWORD" for service in catalogue.services}
+    missing = [name for name in (_API_URL, *variables.values()) if not environment.get(name)]
+    if missing:
+        raise UsersError(f"not set: {', '.join(missing)}. {_API_URL} is {_API_URL_EXAMPLE}")
+    credentials = {
+        service: Credentials(service, environment[variable]) for service, variable in variables.items()
+    }
+    renew(catalogue, environment[_API_URL], environment.get("RABBITMQ_VHOST") or "/", credentials)
+    return [each.user for each in credentials.values()]
+
+
+def renew(catalogue: Catalogue, api_url: str, vhost: str, credentials: Mapping[str, Credentials]) -> None:
+    """Makes or renews the users of some services on one vhost; safe to repeat, and while the services run.
+
+    What a user of that name could do there before, it cannot do any more unless its service needs it; its tags go too.
+
+    Args:
+        catalogue: says what each service needs.
+        api_url: an administrator's, `http://user:password@host:15672`.
+        vhost: must be there already.
+        credentials: by service.
+
+    Raises:
+        UsersError: the broker cannot be reached, refuses, or has no such vhost.
+    """
+    api = Management.at(api_url)
+    try:
+        if not api.ask("GET", "vhosts", vhost):
+            raise UsersError(f"no vhost {vhost!r} at {api.address}: create it, or correct the address")
+        for service, (user, password) in credentials.items():
+            api.ask("PUT", "users", user, body={"password": password, "tags": ""})
+            _permit(api, vhost, user, permissions.of(catalogue, service))
+    finally:
+        api.connection.close()
+
+
+def _permit(api: Management, vhost: str, user: str, allowed: Permissions) -> None:
+    # Routing keys before exchanges: a user that may write to an exchange of which nothing is said yet may use any.
+    for exchange, routing_keys in allowed.topics.items():
+        body = {"exchange": exchange, "write": routing_keys, "read": NOTHING}
+        api.ask("PUT", "topic-permissions", vhost, user, body=body)
+    body = {"configure": allowed.configure, "write": allowed.write, "read": allowed.read}
+    api.ask("PUT", "permissions", vhost, user, body=body)
+
+
+def remove(api_url: str, credentials: Mapping[str, Credentials]) -> None:
+    """Removes users and all that they may do; those that are not there are passed over.
+
+    Raises:
+        UsersError: the broker cannot be reached, or refuses.
+    """
+    api = Management.at(api_url)
+    try:
+        for user, _ in credentials.values():
+            api.ask("DELETE", "users", user)
+    finally:
+        api.connection.close()
+
+
+def _reason(answer: bytes) -> str:
+    """What the broker says about a refusal: JSON with `reason`, or whatever else stands there instead."""
+    try:
+        said = json.loads(answer)
+    except ValueError:
+        said = answer.decode(errors="replace")
+    return (
+        str(said.get("reason", said) if isinstance(said, dict) else said)[:_MAX_REASON].strip()
+        or "no reason given"
+    )
