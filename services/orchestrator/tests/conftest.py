@@ -18,7 +18,7 @@ from messaging import Database, ServiceKey, http
 from messaging.database import Connections
 from messaging.publisher import Publisher
 from messaging.relay import Relay
-from orchestrator.http_api import http_api
+from orchestrator.api import http_api
 
 SERVICE_KEY = "test-service-key-0123456789"
 

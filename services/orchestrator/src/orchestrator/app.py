@@ -12,11 +12,11 @@ from envelope.payloads import (
     SocialPosted,
 )
 from messaging import QueuePolicy, Service, ServiceKey, on_batch, on_each
-from orchestrator.clients.research import ResearchClient
-from orchestrator.handlers import ContentWorkflow, route
-from orchestrator.housekeeping import Housekeeping
-from orchestrator.http_api import http_api
+from orchestrator.api import http_api
+from orchestrator.cycles import Housekeeping, route
 from orchestrator.settings import Settings
+from orchestrator.writing import ContentWorkflow, ResearchClient
+from orchestrator.writing.extractive import ExtractiveWriter
 
 
 def build(settings: Settings) -> Service:
@@ -26,7 +26,7 @@ def build(settings: Settings) -> Service:
         settings.service_key.get_secret_value(),
         settings.research_timeout_seconds,
     )
-    workflow = ContentWorkflow(service.database, research.fetch)
+    workflow = ContentWorkflow(service.database, research.fetch, ExtractiveWriter())
     housekeeping = Housekeeping(
         service.database,
         stall_after=settings.stall_after,

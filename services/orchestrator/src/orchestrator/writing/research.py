@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from messaging import RetryLater, Unprocessable
 from messaging.gathering import Gathering
 from messaging.http_spans import Exchange, client_span
-from orchestrator.article import Passage, Source
+from orchestrator.writing.article import Passage, Source
 
 MAX_BYTES: Final = 8 * 1024 * 1024
 """A research document larger than this is not read: it would not be one."""
