@@ -40,9 +40,11 @@ import asyncpg
 import httpx
 import pytest
 
-# The folder of this member has the name of its package: imported first, or pytest would take the folder for the package.
 import benchmarks  # noqa: F401
 from brandctl.local import broker_users, ports, postgres, rabbitmq, services
+
+# The folder of this member has the name of its package: imported first, or pytest would take the folder for the package.
+from envelope.brand import CATALOGUE
 from messaging import topology
 from messaging.storage.migrations import migrate
 from messaging.topology import users
@@ -147,7 +149,7 @@ async def make_vhost(rabbitmq_admin_url: str, rabbitmq_api: httpx.Client) -> Asy
 
 
 async def _declare(url: str) -> None:
-    await topology.declare(url)
+    await topology.declare(url, CATALOGUE)
 
 
 @pytest.fixture
@@ -160,7 +162,7 @@ def broker_urls(rabbitmq_url: str, rabbitmq_api_url: str) -> Iterator[dict[str, 
     # Users belong to the whole server, which need not be ours alone.
     vhost = broker_users.vhost_of(rabbitmq_url)
     credentials = {name: Credentials(f"{vhost}-{name}", secrets.token_hex(12)) for name in services.NAMES}
-    users.renew(rabbitmq_api_url, vhost, credentials)
+    users.renew(CATALOGUE, rabbitmq_api_url, vhost, credentials)
     yield {name: broker_users.url_of(rabbitmq_url, each) for name, each in credentials.items()}
     users.remove(rabbitmq_api_url, credentials)
 

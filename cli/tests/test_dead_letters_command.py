@@ -18,6 +18,7 @@ from brandctl.dead_letter_view import show_full, show_list
 from brandctl.monitor_client import DeadLetter
 from chassis.testing import eventually, running
 from envelope import DomainMessage
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublish
 from messaging import Context, Service, ServiceSettings, Unprocessable, on_each
 from messaging.testing import Broker
@@ -163,7 +164,7 @@ async def test_replay_waits_for_the_outcome(
         service_key=SecretStr(KEY),
         http_port=0,
     )
-    service = Service("publisher", settings)
+    service = Service("publisher", settings, CATALOGUE)
     service.consume("publisher-commands", on_each(publish, ContentPublish))
     async with running(service):
         again = await operator("replay", ids[1], "--wait", "--json")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from envelope import Kind
-from envelope.brand import CATALOGUE, SERVICES
+from envelope.brand import CATALOGUE, EVENTS, SERVICES
 from messaging import Service
 from messaging.flow.dead_letters import RECEIVED
 from messaging.topology import COMMANDS, RETURNS, dead_letter_queue, describe, permissions, work_queues
@@ -53,12 +53,12 @@ def test_every_message_type_is_handled_by_exactly_the_services_the_catalogue_nam
 
 def test_every_queue_has_exactly_one_consuming_service(services: dict[str, Service]) -> None:
     consumed = Counter(runner.queue for service in services.values() for runner in service.runners)
-    assert consumed == Counter(queue.name for queue in describe().queues)
+    assert consumed == Counter(queue.name for queue in describe(CATALOGUE).queues)
 
 
 def test_dead_letters_are_the_monitors(services: dict[str, Service]) -> None:
     queues = {runner.queue for runner in services["monitor"].runners}
-    assert queues >= {dead_letter_queue(name) for name in work_queues()}
+    assert queues >= {dead_letter_queue(name) for name in work_queues(CATALOGUE)}
     for name, service in services.items():
         if name != "monitor":
             assert not any(runner.queue.endswith("-dlq") for runner in service.runners)
@@ -66,19 +66,21 @@ def test_dead_letters_are_the_monitors(services: dict[str, Service]) -> None:
 
 def test_a_service_may_consume_exactly_what_it_consumes(services: dict[str, Service]) -> None:
     for name, service in services.items():
-        assert sorted(runner.queue for runner in service.runners) == sorted(permissions.of(name).queues)
+        assert sorted(runner.queue for runner in service.runners) == sorted(
+            permissions.of(CATALOGUE, name).queues
+        )
 
 
 def test_nobody_may_publish_where_nothing_is_bound() -> None:
-    bound = {(binding.exchange, binding.routing_key) for binding in describe().bindings}
-    for allowed in permissions.describe().values():
+    bound = {(binding.exchange, binding.routing_key) for binding in describe(CATALOGUE).bindings}
+    for allowed in permissions.describe(CATALOGUE).values():
         for exchange, keys in allowed.routing_keys.items():
-            assert {(exchange, key) for key in keys if exchange != CATALOGUE.events} <= bound
+            assert {(exchange, key) for key in keys if exchange != EVENTS} <= bound
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.name)
 def test_every_message_type_has_a_way_to_its_queue(entry) -> None:
-    topology = describe()
+    topology = describe(CATALOGUE)
     bindings = {(binding.exchange, binding.routing_key, binding.queue) for binding in topology.bindings}
     assert entry.queue in {queue.name for queue in topology.queues}
     assert (RETURNS, entry.queue, entry.queue) in bindings
@@ -86,11 +88,11 @@ def test_every_message_type_has_a_way_to_its_queue(entry) -> None:
         assert (COMMANDS, entry.queue, entry.queue) in bindings
         assert entry.consumers == (entry.queue.removesuffix("-commands"),)
     else:
-        assert (CATALOGUE.events, "#", entry.queue) in bindings
+        assert (EVENTS, "#", entry.queue) in bindings
 
 
 def test_every_work_queue_dead_letters_safely_and_within_a_limit() -> None:
-    for queue in describe().queues:
+    for queue in describe(CATALOGUE).queues:
         assert queue.arguments["x-queue-type"] == "quorum"
         assert queue.arguments["x-delivery-limit"] >= 20
         if not queue.name.endswith("-dlq"):

@@ -18,13 +18,13 @@ from messaging import headers as header
 from messaging import topology
 from messaging.flow.codec import decoder
 from messaging.topology import permissions, work_queues
-from messaging.topology.contracts import asyncapi, generate
+from messaging.topology.contracts import DEAD_LETTER, Document, generate
 
 DOCS = Path(__file__).parents[2] / "docs"
 OFFICIAL = Path(__file__).parent / "asyncapi-3.0.0" / "schema.json"
 
 Node = dict[str, Any]
-DOCUMENT: Node = asyncapi.describe()
+DOCUMENT: Node = Document(CATALOGUE, EXAMPLES).describe()
 MESSAGES: Node = DOCUMENT["components"]["messages"]
 
 
@@ -59,9 +59,11 @@ def references(node: Any) -> Iterator[Node]:
 # -- drift ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(generate()))
+@pytest.mark.parametrize("name", sorted(generate(CATALOGUE, EXAMPLES)))
 def test_what_is_published_is_what_the_code_says(name: str) -> None:
-    assert (DOCS / name).read_text() == generate()[name], "run `make schemas`, and read the change"
+    assert (DOCS / name).read_text() == generate(CATALOGUE, EXAMPLES)[name], (
+        "run `make schemas`, and read the change"
+    )
 
 
 # -- the AsyncAPI document: valid ------------------------------------------------------------------------------------------
@@ -135,7 +137,7 @@ def test_every_schema_is_one_and_knows_no_references_of_its_own() -> None:
 
 
 def test_every_message_type_is_there_and_no_other() -> None:
-    assert MESSAGES.keys() == {*CATALOGUE, asyncapi.DEAD_LETTER}
+    assert MESSAGES.keys() == {*CATALOGUE, DEAD_LETTER}
 
 
 @pytest.mark.parametrize("name", sorted(MESSAGES))
@@ -156,7 +158,7 @@ def test_an_example_is_a_message_that_its_queue_understands(name: str) -> None:
     (example,) = MESSAGES[name]["examples"]
     body = json.dumps(example["payload"]).encode()
 
-    assert decoder([name], entry.queue)(body, name, {}) == EXAMPLES[name]
+    assert decoder(CATALOGUE, [name], entry.queue)(body, name, {}) == EXAMPLES[name]
     assert json.loads(encode(EXAMPLES[name])) == example["payload"]
 
 
@@ -201,10 +203,10 @@ def test_every_queue_is_received_from_by_the_service_that_may_read_it() -> None:
     }
     assert received == {
         (service, queue)
-        for service, permitted in permissions.describe().items()
+        for service, permitted in permissions.describe(CATALOGUE).items()
         for queue in permitted.queues
     }
-    assert {queue for _, queue in received} == {queue.name for queue in topology.describe().queues}
+    assert {queue for _, queue in received} == {queue.name for queue in topology.describe(CATALOGUE).queues}
 
 
 def test_every_service_sends_what_it_may_write_and_no_more() -> None:
@@ -217,7 +219,7 @@ def test_every_service_sends_what_it_may_write_and_no_more() -> None:
             sent |= {(operation["tags"][0]["name"], exchange, key) for key in keys}
     assert sent == {
         (service, exchange, key)
-        for service, permitted in permissions.describe().items()
+        for service, permitted in permissions.describe(CATALOGUE).items()
         for exchange, keys in permitted.routing_keys.items()
         for key in keys
     }
@@ -251,14 +253,14 @@ def test_operations_name_only_messages_of_their_channel() -> None:
 
 def rows_under(heading: str) -> list[list[str]]:
     """The cells of the table below a heading of the page, without its header."""
-    section = re.split(r"^##+ ", generate()["topology.md"], flags=re.MULTILINE)
+    section = re.split(r"^##+ ", generate(CATALOGUE, EXAMPLES)["topology.md"], flags=re.MULTILINE)
     (body,) = [text for text in section if text.startswith(heading + "\n")]
     lines = [line for line in body.splitlines() if line.startswith("|")]
     return [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def test_the_page_lists_every_exchange_queue_binding_and_message() -> None:
-    described = topology.describe()
+    described = topology.describe(CATALOGUE)
     assert [row[0] for row in rows_under("Exchanges")] == list(described.exchanges)
     assert [row[0] for row in rows_under("Queues")] == [queue.name for queue in described.queues]
     assert [tuple(row) for row in rows_under("Bindings")] == [
@@ -267,15 +269,15 @@ def test_the_page_lists_every_exchange_queue_binding_and_message() -> None:
     assert [row[0] for row in rows_under("Messages")] == list(CATALOGUE)
 
 
-@pytest.mark.parametrize("service", permissions.describe())
+@pytest.mark.parametrize("service", permissions.describe(CATALOGUE))
 def test_the_page_says_what_a_service_may_write(service: str) -> None:
     rows = {row[0]: tuple(re.findall(r"[\w.#-]+", row[1])) for row in rows_under(service)}
-    assert rows == permissions.of(service).routing_keys
+    assert rows == permissions.of(CATALOGUE, service).routing_keys
 
 
 def test_the_picture_shows_every_way_of_a_message() -> None:
-    page = generate()["topology.md"]
-    for queue in work_queues():
+    page = generate(CATALOGUE, EXAMPLES)["topology.md"]
+    for queue in work_queues(CATALOGUE):
         assert re.search(rf"exchange_\w+ --> queue_{queue.replace('-', '_')}$", page, re.MULTILINE)
     for name in CATALOGUE:
         assert name in page.partition("## When a message fails")[0]

@@ -17,6 +17,7 @@ import pytest
 
 from brandctl.local import postgres, rabbitmq, services
 from chassis.testing import eventually
+from envelope.brand import CATALOGUE
 from faults.history import History
 from faults.stack import Stack
 from messaging import topology
@@ -69,7 +70,7 @@ class Machine:
 
     async def _broker_ready(self) -> None:
         await asyncio.to_thread(self.broker.wait)
-        await topology.declare(self.rabbitmq_url)
+        await topology.declare(self.rabbitmq_url, CATALOGUE)
 
     @property
     def rabbitmq_url(self) -> str:
@@ -175,7 +176,7 @@ async def posted(stack: Stack, count: int) -> bool:
 async def messages_in_queues(machine: Machine) -> int:
     connection = await aio_pika.connect(machine.rabbitmq_url)
     async with connection, connection.channel() as channel:
-        queues = [await channel.declare_queue(name, passive=True) for name in work_queues()]
+        queues = [await channel.declare_queue(name, passive=True) for name in work_queues(CATALOGUE)]
         return sum(queue.declaration_result.message_count or 0 for queue in queues)
 
 

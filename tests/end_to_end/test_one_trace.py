@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from brandctl.local import services
+from chassis.http import server
 from chassis.testing import eventually
 from chassis.testing.spans import ReceivedSpan, SpanReceiver
 
@@ -95,13 +96,13 @@ async def detour(target: str, *, answer_first: int) -> AsyncIterator[str]:
             kept = {name: answer.headers[name] for name in ("content-type", "etag") if name in answer.headers}
             return Response(answer.content, answer.status_code, kept)
 
-        server = server.server(Starlette(routes=[Route("/{path:path}", forward)]), "127.0.0.1", 0)
-        serving = asyncio.create_task(server.serve())
-        await eventually(lambda: server.started)
+        passing = server.server(Starlette(routes=[Route("/{path:path}", forward)]), "127.0.0.1", 0)
+        serving = asyncio.create_task(passing.serve())
+        await eventually(lambda: passing.started)
         try:
-            yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+            yield f"http://127.0.0.1:{passing.servers[0].sockets[0].getsockname()[1]}"
         finally:
-            server.should_exit = True
+            passing.should_exit = True
             await serving
 
 

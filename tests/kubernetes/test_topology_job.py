@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from brandctl.local import rabbitmq
-from envelope.brand import SERVICES
+from envelope.brand import CATALOGUE, SERVICES
 from manifests.cluster import Cluster, environment
 from messaging import topology
 from messaging.topology import permissions
@@ -63,7 +63,7 @@ async def test_topology_and_users_are_there_afterwards(overlay, node: rabbitmq.R
     for service in SERVICES:
         connection = await aio_pika.connect(f"amqp://{service}:a-{service}-broker-password@{address}/%2F")
         async with connection, connection.channel() as channel:
-            for queue in permissions.of(service).queues:
+            for queue in permissions.of(CATALOGUE, service).queues:
                 await channel.get_queue(queue, ensure=True)
     keda = httpx.Client(
         base_url=f"http://{urlsplit(node.management_url or '').netloc.rpartition('@')[2]}",
@@ -71,7 +71,7 @@ async def test_topology_and_users_are_there_afterwards(overlay, node: rabbitmq.R
         timeout=30,
     )
     with keda:
-        for queue in topology.describe().queues:
+        for queue in topology.describe(CATALOGUE).queues:
             assert keda.get(f"/api/queues/%2F/{queue.name}").status_code == httpx.codes.OK
         assert keda.delete("/api/queues/%2F/brand-events").status_code >= httpx.codes.BAD_REQUEST
         assert keda.get("/api/users").status_code == httpx.codes.UNAUTHORIZED

@@ -154,6 +154,6 @@ async def test_every_metric_of_dashboards_and_alerts_is_really_there(
 def test_every_label_that_is_asked_for_can_occur() -> None:
     assert matched("job") <= {*SERVICES, "rabbitmq"}
     assert matched("type") <= set(CATALOGUE)
-    queues = [queue.name for queue in describe().queues]
+    queues = [queue.name for queue in describe(CATALOGUE).queues]
     for pattern in matched("queue"):
         assert any(re.fullmatch(pattern, queue) for queue in queues), pattern

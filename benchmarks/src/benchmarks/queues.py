@@ -7,7 +7,7 @@ from typing import Self
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
 
-from envelope.brand import CATALOGUE
+from envelope.brand import EVENTS_QUEUE
 from messaging.topology import COMMANDS
 
 
@@ -58,7 +58,7 @@ class Queues:
         while (message := await source.get(no_ack=True, fail=False)) is not None:
             seen += 1
             if seen * share >= sent + 1:
-                queue = message.routing_key if message.exchange == COMMANDS else CATALOGUE.events_queue
+                queue = message.routing_key if message.exchange == COMMANDS else EVENTS_QUEUE
                 await target.publish(message, queue or "", mandatory=True)
                 sent += 1
         return sent

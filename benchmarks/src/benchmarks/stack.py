@@ -12,6 +12,7 @@ from benchmarks.accounting import MEGABYTE, resident_bytes
 from benchmarks.nodes import Nodes
 from brandctl.local import processes
 from brandctl.local import services as local
+from envelope.brand import CATALOGUE
 from messaging import topology
 
 _REST_SECONDS: Final = 2.0
@@ -66,7 +67,7 @@ class Stack:
 def stack(nodes: Nodes) -> Iterator[Stack]:
     with ExitStack() as cleanup:
         place = cleanup.enter_context(nodes.place())
-        asyncio.run(topology.declare(place.rabbitmq_url))
+        asyncio.run(topology.declare(place.rabbitmq_url, CATALOGUE))
         databases = {name: cleanup.enter_context(nodes.database()) for name in local.NAMES}
         addresses = local.choose_addresses()
         environments = {

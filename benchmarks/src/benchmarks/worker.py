@@ -16,6 +16,7 @@ import uvloop
 
 from benchmarks.messages import TYPE
 from envelope import DomainMessage, EnvelopeHead, new_event_id
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchCompleted, ResearchRequested
 from messaging import (
     Context,
@@ -88,7 +89,7 @@ def handler_of(shape: str) -> OnBatch | OnEach:
 
 
 def build(settings: ServiceSettings) -> Service:
-    service = Service("benchmarks", settings)
+    service = Service("benchmarks", settings, CATALOGUE)
     policy: dict[str, Any] = json.loads(os.environ.get("POLICY", "{}"))
     service.consume(QUEUE, handler_of(os.environ.get("SHAPE", "drain")), policy=QueuePolicy(**policy))
 
@@ -114,7 +115,7 @@ def work() -> None:
 
 async def prepare() -> None:
     await migrate(os.environ["DATABASE_URL"])
-    await topology.declare(os.environ["RABBITMQ_URL"])
+    await topology.declare(os.environ["RABBITMQ_URL"], CATALOGUE)
 
 
 async def fill(bodies: bytes) -> None:

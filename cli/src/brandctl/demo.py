@@ -19,6 +19,7 @@ from brandctl.api import Brand, Cycle, Orchestrator
 from brandctl.local import broker_users, databases, postgres, processes, rabbitmq, services
 from brandctl.local.folder import LocalFolder
 from brandctl.progress import say
+from envelope.brand import CATALOGUE
 from messaging import topology
 from messaging.topology.users import UsersError
 
@@ -135,7 +136,7 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
     services.migrate({name: {**os.environ, "DATABASE_URL": url} for name, url in database_urls.items()})
     say(console, "Waiting for RabbitMQ")
     broker.wait()
-    asyncio.run(topology.declare(broker.url))
+    asyncio.run(topology.declare(broker.url, CATALOGUE))
     broker_urls = _broker_users(broker, folder, console)
     environments = {
         name: services.environment(

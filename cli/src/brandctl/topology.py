@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from envelope.brand import CATALOGUE
 from messaging import topology
 
 app = typer.Typer(
@@ -18,7 +19,7 @@ app = typer.Typer(
 @app.command()
 def show() -> None:
     """Shows what the system declares on its broker."""
-    described = topology.describe()
+    described = topology.describe(CATALOGUE)
     table = Table("queue", "bound to", "arguments")
     for queue in described.queues:
         bound = [
@@ -40,8 +41,8 @@ def declare(
         typer.echo("RABBITMQ_URL is not set: amqp://user:password@host:5672/vhost", err=True)
         raise typer.Exit(2)
     try:
-        asyncio.run(topology.declare(given))
+        asyncio.run(topology.declare(given, CATALOGUE))
     except (aio_pika.exceptions.AMQPError, OSError, TimeoutError) as error:
         typer.echo(f"cannot declare the topology: {error}", err=True)
         raise typer.Exit(1) from error
-    typer.echo(f"declared {len(topology.describe().queues)} queues")
+    typer.echo(f"declared {len(topology.describe(CATALOGUE).queues)} queues")

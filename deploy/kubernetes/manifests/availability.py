@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from envelope.brand import CATALOGUE
 from manifests.cluster import Cluster, Workload, identity, selects
 from messaging.topology import permissions
 
@@ -64,7 +65,7 @@ def one_pod_at_a_time_may_be_away(cluster: Cluster) -> Iterator[str]:
 
 
 def every_consumer_is_scaled_by_its_queues(cluster: Cluster) -> Iterator[str]:
-    described = permissions.describe()
+    described = permissions.describe(CATALOGUE)
     scaled = list(cluster.of_kind("ScaledObject"))
     services = {workload.name for workload in cluster.services}
     if services != described.keys():

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import yaml
 
+from envelope.brand import CATALOGUE
 from manifests.rendering import HOME
 from messaging import topology
 from messaging.topology import permissions
@@ -42,7 +43,7 @@ DEAD_LETTERS_PER_REPLICA: Final = 500
 
 def files() -> dict[Path, str]:
     """Path → what should be in it."""
-    described = permissions.describe()
+    described = permissions.describe(CATALOGUE)
     made = {
         "components/broker-operator/topology.yaml": ("messaging.topology", _topology()),
         "components/broker-operator/users.yaml": (
@@ -69,7 +70,7 @@ def write() -> list[Path]:
 
 
 def _topology() -> Iterator[Document]:
-    described = topology.describe()
+    described = topology.describe(CATALOGUE)
     for exchange in described.exchanges:
         spec = {"name": exchange, "type": "topic", "durable": True}
         yield _rabbitmq("Exchange", exchange, _VHOST | spec)

@@ -15,6 +15,7 @@ from chassis import ServiceKey
 from chassis.database.pool import Connections
 from chassis.http.server import server
 from envelope import DomainMessage, new_event_id
+from envelope.brand import CATALOGUE
 from messaging import Database, DeadLetter, Reason
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
@@ -83,7 +84,10 @@ async def database(make_database: Callable[[str], Awaitable[str]]) -> AsyncItera
     await connections.open()
     try:
         yield Database(
-            connections, Relay(connections, Publisher("amqp://127.0.0.1:1/", name="none")), "monitor"
+            connections,
+            Relay(connections, Publisher("amqp://127.0.0.1:1/", name="none")),
+            "monitor",
+            CATALOGUE,
         )
     finally:
         await connections.close()

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 
 from chassis.testing import eventually, running
 from envelope import DomainMessage
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublish
 from messaging import Context, Record, Service, ServiceSettings, Unprocessable, on_each
 from messaging.testing import Broker
@@ -49,7 +50,7 @@ async def publisher(make_database: MakeDatabase, url: str, handler: Publishing) 
         service_key=SecretStr(KEY),
         http_port=0,
     )
-    service = Service("publisher", settings)
+    service = Service("publisher", settings, CATALOGUE)
     service.consume("publisher-commands", on_each(handler.handle, ContentPublish))
     async with running(service):
         yield service

@@ -15,12 +15,13 @@ from pydantic import SecretStr
 
 from chassis import ServiceKey
 from chassis.database.pool import Connections
+from chassis.http import server
 from envelope import DomainMessage, Payload, new_event_id
 from envelope.brand import CATALOGUE
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from orchestrator.http_api import http_api
+from orchestrator.api import http_api
 
 SERVICE_KEY = "test-service-key-0123456789"
 
@@ -32,7 +33,7 @@ async def _database_at(url: str) -> AsyncIterator[Database]:
     await connections.open()
     try:
         relay = Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none"))
-        yield Database(connections, relay, "orchestrator")
+        yield Database(connections, relay, "orchestrator", CATALOGUE)
     finally:
         await connections.close()
 
@@ -58,15 +59,15 @@ async def orchestrator_database(orchestrator_url: str) -> AsyncIterator[Database
 async def _served(database: Database) -> AsyncIterator[int]:
     """The API on a free port, which is yielded."""
     app = http_api(database, ServiceKey(SecretStr(SERVICE_KEY)))
-    server = server.server(app, "127.0.0.1", 0)
-    serving = asyncio.create_task(server.serve())
+    api_server = server.server(app, "127.0.0.1", 0)
+    serving = asyncio.create_task(api_server.serve())
     try:
         async with asyncio.timeout(30):
-            while not server.started:  # noqa: ASYNC110  (the server has no event for it)
+            while not api_server.started:  # noqa: ASYNC110  (the server has no event for it)
                 await asyncio.sleep(0.01)
-        yield server.servers[0].sockets[0].getsockname()[1]
+        yield api_server.servers[0].sockets[0].getsockname()[1]
     finally:
-        server.should_exit = True
+        api_server.should_exit = True
         await serving
 
 

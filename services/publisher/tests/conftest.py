@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from chassis.database.pool import Connections
+from envelope.brand import CATALOGUE
 from messaging import Context, Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
@@ -32,7 +33,10 @@ async def database(make_database: Callable[[str], Awaitable[str]]) -> AsyncItera
     await connections.open()
     try:
         yield Database(
-            connections, Relay(connections, Publisher("amqp://127.0.0.1:1/", name="none")), "publisher"
+            connections,
+            Relay(connections, Publisher("amqp://127.0.0.1:1/", name="none")),
+            "publisher",
+            CATALOGUE,
         )
     finally:
         await connections.close()

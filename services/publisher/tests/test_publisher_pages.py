@@ -13,6 +13,7 @@ from lxml import html as lxml_html
 
 from chassis.database.pool import Connections
 from chassis.http.pages import SECURITY_HEADERS
+from envelope.brand import CATALOGUE
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
@@ -384,7 +385,7 @@ async def test_right_to_left_languages_are_set_that_way(web: Web) -> None:
 async def test_without_a_database_readers_are_asked_to_come_back() -> None:
     connections = Connections("postgresql://nobody@127.0.0.1:1/none", name="none")
     database = Database(
-        connections, Relay(connections, Publisher("amqp://127.0.0.1:1/", name="none")), "publisher"
+        connections, Relay(connections, Publisher("amqp://127.0.0.1:1/", name="none")), "publisher", CATALOGUE
     )
     app = create_app(database, SiteUrls.under(ORIGIN), articles_per_page=2)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ORIGIN) as client:

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from chassis import ServiceKey
 from envelope import DomainMessage, new_event_id
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import Priority, ResearchRequested
 from messaging import Context, Database, RetryLater, Transaction
 from research.clients.provider import ProviderUnavailableError
@@ -72,7 +73,7 @@ async def sent(
     """Handle the message as the runtime does; the envelope of the one message that was sent."""
     record = await Handlers(database, provider).research_requested(message, CONTEXT)
     async with database.connection() as connection, connection.transaction():
-        tx = Transaction(connection, "research")
+        tx = Transaction(connection, "research", CATALOGUE)
         await record(tx)
     (row,) = tx.outgoing
     envelope: dict[str, Any] = json.loads(row.body)
@@ -134,7 +135,7 @@ async def test_simultaneous_requests_share_one_research(research_database: Datab
 
     async def write(at: int) -> str:
         async with research_database.connection() as connection, connection.transaction():
-            tx = Transaction(connection, "research")
+            tx = Transaction(connection, "research", CATALOGUE)
             await records[at](tx)
         return str(json.loads(tx.outgoing[0].body)["payload"]["research_id"])
 

@@ -31,7 +31,7 @@ class World:
             "retry_base_seconds": 0.3,
             "shutdown_grace_seconds": 10,
         }
-        return Service(name, ServiceSettings.model_validate(values | settings))
+        return Service(name, ServiceSettings.model_validate(values | settings), CATALOGUE)
 
     async def send(self, message: DomainMessage, *, headers: dict[str, object] | None = None) -> None:
         await self.broker.publish(

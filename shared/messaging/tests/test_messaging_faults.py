@@ -15,6 +15,7 @@ import structlog
 
 from chassis.testing import TcpProxy, eventually, running
 from envelope import DomainMessage
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
 from messaging import Context, QueuePolicy, Record, Service, Transaction, on_batch, on_each, topology
 from messaging.broker.deliveries import Delivery
@@ -260,7 +261,7 @@ async def handle(messages, tx):
         await tx.connection.execute("insert into effects values ($1, $2)", message.event_id, message.payload.keyword)
 
 async def main():
-    service = Service("research", ServiceSettings())
+    service = Service("research", ServiceSettings(), CATALOGUE)
     service.consume("research-commands", on_batch(handle, ResearchRequested), policy=QueuePolicy(max_batch_size=50))
     await service.run()
 
@@ -438,7 +439,7 @@ async def test_a_consumer_whose_queue_is_missing_for_long_comes_back_with_it(wor
         async with running(service):
             await world.broker.delete(QUEUE)
             await eventually(lambda: [each["event"] for each in logs].count("consumer_not_restored") > 3)
-            await topology.declare(world.rabbitmq_url)
+            await topology.declare(world.rabbitmq_url, CATALOGUE)
             await eventually(lambda: service.runners[0].subscription.consuming)
             await world.send(world.request("after"))
             await eventually(world.effects)
@@ -453,7 +454,7 @@ async def test_a_consumer_that_the_broker_cancelled_is_brought_back(world, monke
         await world.broker.delete(QUEUE)
         await eventually(lambda: not service.runners[0].subscription.consuming)
         assert QUEUE in await service.problems()
-        await topology.declare(world.rabbitmq_url)
+        await topology.declare(world.rabbitmq_url, CATALOGUE)
         await eventually(lambda: service.runners[0].subscription.consuming)
         await world.send(world.request("after"))
         await eventually(world.effects)
@@ -499,7 +500,7 @@ async def test_the_queue_missing_at_the_start_is_waited_for(world, make_vhost) -
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     task = asyncio.create_task(service.run())
     await eventually(lambda: service.port)
-    await topology.declare(url)
+    await topology.declare(url, CATALOGUE)
     await eventually(lambda: ready(service))
     async with Broker.connected(url) as broker:
         assert await broker.consumers(QUEUE) == 1
@@ -521,7 +522,7 @@ async def test_too_full_an_outbox_slows_consumption_until_it_has_drained(world) 
         await world.send(world.request("waits"))
         await eventually(lambda: world.database.fetchval("select bool_and(publish_attempts > 1) from outbox"))
         assert await world.effects() == []
-        await topology.declare(world.rabbitmq_url)
+        await topology.declare(world.rabbitmq_url, CATALOGUE)
         await eventually(world.effects, within=60)
         await eventually(lambda: ready(service))
     assert await world.broker.depth("social-commands") == 10

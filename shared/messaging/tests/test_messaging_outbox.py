@@ -15,6 +15,7 @@ from chassis import DatabaseUnavailableError
 from chassis.database.migrations import Migration, MigrationError, NotMigratedError
 from chassis.testing import eventually, running
 from envelope import DomainMessage, MessageTooLargeError, encode, new_event_id
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ArticleContext, ResearchCompleted, ResearchRequested, SocialCreate
 from messaging import (
     Context,
@@ -360,5 +361,7 @@ def test_encode_is_what_the_decoder_reads() -> None:
         timestamp=datetime.now(UTC),
         payload=payload,
     )
-    assert decoder(["research.completed"], "q")(encode(message), "research.completed", {}) == message
-    assert decoder(["research.completed"], "q")(encode(message), None, {}) == message
+    assert (
+        decoder(CATALOGUE, ["research.completed"], "q")(encode(message), "research.completed", {}) == message
+    )
+    assert decoder(CATALOGUE, ["research.completed"], "q")(encode(message), None, {}) == message

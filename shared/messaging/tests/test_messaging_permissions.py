@@ -15,7 +15,7 @@ from envelope.brand import CATALOGUE, SERVICES
 from messaging.testing import Broker
 from messaging.topology import describe, permissions
 
-QUEUES = tuple(queue.name for queue in describe().queues)
+QUEUES = tuple(queue.name for queue in describe(CATALOGUE).queues)
 DEAD = tuple(name for name in QUEUES if name.endswith("-dlq"))
 WORK = tuple(name for name in QUEUES if name not in DEAD)
 FOREIGN_EXCHANGES = ("", "amq.direct", "amq.fanout", "amq.topic", "amq.headers")
@@ -139,13 +139,13 @@ async def bind_exchange(channel: AbstractChannel) -> None:
 
 
 def test_what_is_made_of_catalogue_and_topology_is_what_is_promised() -> None:
-    described = permissions.describe()
+    described = permissions.describe(CATALOGUE)
     assert set(described) == set(SERVICES)
     for service, each in described.items():
         assert set(each.queues) == CONSUMES[service]
         keys = {(exchange, key) for exchange, keys in each.routing_keys.items() for key in keys}
         assert keys == PUBLISHES[service]
-        assert set(each.topics) == set(describe().exchanges)
+        assert set(each.topics) == set(describe(CATALOGUE).exchanges)
         assert each.configure == "^$"
 
 
@@ -163,7 +163,7 @@ async def test_a_service_consumes_its_own_queues_and_no_other(
 async def test_a_service_publishes_what_the_catalogue_says_and_nothing_else(
     service: str, broker_urls: dict[str, str]
 ) -> None:
-    exchanges = (*describe().exchanges, *FOREIGN_EXCHANGES)
+    exchanges = (*describe(CATALOGUE).exchanges, *FOREIGN_EXCHANGES)
     async with connected(broker_urls[service]) as connection:
         allowed = {
             (exchange, key)
@@ -178,7 +178,7 @@ async def test_a_service_publishes_what_the_catalogue_says_and_nothing_else(
 async def test_a_service_declares_binds_and_deletes_nothing(
     service: str, broker_urls: dict[str, str]
 ) -> None:
-    arguments = {queue.name: queue.arguments for queue in describe().queues}
+    arguments = {queue.name: queue.arguments for queue in describe(CATALOGUE).queues}
     own, other = min(CONSUMES[service]), OTHERS_QUEUE[service]
     attempts: dict[str, Action] = {
         "declare a queue": lambda channel: channel.declare_queue("new", durable=True),

@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from envelope import DomainMessage
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchCompleted, ResearchRequested
 from messaging import Context, QueuePolicy, Service, ServiceSettings, Transaction, on_batch, on_each
 from messaging.flow.codec import Invalid, NotAnEnvelope, decoder
@@ -53,7 +54,7 @@ async def nothing_each(_message: DomainMessage, _context: Context) -> None:
 
 
 async def test_two_handlers_of_one_type_and_unknown_queues_are_refused_when_wired() -> None:
-    service = Service("research", ServiceSettings.model_validate(SETTINGS))
+    service = Service("research", ServiceSettings.model_validate(SETTINGS), CATALOGUE)
     with pytest.raises(ValueError, match=r"two handlers take research\.requested"):
         service.consume(
             "research-commands",
@@ -66,7 +67,7 @@ async def test_two_handlers_of_one_type_and_unknown_queues_are_refused_when_wire
 
 @given(st.binary())
 def test_no_bytes_break_the_decoder(body: bytes) -> None:
-    decoded = decoder(["research.requested"], "q")(body, "research.requested", {})
+    decoded = decoder(CATALOGUE, ["research.requested"], "q")(body, "research.requested", {})
     assert isinstance(decoded, NotAnEnvelope | Invalid)
     assert read(body, {}, "q").body == body
 

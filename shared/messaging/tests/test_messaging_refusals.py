@@ -9,6 +9,7 @@ import pytest
 
 from chassis.testing import TcpProxy, eventually, running
 from envelope import DomainMessage
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublished, ResearchFailed, ResearchRequested
 from messaging import Transaction, on_batch, topology
 from messaging.broker.refusals import Refusals
@@ -122,7 +123,7 @@ async def test_a_consumer_that_the_broker_cancelled_is_brought_back_as_its_own_u
     async with running(service):
         await world.broker.delete(QUEUE)
         await eventually(lambda: not service.runners[0].subscription.consuming)
-        await topology.declare(world.rabbitmq_url)
+        await topology.declare(world.rabbitmq_url, CATALOGUE)
         await eventually(lambda: service.runners[0].subscription.consuming)
         await world.send(world.request("after"))
         await eventually(world.effects)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -134,8 +135,8 @@ async def test_a_chain_is_one_trace_from_request_to_last_handler(world, recorded
         "messaging.message.id": (last.attributes or {})["messaging.message.id"],
         "messaging.message.conversation_id": "chain-7",
         "messaging.message.body.size": (last.attributes or {})["messaging.message.body.size"],
-        "server.address": "broker.test",
-        "server.port": 5673,
+        "server.address": urlsplit(world.rabbitmq_url).hostname,
+        "server.port": urlsplit(world.rabbitmq_url).port,
         "correlation_id": "chain-7",
         "brand_engine.message.type": "research.completed",
     }

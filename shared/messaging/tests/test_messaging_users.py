@@ -12,7 +12,7 @@ import aio_pika
 import httpx
 import pytest
 
-from envelope.brand import SERVICES
+from envelope.brand import CATALOGUE, SERVICES
 from messaging.testing import Broker
 from messaging.topology import permissions, users
 from messaging.topology.users import Credentials, UsersError
@@ -24,7 +24,7 @@ def run(**environment: str) -> "subprocess.CompletedProcess[str]":
     ours = {"RABBITMQ_API_URL", "RABBITMQ_VHOST", *PASSWORDS}
     inherited = {name: value for name, value in os.environ.items() if name not in ours}
     return subprocess.run(
-        [sys.executable, "-m", "messaging", "users"],
+        [sys.executable, "-m", "messaging", "users", "envelope.brand"],
         env=inherited | environment, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
 
@@ -70,7 +70,7 @@ async def test_five_users_are_made_and_renewed(
     assert (first.returncode, first.stderr) == (0, "")
     assert first.stdout == "renewed the users orchestrator, research, publisher, social, monitor\n"
     for service in SERVICES:
-        allowed = permissions.of(service)
+        allowed = permissions.of(CATALOGUE, service)
         expected = {"configure": allowed.configure, "write": allowed.write, "read": allowed.read}
         assert granted(rabbitmq_api, vhost, service) == (expected, allowed.topics)
         assert not rabbitmq_api.get(f"/api/users/{service}").json()["tags"]
@@ -84,7 +84,7 @@ async def test_five_users_are_made_and_renewed(
     rabbitmq_api.put("/api/users/social", json=body).raise_for_status()
     renewed = {name: f"{password} &/:@ é" for name, password in PASSWORDS.items()}
     assert run(**(environment | renewed)).returncode == 0
-    allowed = permissions.of("social")
+    allowed = permissions.of(CATALOGUE, "social")
     expected = {"configure": allowed.configure, "write": allowed.write, "read": allowed.read}
     assert granted(rabbitmq_api, vhost, "social") == (expected, allowed.topics)
     assert not rabbitmq_api.get("/api/users/social").json()["tags"]
@@ -136,14 +136,14 @@ def test_what_is_missing_is_named() -> None:
 )
 def test_an_address_that_is_none_is_refused_without_telling_the_password(url: str) -> None:
     with pytest.raises(UsersError, match=r"http://user:password@host:15672") as refused:
-        users.renew(url, "/", {})
+        users.renew(CATALOGUE, url, "/", {})
     assert "u:p@" not in str(refused.value)
 
 
 def test_a_broker_that_is_away_is_named(free_port) -> None:
     port = free_port()
     with pytest.raises(UsersError, match=rf"127\.0\.0\.1:{port} cannot be reached: .*refused"):
-        users.renew(f"http://user:secret@127.0.0.1:{port}", "/", {})
+        users.renew(CATALOGUE, f"http://user:secret@127.0.0.1:{port}", "/", {})
 
 
 async def test_a_vhost_that_is_not_there_is_named_and_nothing_is_made(
@@ -151,7 +151,7 @@ async def test_a_vhost_that_is_not_there_is_named_and_nothing_is_made(
 ) -> None:
     user = f"new-{secrets.token_hex(4)}"
     with pytest.raises(UsersError, match=r"no vhost 'nowhere/at all'"):
-        users.renew(rabbitmq_api_url, "nowhere/at all", {"research": Credentials(user, "p")})
+        users.renew(CATALOGUE, rabbitmq_api_url, "nowhere/at all", {"research": Credentials(user, "p")})
     assert rabbitmq_api.get(f"/api/users/{user}").status_code == httpx.codes.NOT_FOUND
 
 
@@ -168,7 +168,7 @@ async def test_whoever_is_no_administrator_is_refused(
         for password in ("secret", "wrong"):
             url = parts._replace(netloc=f"{user}:{password}@{parts.hostname}:{parts.port}").geturl()
             with pytest.raises(UsersError, match=f"refuses {user}: .*must be an administrator") as refused:
-                users.renew(url, vhost, {"research": Credentials(f"{user}-research", "p")})
+                users.renew(CATALOGUE, url, vhost, {"research": Credentials(f"{user}-research", "p")})
             assert password not in str(refused.value).replace("password", "")
         assert rabbitmq_api.get(f"/api/users/{user}-research").status_code == httpx.codes.NOT_FOUND
     finally:

@@ -22,8 +22,10 @@ THOROUGHLY = settings(
     max_examples=80, deadline=None, database=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
 DECODERS = {
-    queue: codec.decoder([entry.name for entry in CATALOGUE.values() if entry.queue == queue], queue)
-    for queue in work_queues()
+    queue: codec.decoder(
+        CATALOGUE, [entry.name for entry in CATALOGUE.values() if entry.queue == queue], queue
+    )
+    for queue in work_queues(CATALOGUE)
 }
 
 

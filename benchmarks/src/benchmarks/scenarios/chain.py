@@ -14,7 +14,7 @@ from benchmarks.queues import Queues
 from benchmarks.results import GATE_PASSED
 from benchmarks.sql import Sql
 from brandctl.local import processes
-from envelope.brand import CATALOGUE
+from envelope.brand import EVENTS_QUEUE
 
 _POLL_SECONDS: Final = 0.01
 _STALLED_SECONDS: Final = 45.0
@@ -38,7 +38,7 @@ class Chain(Drain):
             wait_for_empty_outbox(sql)
             seconds = time.monotonic() - began
             used = self.nodes.cpu(pids) - before
-            arrived, happened = queues.ready(CATALOGUE.events_queue), effects.count(sql)
+            arrived, happened = queues.ready(EVENTS_QUEUE), effects.count(sql)
         if (arrived, happened) != (unique, unique):
             raise MeasurementError(f"{arrived} outgoing messages and {happened} effects of {unique} messages")
         return Round((unique - there) / seconds, used.per_thousand(file.lines), unique - there, seconds)
@@ -55,7 +55,7 @@ class Chain(Drain):
             causes.setdefault(message["causation_id"], set()).add(message["event_id"])
 
         with Queues(program.place.rabbitmq_url) as queues:
-            queues.take(CATALOGUE.events_queue, queues.ready(CATALOGUE.events_queue), note)
+            queues.take(EVENTS_QUEUE, queues.ready(EVENTS_QUEUE), note)
         missing = len(set(ids) - set(causes))
         # The same message may be published twice: its consumer knows it by its id. Two different ones may not be.
         doubled = sum(len(answers) > 1 for answers in causes.values())
@@ -66,7 +66,7 @@ class Chain(Drain):
 
 def wait_for_outgoing(queues: Queues, wanted: int, workers: Sequence[processes.Child]) -> int:
     found, last_change = -1, time.monotonic()
-    while (now_found := queues.ready(CATALOGUE.events_queue)) < wanted:
+    while (now_found := queues.ready(EVENTS_QUEUE)) < wanted:
         if now_found != found:
             found, last_change = now_found, time.monotonic()
         elif time.monotonic() - last_change > _STALLED_SECONDS:

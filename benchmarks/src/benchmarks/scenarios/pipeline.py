@@ -17,6 +17,7 @@ from benchmarks.run import Run
 from benchmarks.sql import Sql
 from benchmarks.stack import KEY, KEYWORDS, Stack, stack
 from brandctl.local import processes
+from envelope.brand import CATALOGUE, EVENTS
 from messaging import topology
 
 _MESSAGES_PER_KEYWORD: Final = 8
@@ -140,7 +141,7 @@ class Pipeline:
     def gate(self) -> str:
         """One service killed on the way, and 5% of all messages delivered again: one post for each keyword, no more."""
         with Queues(self.services.rabbitmq_url) as queues:
-            tap = queues.tap((topology.COMMANDS, topology.EVENTS))
+            tap = queues.tap((topology.COMMANDS, EVENTS))
             names = [f"gate-{number}" for number in range(_GATE_BRANDS)]
             self.create(names)
             for name in names:
@@ -149,7 +150,7 @@ class Pipeline:
             self.services.replace_killed("publisher")
             self.wait_for_posts()
             copies = queues.repeat(tap, topology.RETURNS, share=_DUPLICATES)
-            while any(queues.ready(name) for name in topology.work_queues()):
+            while any(queues.ready(name) for name in topology.work_queues(CATALOGUE)):
                 time.sleep(0.2)
         if copies == 0:
             return "failed: no message was repeated"

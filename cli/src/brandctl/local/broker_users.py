@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from urllib.parse import quote, unquote, urlsplit
 
+from envelope.brand import CATALOGUE
 from messaging.topology import users
 from messaging.topology.users import Credentials
 
@@ -22,7 +23,7 @@ def create(
         UsersError: the broker cannot be reached, or refuses.
     """
     credentials = {service: Credentials(user, password_of(user)) for service, user in names.items()}
-    users.renew(api, vhost_of(server), credentials)
+    users.renew(CATALOGUE, api, vhost_of(server), credentials)
     return {service: url_of(server, each) for service, each in credentials.items()}
 
 

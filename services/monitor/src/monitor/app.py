@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from chassis import ServiceKey
 from envelope import DeadLetterResolved
+from envelope.brand import CATALOGUE
 from messaging import Service, on_batch
 from monitor import handlers, reading
 from monitor.http_api import create_api
@@ -13,7 +14,7 @@ from monitor.settings import Settings
 
 
 def build(settings: Settings) -> Service:
-    service = Service("monitor", settings)
+    service = Service("monitor", settings, CATALOGUE)
     service.consume_dead_letters(handlers.record)
     service.consume("monitor-commands", on_batch(handlers.resolve, DeadLetterResolved))
     operations = Operations(service.database)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from chassis import Connection
+from envelope.brand import CATALOGUE
 from messaging.topology import work_queues
 
 READABLE_BYTES: Final = 256 * 1024
@@ -55,7 +56,7 @@ async def open_by_queue(connection: Connection) -> dict[str, float]:
     rows = await connection.fetch(
         "select queue, count(*) as waiting from dead_messages where state = 'open' group by queue"
     )
-    return dict.fromkeys(work_queues(), 0.0) | {row["queue"]: float(row["waiting"]) for row in rows}
+    return dict.fromkeys(work_queues(CATALOGUE), 0.0) | {row["queue"]: float(row["waiting"]) for row in rows}
 
 
 async def page(connection: Connection, wanted: Filter, *, limit: int, before: UUID | None) -> Page | None:

@@ -1,6 +1,7 @@
 """The composition root: what the orchestrator consumes, serves and does in the background."""
 
 from chassis import ServiceKey
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
     ContentGenerate,
     ContentGenerated,
@@ -13,21 +14,21 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from messaging import QueuePolicy, Service, on_batch, on_each
-from orchestrator.clients.research import ResearchClient
-from orchestrator.handlers import ContentWorkflow, route
-from orchestrator.housekeeping import Housekeeping
-from orchestrator.http_api import http_api
+from orchestrator.api import http_api
+from orchestrator.cycles import Housekeeping, route
 from orchestrator.settings import Settings
+from orchestrator.writing import ContentWorkflow, ResearchClient
+from orchestrator.writing.extractive import ExtractiveWriter
 
 
 def build(settings: Settings) -> Service:
-    service = Service("orchestrator", settings)
+    service = Service("orchestrator", settings, CATALOGUE)
     research = ResearchClient(
         str(settings.research_url),
         settings.service_key.get_secret_value(),
         settings.research_timeout_seconds,
     )
-    workflow = ContentWorkflow(service.database, research.fetch)
+    workflow = ContentWorkflow(service.database, research.fetch, ExtractiveWriter())
     housekeeping = Housekeeping(
         service.database,
         stall_after=settings.stall_after,

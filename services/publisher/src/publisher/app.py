@@ -1,5 +1,6 @@
 """The composition root."""
 
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublish
 from messaging import QueuePolicy, Service, on_each
 from publisher.clients.orchestrator import OrchestratorClient
@@ -12,7 +13,7 @@ _WRITING_SECONDS = 45.0
 
 
 def build(settings: Settings) -> Service:
-    service = Service("publisher", settings)
+    service = Service("publisher", settings, CATALOGUE)
     urls = SiteUrls.under(settings.public_url)
     orchestrator = OrchestratorClient(
         settings.orchestrator_url,

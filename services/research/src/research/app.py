@@ -1,6 +1,7 @@
 """The only place that wires the service together."""
 
 from chassis import ServiceKey
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import QueuePolicy, Service, on_each
 from research.clients.local_corpus import LocalCorpus
@@ -10,7 +11,7 @@ from research.settings import Settings
 
 
 def build(settings: Settings) -> Service:
-    service = Service("research", settings)
+    service = Service("research", settings, CATALOGUE)
     corpus = LocalCorpus(service.database, settings.corpus, rescan_seconds=settings.corpus_rescan_seconds)
     handlers = Handlers(service.database, corpus)
     service.consume(

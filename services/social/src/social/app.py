@@ -1,5 +1,6 @@
 """The composition root."""
 
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import SocialCreate
 from messaging import QueuePolicy, Service, on_batch
 from social.handlers import Handlers
@@ -9,7 +10,7 @@ from social.urls import FeedUrls
 
 
 def build(settings: Settings) -> Service:
-    service = Service("social", settings)
+    service = Service("social", settings, CATALOGUE)
     urls = FeedUrls.under(settings.public_url)
     # Composing takes a few milliseconds a command; small batches keep the pages answering meanwhile.
     service.consume(

@@ -143,8 +143,8 @@ class App:
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, 60.0)
             else:
-                # Done for good; the process goes on without it.
-                await self._stop.wait()
+                # Done for good; the process goes on without it, until this is cancelled with the rest.
+                await asyncio.get_running_loop().create_future()
 
     async def _shut_down(
         self, serving: asyncio.Task[None], working: asyncio.Task[None], tasks: list[asyncio.Task[Any]]

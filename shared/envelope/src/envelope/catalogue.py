@@ -161,7 +161,7 @@ def load(reference: str) -> Catalogue:
     except (ImportError, ValueError) as error:
         raise LookupError(f"no catalogue at {reference!r}: {error}") from error
     if not isinstance(found, Catalogue):
-        raise LookupError(
+        raise LookupError(  # noqa: TRY004  (what is wrong is the reference, whatever it leads to)
             f"no catalogue at {reference!r}: write module:name, such as envelope.brand:CATALOGUE"
         )
     return found

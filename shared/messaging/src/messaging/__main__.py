@@ -75,7 +75,7 @@ def _topology(catalogue: Catalogue) -> None:
         sys.exit("RABBITMQ_URL is not set: amqp://user:password@host:5672/vhost")
     described = describe(catalogue)
     try:
-        asyncio.run(declare(url, described))
+        asyncio.run(declare(url, catalogue))
     except (aio_pika.exceptions.AMQPError, OSError, TimeoutError) as error:
         sys.exit(f"cannot declare the topology: {error}")
     sys.stdout.write(

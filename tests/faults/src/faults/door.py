@@ -101,7 +101,7 @@ class Door:
 
         Beside the monitor it leaves that one's queues to it, dead letters included.
         """
-        queues = [queue for queue in work_queues() if not (beside_the_monitor and queue == MONITORS)]
+        queues = [queue for queue in work_queues(CATALOGUE) if not (beside_the_monitor and queue == MONITORS)]
         service = _service(rabbitmq_url, database_url, queues)
         async with (
             asyncpg.create_pool(database_url, min_size=1, max_size=4) as pool,
@@ -313,7 +313,7 @@ def _service(rabbitmq_url: str, database_url: str, queues: Sequence[str]) -> Ser
         "retry_base_seconds": 0.05,
         "shutdown_grace_seconds": 5,
     }
-    service = Service("door", ServiceSettings.model_validate(values))
+    service = Service("door", ServiceSettings.model_validate(values), CATALOGUE)
     for number, queue in enumerate(queues):
         payloads = [entry.payload for entry in CATALOGUE.values() if entry.queue == queue]
         # Both shapes of handler are behind some of the queues.

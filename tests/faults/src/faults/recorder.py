@@ -12,7 +12,7 @@ from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
 
 from chassis.database.pool import Pool
 from envelope import DeadLetterResolved, EnvelopeHead
-from envelope.brand import CATALOGUE
+from envelope.brand import CATALOGUE, EVENTS
 from faults.observation import Arrival, Effect, Leftovers, Letter, OutboxChange
 from messaging.flow import dead_letters
 from messaging.flow.dead_letters import DeadLetter
@@ -76,7 +76,7 @@ async def channel_to(url: str) -> AsyncIterator[AbstractChannel]:
 async def lay_tap(url: str) -> None:
     async with channel_to(url) as channel:
         queue = await channel.declare_queue(TAP, durable=True, arguments={"x-queue-type": "quorum"})
-        await queue.bind(CATALOGUE.events, "#")
+        await queue.bind(EVENTS, "#")
 
 
 async def depths(url: str, queues: Collection[str]) -> dict[str, int]:

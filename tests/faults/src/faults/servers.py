@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import httpx
 
+from envelope.brand import CATALOGUE
 from faults.nodes import Postgres, RabbitMq
 from faults.recorder import TABLES
 from messaging import topology
@@ -55,7 +56,7 @@ class Servers:
             (await api.put(permissions, json=_EVERYTHING)).raise_for_status()
             url = parts._replace(path=f"/{name}").geturl()
             try:
-                await topology.declare(url)
+                await topology.declare(url, CATALOGUE)
                 yield url
             finally:
                 # A broker that is down or in distress by now goes as a whole.

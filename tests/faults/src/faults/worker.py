@@ -22,7 +22,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from chassis.observing import logs
-from envelope import DomainMessage, Payload
+from envelope import Catalogue, DomainMessage, Payload
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentGenerate, ResearchCompleted, ResearchRequested
 from faults import clock, mutations
 from faults.behaviours import parse
@@ -230,9 +231,14 @@ def build(settings: WorkerSettings) -> Service:
     return service_of(settings, Probe, payload)
 
 
-def service_of(settings: WorkerSettings, probe_type: type[Probe], *payloads: type[Payload]) -> Service:
+def service_of(
+    settings: WorkerSettings,
+    probe_type: type[Probe],
+    *payloads: type[Payload],
+    catalogue: Catalogue = CATALOGUE,
+) -> Service:
     # Replicas of one service; each under its own name, so that the database can tell them apart.
-    service = Service(settings.worker_name, settings)
+    service = Service(settings.worker_name, settings, catalogue)
     probe = probe_type(service, settings.worker_name)
     handlers = (
         [on_batch(probe.batch, *payloads)]

@@ -7,15 +7,18 @@ from envelope.catalogue import Catalogue, command, event
 
 SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
 
+EVENTS: Final = "brand-events"
+EVENTS_QUEUE: Final = "brand-events"
+
 _BRAIN: Final = ("orchestrator",)
 
 CATALOGUE: Final = Catalogue(
     title="Brand Engine",
     system="brand_engine",
     services=SERVICES,
-    events="brand-events",
+    events=EVENTS,
     router="orchestrator",
-    events_queue="brand-events",
+    events_queue=EVENTS_QUEUE,
     recorder="monitor",
     types=(
         command("research.requested", payloads.ResearchRequested, to="research", producers=_BRAIN),

@@ -105,13 +105,14 @@ def describe(catalogue: Catalogue) -> Topology:
     )
 
 
-async def declare(url: str, topology: Topology) -> None:
+async def declare(url: str, catalogue: Catalogue) -> None:
     """Declares the topology on the broker at `url`; what is there already, with the same arguments, stays.
 
     Raises:
         aio_pika.exceptions.ChannelPreconditionFailed: a queue is there with other arguments. The arguments of a
             queue never change: drain and delete it first.
     """
+    topology = describe(catalogue)
     connection = await aio_pika.connect(url, timeout=15)
     async with connection, connection.channel() as channel:
         for exchange in topology.exchanges:

@@ -5,17 +5,15 @@ it answers with a `research.requested` for later.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
-from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from envelope import DomainMessage, Payload, catalogue
+from envelope import Catalogue, DeadLetterResolved, DomainMessage, Payload, command
 from envelope.brand import CATALOGUE, payloads
+from envelope.catalogue import Line
 from faults.worker import Probe, WorkerSettings, service_of
 from messaging import Service, Transaction
-from messaging.flow import codec
 
 SCHEDULED: Final = "research.scheduled"
 
@@ -55,19 +53,32 @@ class NextProbe(Probe):
                 tx.send(request, caused_by=message, event_id=asked.request_id, delay=delay)
 
 
-def learn() -> None:
-    """Makes the catalogue of this process that of version N+1."""
-    before = CATALOGUE["research.requested"]
-    known = {
-        before.name: replace(before, payload=ResearchRequested, envelope=DomainMessage[ResearchRequested]),
-        SCHEDULED: replace(
-            before, name=SCHEDULED, payload=ResearchScheduled, envelope=DomainMessage[ResearchScheduled]
+def _catalogue() -> Catalogue:
+    """That of version N+1."""
+    before = [entry for entry in CATALOGUE.values() if entry.payload is not DeadLetterResolved]
+    return Catalogue(
+        title=CATALOGUE.title,
+        system=CATALOGUE.system,
+        services=CATALOGUE.services,
+        events=CATALOGUE.events,
+        router=CATALOGUE.router,
+        events_queue=CATALOGUE.events_queue,
+        recorder=CATALOGUE.recorder,
+        types=(
+            *(
+                Line(
+                    entry.name,
+                    entry.kind,
+                    ResearchRequested if entry.payload is payloads.ResearchRequested else entry.payload,
+                    entry.producers,
+                    entry.consumers[0],
+                )
+                for entry in before
+            ),
+            command(SCHEDULED, ResearchScheduled, to="research", producers=("orchestrator",)),
         ),
-    }
-    codec.CATALOGUE = MappingProxyType({**CATALOGUE, **known})  # type: ignore[attr-defined]
-    catalogue._BY_PAYLOAD.update({entry.payload: entry for entry in known.values()})
+    )
 
 
 def build(settings: WorkerSettings) -> Service:
-    learn()
-    return service_of(settings, NextProbe, ResearchRequested, ResearchScheduled)
+    return service_of(settings, NextProbe, ResearchRequested, ResearchScheduled, catalogue=_catalogue())

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chassis.testing import eventually
+from envelope.brand import CATALOGUE
 from faults import recorder
 from faults.nodes import RabbitMq, Resource
 from faults.processes import Worker
@@ -101,7 +102,7 @@ async def consumer_cancelled(world: World) -> None:
         # milliseconds, counts them on, and delivers nothing to them. No client can see that.
         await complains(worker, QUEUE)
         world.history.fault("consumers cancelled")
-    await topology.declare(world.rabbitmq_url)
+    await topology.declare(world.rabbitmq_url, CATALOGUE)
     await world.heal()
     await back_in_time(world)
     await world.submit(100)
@@ -122,7 +123,7 @@ async def queue_deleted(world: World) -> None:
     # What comes meanwhile goes back to its sender, and the worker keeps trying.
     await world.submit(10)
     await tells(worker, "consumer_not_restored", within=_NOTICED_SECONDS)
-    await topology.declare(world.rabbitmq_url)
+    await topology.declare(world.rabbitmq_url, CATALOGUE)
     await world.heal()
     await back_in_time(world, within=_NOTICED_SECONDS)
     await world.submit(100)

@@ -3,7 +3,7 @@
 from aio_pika import ExchangeType
 
 from chassis.testing import eventually
-from envelope.brand import CATALOGUE
+from envelope.brand import CATALOGUE, EVENTS
 from faults import recorder
 from faults.recorder import TAP
 from faults.scenario import scenario
@@ -39,7 +39,7 @@ async def nobody_is_bound(world: World) -> None:
     async with recorder.channel_to(world.rabbitmq_url) as channel:
         for name in world.bound_queues:
             queue = await channel.get_queue(name)
-            await queue.unbind(CATALOGUE.events, "#")
+            await queue.unbind(EVENTS, "#")
     await world.worker()
     sent = world.count(500, fast=60)
     await world.submit(sent)
@@ -55,8 +55,8 @@ async def nobody_is_bound(world: World) -> None:
         both = await channel.declare_exchange("both", ExchangeType.FANOUT)
         for name in world.bound_queues:
             await (await channel.get_queue(name)).bind(both)
-        await both.bind(CATALOGUE.events, "#")
-    await topology.declare(world.rabbitmq_url)
+        await both.bind(EVENTS, "#")
+    await topology.declare(world.rabbitmq_url, CATALOGUE)
     await recorder.lay_tap(world.rabbitmq_url)
 
 

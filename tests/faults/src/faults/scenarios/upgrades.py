@@ -13,6 +13,7 @@ import asyncpg
 
 from chassis.testing import eventually
 from envelope import DomainMessage, encode, new_event_id
+from envelope.brand import CATALOGUE
 from faults import next_version
 from faults.checker import attempts_made
 from faults.history import Command
@@ -117,7 +118,7 @@ async def migrated(world: World, at_work: Sequence[Worker]) -> None:
         await eventually(lambda: world.database.fetchval(unfinished))
         await work_goes_on(world, at_work, migration)
     world.history.fault("migration", len(await migration))
-    await topology.declare(world.rabbitmq_url)
+    await topology.declare(world.rabbitmq_url, CATALOGUE)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiormq.abc import ChannelFrame
 
-from envelope.brand import CATALOGUE
+from envelope.brand import EVENTS
 from faults.simulation.plan import QUEUE, Counts
 from faults.simulation.publishing import PublishingChannel
 from messaging.broker.bulk_publish import Publication
@@ -79,7 +79,7 @@ class Broker:
             return False
         exchange, body = publication.exchange, publication.body
         headers = publication.headers
-        if exchange == CATALOGUE.events:
+        if exchange == EVENTS:
             for name in EVENT_QUEUES:
                 if only >= 1.0 or schedule.random() < only:
                     self.bound[name].append((publication.routing_key, body, headers))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from envelope.brand import CATALOGUE
+from envelope.brand import EVENTS
 from faults.simulation.broker import EVENT_QUEUES
 from faults.simulation.plan import Command, Fault, Kind
 from messaging.storage.crashes import MAX_RETURNS, MAX_STARTS
@@ -141,7 +141,7 @@ class Checks:
         arrived[DEAD_LETTERS] = {body for body, _ in broker.dead}
         expected: dict[str, set[Any]] = {name: set() for name in arrived}
         for row in store.sent:
-            places = EVENT_QUEUES if row.exchange == CATALOGUE.events else (row.exchange,)
+            places = EVENT_QUEUES if row.exchange == EVENTS else (row.exchange,)
             for place in places:
                 what = (row.body, int(row.headers["attempt"])) if place == RETURNS else row.body
                 expected[place].add(what)

@@ -11,6 +11,7 @@ from uuid import UUID
 import aio_pika
 from aiormq.exceptions import ConnectionClosed
 
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublished, ResearchCompleted
 from faults.simulation.broker import ConsumingChannel
 from faults.simulation.loop import PROCESS, Handle, VirtualTask
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 SERVICE: Final = "research"
 GRACE_SECONDS: Final = 20.0
-_DECODE: Final = codec.decoder((BATCH_TYPE, SINGLE_TYPE), QUEUE)
+_DECODE: Final = codec.decoder(CATALOGUE, (BATCH_TYPE, SINGLE_TYPE), QUEUE)
 _ID: Final = UUID(int=1)
 _RESEARCHED: Final = ResearchCompleted(brand_slug="brand", research_id=_ID, keyword="keyword")
 _PUBLISHED: Final = ContentPublished(brand_slug="brand", content_id=_ID, published_url="url")
@@ -181,10 +182,10 @@ class Process:
         self._connections = SimulatedConnections(schedule.store, self, plan.pool)
         self._publisher = SimulatedPublisher(schedule, self)
         self.relay = Relay(self._connections, self._publisher, backlog_limit=plan.backlog_limit)
-        self.database = Database(self._connections, self.relay, SERVICE)
+        self.database = Database(self._connections, self.relay, SERVICE, CATALOGUE)
         table: dict[str, Handler] = {
-            BATCH_TYPE: OnBatch(self._on_batch, (BATCH_TYPE,)),
-            SINGLE_TYPE: OnEach(self._on_single, (SINGLE_TYPE,)),
+            BATCH_TYPE: OnBatch(self._on_batch, (CATALOGUE[BATCH_TYPE].payload,)),
+            SINGLE_TYPE: OnEach(self._on_single, (CATALOGUE[SINGLE_TYPE].payload,)),
         }
         broker: Any = self
         self.runner = QueueRunner(

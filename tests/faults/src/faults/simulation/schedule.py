@@ -7,7 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from envelope import DomainMessage, Payload
-from envelope.brand import CATALOGUE
+from envelope.brand import EVENTS
 from faults.simulation import bodies
 from faults.simulation.broker import Broker
 from faults.simulation.checks import Checks
@@ -22,7 +22,7 @@ DRAIN_SECONDS: Final = 3000.0
 """Virtual time after the last fault within which everything must have come to rest. The longest chain of waits is some
 slow messages, of which several copies each make five attempts up to their deadline of a minute, one after the other."""
 _LOOK_SECONDS: Final = 1.0
-_EXCHANGES: Final = (CATALOGUE.events, RETURNS, DEAD_LETTERS, COMMANDS)
+_EXCHANGES: Final = (EVENTS, RETURNS, DEAD_LETTERS, COMMANDS)
 
 Trace = list[tuple[float, str, tuple[str, ...]]]
 """(virtual time, process, what)"""

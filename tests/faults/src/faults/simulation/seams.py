@@ -25,6 +25,7 @@ import messaging.flow.relay
 import messaging.flow.runner
 import messaging.flow.settlement
 import messaging.flow.transactions
+import messaging.observing.spans
 import messaging.storage.crashes
 import messaging.storage.inbox
 import messaging.storage.outbox
@@ -95,7 +96,7 @@ def _replacements() -> Iterator[Replacement]:
     yield messaging.broker.bulk_publish, "marshal", _collect
     yield envelope.message, "uuid7", _new_id
     for module_name, module in list(sys.modules.items()):
-        if module_name.startswith("messaging."):
+        if module_name.startswith(("chassis.", "messaging.")):
             if hasattr(module, "uuid4"):
                 yield module, "uuid4", _new_id
             if getattr(module, "datetime", None) is datetime and "dead_letters" not in module_name:
@@ -103,7 +104,7 @@ def _replacements() -> Iterator[Replacement]:
             if hasattr(module, "log"):
                 yield module, "log", Silent()
     # Tracing is off, which is tested elsewhere; asking whether it is costs more than the rest of a schedule.
-    yield chassis.observing.traces, "start_process_span", lambda *_: opentelemetry.trace.INVALID_SPAN
+    yield messaging.observing.spans, "start_process_span", lambda *_, **__: opentelemetry.trace.INVALID_SPAN
     yield chassis.observing.traces, "current_headers", dict
     yield messaging.flow.failures, "traceback", SimpleNamespace(format_exception=lambda _: ["stack"])
     yield structlog.contextvars, "bound_contextvars", lambda **_: nullcontext()

@@ -28,7 +28,7 @@ _CONTRACT_VERSION: Final = "1"
 _BINDING_VERSION: Final = "0.3.0"
 
 _INTRODUCTION: Final = """\
-What the services of the {title} say to each other over RabbitMQ.
+What the services of {title} say to each other over RabbitMQ.
 
 Commands are directed: sent to the exchange `commands` with the name of the queue of the service that carries them out. \
 Events are broadcast: sent to the exchange `{events}` with their type as routing key. Delivery is at least once; \

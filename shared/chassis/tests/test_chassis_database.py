@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from chassis.database.pool import Connections, is_outage
-from chassis.testing import TcpProxy, Towards, eventually, running
+from chassis.testing import TcpProxy, Towards, eventually
 
 
 def proxy_to(url: str) -> TcpProxy:
@@ -44,10 +44,3 @@ async def test_a_database_gone_silent_is_known_to_be_away_in_time(
             await eventually(connections.answers)
         finally:
             await connections.close()
-
-
-async def test_a_database_lost_during_the_start_is_waited_for(world) -> None:
-    async with proxy_to(world.database_url) as proxy:
-        strike = proxy.strike(b"select 1 from processed_events", towards=Towards.SERVER)
-        async with running(world.service(database_url=through(proxy, world.database_url))):
-            assert strike.hits == 1

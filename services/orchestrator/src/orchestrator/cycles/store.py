@@ -1,4 +1,4 @@
-"""SQL over brands, cycles and keywords, beside the functions that run it.
+"""SQL over cycles and keywords, beside the functions that run it.
 
 Whoever decides about a brand's keywords holds the brand's row lock (`lock_brands_of`, `lock_stalled_brands`). The lock is
 `for no key update`: it shuts out other deciders, but not the foreign keys of a new cycle or article.
@@ -14,22 +14,12 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from orchestrator.domain import BrandSlug, ContentId, CycleId, Keyword, KeywordState, Post, Setback, Stage
+from orchestrator.brands import BrandSlug
+from orchestrator.cycles.domain import CycleId, Keyword, KeywordState, Post, Setback, Stage
+from orchestrator.writing import ContentId
 
 UNDER_WAY = "('queued', 'writing', 'publishing', 'promoting')"
 """As in the partial index keywords_under_way; a literal, so that the planner sees that the index applies."""
-
-
-@dataclass(frozen=True, slots=True)
-class Brand:
-    slug: BrandSlug
-    name: str
-    description: str
-    language: str
-    channels: tuple[str, ...]
-    target: str
-    created_at: datetime
-    updated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,44 +55,6 @@ class KeywordRow:
     correlation_id: str
     keyword: str
     facts: Keyword
-
-
-async def upsert_brand(
-    connection: Connection,
-    *,
-    slug: str,
-    name: str,
-    description: str,
-    language: str,
-    channels: Sequence[str],
-    target: str,
-) -> tuple[Brand, bool]:
-    """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
-    row = await connection.fetchrow(
-        """
-        insert into brands as b (slug, name, description, language, channels, target)
-        values ($1, $2, $3, $4, $5, $6)
-        on conflict (slug) do update
-            set name = $2, description = $3, language = $4, channels = $5, target = $6,
-                updated_at = case
-                    when (b.name, b.description, b.language, b.channels, b.target) = ($2, $3, $4, $5, $6)
-                    then b.updated_at else now() end
-        returning *, xmax = 0 as is_new
-        """,
-        slug,
-        name,
-        description,
-        language,
-        list(channels),
-        target,
-    )
-    assert row is not None
-    return _brand(row), bool(row["is_new"])
-
-
-async def find_brand(connection: Connection, slug: str) -> Brand | None:
-    row = await connection.fetchrow("select * from brands where slug = $1", slug)
-    return _brand(row) if row else None
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
@@ -301,19 +253,6 @@ async def _cycle(connection: Connection, condition: str, *arguments: object) -> 
         *arguments,
     )
     return Cycle(**row) if row else None
-
-
-def _brand(row: asyncpg.Record) -> Brand:
-    return Brand(
-        slug=row["slug"],
-        name=row["name"],
-        description=row["description"],
-        language=row["language"],
-        channels=tuple(row["channels"]),
-        target=row["target"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
 
 
 def _keyword(row: asyncpg.Record) -> KeywordRow:

@@ -24,21 +24,20 @@ from envelope.brand.payloads import (
     SocialFailed,
     SocialPosted,
 )
-from orchestrator.domain import (
-    BrandSlug,
+from orchestrator.brands.domain import BrandSlug
+from orchestrator.cycles.domain import (
     Bucket,
-    ContentId,
     Keyword,
     KeywordState,
     RoutedEvent,
     bucket,
     decide,
     fold_duplicates,
-    free_slug,
     give_up,
     percent,
     readable,
 )
+from orchestrator.writing.domain import ContentId
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 BRAND = BrandSlug("daily-grind")
@@ -305,11 +304,6 @@ def test_duplicates_are_folded_over_case_spacing_and_compatible_forms() -> None:
     keywords = ["Cold Brew", "cold  brew", "COLD BREW", "straße", "STRASSE", "\uff23old brew", "espresso"]
 
     assert fold_duplicates(keywords) == ("Cold Brew", "straße", "espresso")
-
-
-def test_a_slug_that_is_taken_gets_the_next_free_number() -> None:
-    assert free_slug("cold-brew", set()) == "cold-brew"
-    assert free_slug("cold-brew", {"cold-brew", "cold-brew-2", "cold-brew-4"}) == "cold-brew-3"
 
 
 @given(st.text(max_size=2000))

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from orchestrator.article import EXTRACTIVE_LABEL, MAX_META_DESCRIPTION, Article, Passage, Source
-from orchestrator.composer import NotEnoughMaterialError, compose
-from orchestrator.sentences import Standing, judge
+from orchestrator.writing.article import MAX_META_DESCRIPTION, Article, Passage, Source
+from orchestrator.writing.extractive.composer import EXTRACTIVE_LABEL, NotEnoughMaterialError, compose
+from orchestrator.writing.extractive.sentences import Standing, judge
 
 _CITATION = re.compile(r" \[(\d+)\]")
 

@@ -26,6 +26,7 @@ from pydantic import TypeAdapter
 
 from chassis import Connection
 from messaging import Database
+from orchestrator.writing.store import finish_steps, insert_result, results_of
 
 ResultT = TypeVar("ResultT")
 
@@ -42,10 +43,7 @@ class Workflow:
     async def resume(cls, database: Database, workflow_id: UUID) -> Self:
         """Begins the workflow, or takes it up after the steps that have a result."""
         async with database.connection() as connection:
-            rows = await connection.fetch(
-                "select step, result::text as result from workflow_steps where workflow_id = $1", workflow_id
-            )
-        return cls(database, workflow_id, {row["step"]: row["result"] for row in rows})
+            return cls(database, workflow_id, await results_of(connection, workflow_id))
 
     async def step(
         self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[], Awaitable[ResultT]]
@@ -57,7 +55,10 @@ class Workflow:
         """
         if name not in self._results:
             result = await work()
-            faster = await self._store(name, result_type.dump_json(result).decode())
+            async with self._database.connection() as connection:
+                faster = await insert_result(
+                    connection, self._workflow_id, name, result_type.dump_json(result).decode()
+                )
             if faster is None:
                 return result
             self._results[name] = faster
@@ -65,34 +66,4 @@ class Workflow:
 
     async def finish(self, connection: Connection, *names: str) -> set[str]:
         """Marks steps without a result as done, in the caller's transaction; returns those not done before."""
-        rows = await connection.fetch(
-            """
-            insert into workflow_steps (workflow_id, step, result) select $1, step, 'null' from unnest($2::text[]) as step
-            on conflict do nothing returning step
-            """,
-            self._workflow_id,
-            names,
-        )
-        return {row["step"] for row in rows}
-
-    async def _store(self, name: str, result: str) -> str | None:
-        """Stores the result, or returns the one that a replica has stored meanwhile."""
-        async with self._database.connection() as connection:
-            inserted = await connection.fetchval(
-                """
-                insert into workflow_steps (workflow_id, step, result) values ($1, $2, $3::text::jsonb)
-                on conflict do nothing returning true
-                """,
-                self._workflow_id,
-                name,
-                result,
-            )
-            if inserted:
-                return None
-            # A second statement, because only a new snapshot shows the row of a replica that was faster.
-            stored: str = await connection.fetchval(
-                "select result::text from workflow_steps where workflow_id = $1 and step = $2",
-                self._workflow_id,
-                name,
-            )
-        return stored
+        return await finish_steps(connection, self._workflow_id, names)

@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from orchestrator.selection import Unit, key_of
-from orchestrator.sentences import Sentence
-from orchestrator.topic import Topic, comparable, is_label, unnumbered
+from orchestrator.writing.extractive.selection import Unit, key_of
+from orchestrator.writing.extractive.sentences import Sentence
+from orchestrator.writing.extractive.topic import Topic, comparable, is_label, unnumbered
 
 SHORT_PARAGRAPH = 30
 # The part of a section's words that must stand under a heading to name the section.

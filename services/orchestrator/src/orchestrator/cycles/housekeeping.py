@@ -11,8 +11,9 @@ from typing import Final
 import structlog
 
 from messaging import Database
-from orchestrator import content_store, store
-from orchestrator.domain import give_up
+from orchestrator.cycles import store
+from orchestrator.cycles.domain import give_up
+from orchestrator.writing import delete_old_steps
 
 log = structlog.get_logger(__name__)
 
@@ -64,7 +65,7 @@ class Housekeeping:
     async def _delete_old(self) -> int:
         async with self._database.transaction() as tx:
             cycles = await store.delete_old_cycles(tx.connection, self._keep_cycles, BATCH)
-            steps = await content_store.delete_old_steps(tx.connection, self._keep_cycles, BATCH)
+            steps = await delete_old_steps(tx.connection, self._keep_cycles, BATCH)
         if cycles or steps:
             log.info("old_cycles_deleted", cycles=cycles, workflow_steps=steps)
         return max(cycles, steps)

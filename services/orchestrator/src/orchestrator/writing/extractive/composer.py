@@ -11,12 +11,13 @@ from collections.abc import Sequence
 
 from slugify import slugify
 
-from orchestrator.article import MAX_META_DESCRIPTION, Article, Source
-from orchestrator.layout import layout
-from orchestrator.selection import DUPLICATE, Unit, choose, lead_of, openers, units_of
-from orchestrator.sentences import jaccard, shingles
-from orchestrator.topic import Topic, clean
+from orchestrator.writing.article import MAX_META_DESCRIPTION, Article, Source
+from orchestrator.writing.extractive.layout import layout
+from orchestrator.writing.extractive.selection import DUPLICATE, Unit, choose, lead_of, openers, units_of
+from orchestrator.writing.extractive.sentences import jaccard, shingles
+from orchestrator.writing.extractive.topic import Topic, clean
 
+EXTRACTIVE_LABEL = "Extractive digest – no AI model configured"  # noqa: RUF001 - the label's own dash
 # With less than this, sentences that name a section or table of their source are better than no article.
 SCANT_WORDS = 250
 MAX_KEY_POINTS = 5
@@ -54,6 +55,7 @@ def compose(*, keyword: str, sources: Sequence[Source], brand_name: str, languag
         word_count=sum(sentence.words for sentence in sentences),
         key_points=_key_points(topic, chosen),
         cited=tuple(sorted({unit.source.n for unit in chosen})),
+        label=EXTRACTIVE_LABEL,
     )
 
 

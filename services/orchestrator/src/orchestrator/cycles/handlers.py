@@ -1,41 +1,24 @@
-"""Messages in, rows and messages out: the router of brand events, and the content workflow."""
+"""The event router: brand events in, changed keywords and commands out."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TypeAlias
 from uuid import UUID
 
 import structlog
-from pydantic import TypeAdapter
 
 from envelope import DomainMessage, new_event_id
-from envelope.brand.payloads import (
-    ContentGenerate,
-    ContentGenerated,
-    ContentPublished,
-    DeadLetterRecorded,
-    ResearchCompleted,
-    ResearchFailed,
-)
-from messaging import Context, Database, Record, Transaction, Unprocessable
-from orchestrator import content_store, store
-from orchestrator.article import Article, Source
-from orchestrator.composer import NotEnoughMaterialError, compose
-from orchestrator.domain import ContentId, RoutedEvent, decide
-from orchestrator.store import Brand, KeywordRow
-from orchestrator.workflow import Workflow
+from envelope.brand.payloads import ContentPublished, DeadLetterRecorded, ResearchCompleted, ResearchFailed
+from messaging import Transaction
+from orchestrator.cycles import store
+from orchestrator.cycles.domain import RoutedEvent, decide
+from orchestrator.cycles.store import KeywordRow
+from orchestrator.writing import ContentId, article_contexts, mark_published
 
 log = structlog.get_logger(__name__)
 
-FetchResearch: TypeAlias = Callable[[UUID], Awaitable[tuple[Source, ...]]]
 Event: TypeAlias = DomainMessage[RoutedEvent]
 RowKey: TypeAlias = tuple[UUID, int]
-
-SOURCES = TypeAdapter(tuple[Source, ...])
-ARTICLE = TypeAdapter(Article)
 
 
 async def route(events: Sequence[Event], tx: Transaction) -> None:
@@ -51,7 +34,7 @@ async def route(events: Sequence[Event], tx: Transaction) -> None:
             _let_go(event)
         return
     index = _Index(await store.load_keywords(tx.connection, names, content_ids))
-    articles = await content_store.article_contexts(tx.connection, content_ids)
+    articles = await article_contexts(tx.connection, content_ids)
     changed: dict[RowKey, KeywordRow] = {}
     for event in events:
         row = index.find(event)
@@ -74,56 +57,6 @@ async def route(events: Sequence[Event], tx: Transaction) -> None:
             tx.send(payload, caused_by=event, correlation_id=row.correlation_id)
     await store.save_keywords(tx.connection, list(changed.values()))
     await _note_addresses(tx, events, changed.values())
-
-
-class ContentWorkflow:
-    """fetch research → write article → store → announce; each step durable (see workflow.py)."""
-
-    def __init__(self, database: Database, fetch_research: FetchResearch) -> None:
-        self._database = database
-        self._fetch_research = fetch_research
-
-    async def generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:
-        """Writes the article of a `content.generate`.
-
-        Raises:
-            RetryLater: research cannot be read at the moment.
-            Unprocessable: the brand is unknown, or the sources give no article.
-        """
-        command = message.payload
-        brand = await self._brand(command.brand_slug)
-        workflow = await Workflow.resume(self._database, command.content_id)
-        sources = await workflow.step(
-            "fetch_research", SOURCES, partial(self._fetch_research, command.research_id)
-        )
-        article = await workflow.step(
-            "write_article", ARTICLE, partial(_write, command.keyword, sources, brand)
-        )
-        context.log.info("article_written", content_id=str(command.content_id), words=article.word_count)
-
-        async def record(tx: Transaction) -> None:
-            unfinished = await workflow.finish(tx.connection, "store", "announce")
-            if "store" in unfinished:
-                await content_store.insert_content(
-                    tx.connection,
-                    content_id=command.content_id,
-                    brand_slug=command.brand_slug,
-                    keyword=command.keyword,
-                    research_id=command.research_id,
-                    article=article,
-                    sources=[source for source in sources if source.n in article.cited],
-                )
-            if "announce" in unfinished:
-                tx.send(_generated(command, article), caused_by=message)
-
-        return record
-
-    async def _brand(self, slug: str) -> Brand:
-        async with self._database.connection() as connection:
-            brand = await store.find_brand(connection, slug)
-        if brand is None:
-            raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
-        return brand
 
 
 class _Index:
@@ -189,28 +122,4 @@ async def _note_addresses(tx: Transaction, events: Sequence[Event], changed: Ite
         if row.facts.content_id in published and row.facts.published_url is not None
     }
     if urls:
-        await content_store.mark_published(tx.connection, urls)
-
-
-_COMPOSER = ThreadPoolExecutor(1, thread_name_prefix="composer")
-"""One thread: composing is pure computing, so a second one would only quarrel with it and with the event loop."""
-
-
-async def _write(keyword: str, sources: tuple[Source, ...], brand: Brand) -> Article:
-    """Composes in a thread: long sources take a while, during which other messages have to be served."""
-    work = partial(compose, keyword=keyword, sources=sources, brand_name=brand.name, language=brand.language)
-    try:
-        return await asyncio.get_running_loop().run_in_executor(_COMPOSER, work)
-    except NotEnoughMaterialError as exc:
-        raise Unprocessable(
-            f"{exc}; add material on '{keyword}' to what research reads, then ask again"
-        ) from exc
-
-
-def _generated(command: ContentGenerate, article: Article) -> ContentGenerated:
-    return ContentGenerated(
-        brand_slug=command.brand_slug,
-        content_id=command.content_id,
-        keyword=command.keyword,
-        word_count=article.word_count,
-    )
+        await mark_published(tx.connection, urls)

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from orchestrator.article import Source
-from orchestrator.sentences import stems_of, words_of
+from orchestrator.writing.article import Source
+from orchestrator.writing.extractive.sentences import stems_of, words_of
 
 COMMON_STEMS = frozenset(
     stems_of(

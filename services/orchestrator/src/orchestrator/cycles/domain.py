@@ -7,11 +7,9 @@ so events may come late, twice, or in any order, and the keyword ends in the sam
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from itertools import count
 from typing import NewType, TypeAlias, assert_never
 from uuid import UUID
 
@@ -30,10 +28,10 @@ from envelope.brand.payloads import (
     SocialFailed,
     SocialPosted,
 )
+from orchestrator.brands.domain import BrandSlug
+from orchestrator.writing.domain import ContentId
 
-BrandSlug = NewType("BrandSlug", str)
 CycleId = NewType("CycleId", UUID)
-ContentId = NewType("ContentId", UUID)
 
 MAX_REASON = 500
 """Characters of a reason that are kept; the whole story is in the dead letter or in the log."""
@@ -48,6 +46,15 @@ RoutedEvent: TypeAlias = (
     | SocialFailed
     | DeadLetterRecorded
 )
+
+
+class ReusedKeyError(ValueError):
+    """An idempotency key stands for one request; the message says which cycle that one began."""
+
+    def __init__(self, cycle_id: UUID) -> None:
+        super().__init__(
+            f"this Idempotency-Key was used for another request (cycle {cycle_id}); use a new key for a new request"
+        )
 
 
 class Stage(StrEnum):
@@ -231,13 +238,6 @@ def fold_duplicates(keywords: Sequence[str]) -> tuple[str, ...]:
     for keyword in keywords:
         first.setdefault(fold(keyword), keyword)
     return tuple(first.values())
-
-
-def free_slug(wanted: str, taken: AbstractSet[str]) -> str:
-    """`wanted`, or `wanted-2`, `wanted-3`, … : the first that is not taken."""
-    if wanted not in taken:
-        return wanted
-    return next(slug for number in count(2) if (slug := f"{wanted}-{number}") not in taken)
 
 
 def readable(text: str) -> str:

@@ -7,9 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from orchestrator.article import Source
-from orchestrator.sentences import Sentence, Standing, jaccard, sentences_of, shingles, stems_of
-from orchestrator.topic import COMMON_STEMS, Topic, is_label
+from orchestrator.writing.article import Source
+from orchestrator.writing.extractive.sentences import (
+    Sentence,
+    Standing,
+    jaccard,
+    sentences_of,
+    shingles,
+    stems_of,
+)
+from orchestrator.writing.extractive.topic import COMMON_STEMS, Topic, is_label
 
 TARGET_WORDS = 700
 MAX_WORDS = 900

@@ -1,13 +1,13 @@
-"""Durable steps, the content workflow on top of them, and the client that reads research."""
+"""Durable steps, and the content workflow on top of them."""
 
 import asyncio
 import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -18,15 +18,16 @@ from pydantic import TypeAdapter
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, RetryLater, Unprocessable
-from orchestrator import content_store, store
-from orchestrator.article import Passage, Source
-from orchestrator.clients.research import MAX_BYTES, ResearchClient, retry_after
-from orchestrator.handlers import ContentWorkflow
-from orchestrator.workflow import Workflow
+from orchestrator.brands import upsert_brand
+from orchestrator.writing import Article, ContentWorkflow, Passage, Source, Writer
+from orchestrator.writing.domain import free_slug
+from orchestrator.writing.extractive import ExtractiveWriter
+from orchestrator.writing.extractive.composer import EXTRACTIVE_LABEL
+from orchestrator.writing.store import find_content
+from orchestrator.writing.workflow import Workflow
 
 NUMBER = TypeAdapter(int)
 RESEARCH = UUID(int=5)
-KEY = "test-service-key-0123456789"
 MessageOf = Callable[..., DomainMessage[Any]]
 
 SENTENCES = [
@@ -68,6 +69,50 @@ class Calls:
         return self.result
 
 
+class HeldWriter:
+    """Begins to write, and never ends."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+
+    async def write(self, **_: Any) -> Article:
+        self.begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody lets it go on")
+
+
+class TitleWriter:
+    """Has nothing to say but the title of the last source."""
+
+    async def write(
+        self, *, keyword: str, sources: Sequence[Source], brand_name: str, language: str
+    ) -> Article:
+        last = sources[-1]
+        text = f"{brand_name} on {keyword} ({language}): {last.title}."
+        return Article(
+            title=keyword,
+            slug=f"{keyword.replace(' ', '-')}-by-title",
+            meta_description=text,
+            body_markdown=f"{text} [{last.n}]\n",
+            word_count=len(text.split()),
+            key_points=(text,),
+            cited=(last.n,),
+            label="Titles only",
+        )
+
+
+class UnwillingWriter:
+    def __init__(self, refusal: Exception) -> None:
+        self._refusal = refusal
+
+    async def write(self, **_: Any) -> Article:
+        raise self._refusal
+
+
+def workflow_of(database: Database, fetch: Calls, writer: Writer | None = None) -> ContentWorkflow:
+    return ContentWorkflow(database, fetch, writer or ExtractiveWriter())
+
+
 async def test_a_cancelled_workflow_goes_on_at_its_next_step(orchestrator_database: Database) -> None:
     workflow_id = new_event_id()
     first, second = Calls(1), Calls(2)
@@ -97,12 +142,12 @@ from messaging import Database
 from chassis.database.pool import Connections
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from orchestrator.workflow import Workflow
+from orchestrator.writing.workflow import Workflow
 
 async def main(url, workflow_id):
     connections = Connections(url, name="to be killed", size=2)
     await connections.open()
-    database = Database(connections, Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none")), "orchestrator")
+    database = Database(connections, Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none")), "orchestrator", CATALOGUE)
     workflow = await Workflow.resume(database, UUID(workflow_id))
     async def first():
         return 41
@@ -182,7 +227,7 @@ async def test_a_step_that_raises_leaves_no_result(orchestrator_database: Databa
 @pytest.fixture
 async def command(orchestrator_database: Database, message_of: MessageOf) -> DomainMessage[ContentGenerate]:
     async with orchestrator_database.transaction() as tx:
-        await store.upsert_brand(
+        await upsert_brand(
             tx.connection,
             slug="daily-grind",
             name="The Daily Grind",
@@ -208,7 +253,7 @@ async def test_two_replicas_write_one_article_and_announce_it_once(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
     async def run() -> None:
-        record = await ContentWorkflow(orchestrator_database, Calls(sources())).generate(command, context)
+        record = await workflow_of(orchestrator_database, Calls(sources())).generate(command, context)
         async with orchestrator_database.transaction() as tx:
             await record(tx)
 
@@ -216,7 +261,7 @@ async def test_two_replicas_write_one_article_and_announce_it_once(
     await run()
 
     async with orchestrator_database.connection() as connection:
-        content = await content_store.find_content(connection, command.payload.content_id)
+        content = await find_content(connection, command.payload.content_id)
         sent = await connection.fetch("select type, correlation_id from outbox")
         steps = await connection.fetch("select step from workflow_steps order by finished_at, step")
     assert content is not None
@@ -233,23 +278,63 @@ async def test_research_is_not_read_again_after_the_writer_was_killed(
     orchestrator_database: Database,
     command: DomainMessage[ContentGenerate],
     context: Context,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fetch = Calls(sources())
-    workflow = ContentWorkflow(orchestrator_database, fetch)
-    writing = Calls(None)
-    writing.held = True
-    with monkeypatch.context() as patched:
-        patched.setattr("orchestrator.handlers._write", writing)
-        killed = asyncio.create_task(workflow.generate(command, context))
-        await writing.begun.wait()
-        killed.cancel()
-        with suppress(asyncio.CancelledError):
-            await killed
+    writer = HeldWriter()
+    killed = asyncio.create_task(workflow_of(orchestrator_database, fetch, writer).generate(command, context))
+    await writer.begun.wait()
+    killed.cancel()
+    with suppress(asyncio.CancelledError):
+        await killed
 
-    await workflow.generate(command, context)
+    await workflow_of(orchestrator_database, fetch).generate(command, context)
 
     assert fetch.count == 1
+
+
+async def test_any_writer_can_be_handed_to_the_workflow(
+    orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
+) -> None:
+    workflow = workflow_of(orchestrator_database, Calls(sources()), TitleWriter())
+
+    record = await workflow.generate(command, context)
+    async with orchestrator_database.transaction() as tx:
+        await record(tx)
+
+    async with orchestrator_database.connection() as connection:
+        content = await find_content(connection, command.payload.content_id)
+        sent = [json.loads(row["body"]) for row in await connection.fetch("select body from outbox")]
+    assert content is not None
+    assert content.body_markdown == "The Daily Grind on cold brew (en): Notes on cold brew 2. [2]\n"
+    assert (content.slug, content.word_count, content.label) == ("cold-brew-by-title", 12, "Titles only")
+    assert [source["n"] for source in content.sources] == [2]
+    assert [(body["type"], body["payload"]["word_count"]) for body in sent] == [("content.generated", 12)]
+
+
+@pytest.mark.parametrize(
+    "refusal", [RetryLater("the writer rests", after=timedelta(seconds=7)), Unprocessable("nothing to say")]
+)
+async def test_what_a_writer_raises_reaches_the_queue_as_it_is(
+    orchestrator_database: Database,
+    command: DomainMessage[ContentGenerate],
+    context: Context,
+    refusal: Exception,
+) -> None:
+    workflow = workflow_of(orchestrator_database, Calls(sources()), UnwillingWriter(refusal))
+
+    with pytest.raises(type(refusal)) as raised:
+        await workflow.generate(command, context)
+
+    assert raised.value is refusal
+
+
+async def test_the_extractive_writer_labels_what_it_writes() -> None:
+    article = await ExtractiveWriter().write(
+        keyword="cold brew", sources=sources(), brand_name="The Daily Grind", language="en"
+    )
+
+    assert article.label == EXTRACTIVE_LABEL
+    assert article.cited == (1, 2)
 
 
 async def test_what_cannot_be_written_says_why(
@@ -260,95 +345,13 @@ async def test_what_cannot_be_written_says_why(
 ) -> None:
     bare = (Source(n=1, title="Menu", passages=(Passage(heading=None, text="Coffee Tea", score=1.0),)),)
     with pytest.raises(Unprocessable, match="cold brew"):
-        await ContentWorkflow(orchestrator_database, Calls(bare)).generate(command, context)
+        await workflow_of(orchestrator_database, Calls(bare)).generate(command, context)
 
     stranger = message_of(command.payload.model_copy(update={"brand_slug": "nobody"}))
     with pytest.raises(Unprocessable, match="unknown brand 'nobody'"):
-        await ContentWorkflow(orchestrator_database, Calls(sources())).generate(stranger, context)
+        await workflow_of(orchestrator_database, Calls(sources())).generate(stranger, context)
 
 
-# -- the client ------------------------------------------------------------------------------------------------------
-
-
-def client(research: Any, timeout: float = 5.0) -> ResearchClient:
-    return ResearchClient(research.url, KEY, timeout)
-
-
-async def test_sources_are_read_with_the_key(research: Any) -> None:
-    research.body = json.dumps(
-        {
-            "research_id": str(RESEARCH),
-            "field of a newer version": 1,
-            "sources": [
-                {
-                    "n": 1,
-                    "title": "Steeping",
-                    "url": None,
-                    "path": "steeping.md",
-                    "licence": "CC0",
-                    "passages": [{"heading": None, "text": "Twelve\x00 hours.", "score": 1.5}],
-                }
-            ],
-        }
-    ).encode()
-
-    (source,) = await client(research).fetch(RESEARCH)
-
-    assert research.asked == (f"/v1/research/{RESEARCH}", KEY)
-    assert (source.title, source.path, source.licence) == ("Steeping", "steeping.md", "CC0")
-    assert source.passages == (Passage(heading=None, text="Twelve hours.", score=1.5),)
-
-
-@pytest.mark.parametrize(
-    ("status", "headers", "after"),
-    [
-        (500, {}, None),
-        (503, {"Retry-After": "7"}, timedelta(seconds=7)),
-        (429, {"Retry-After": "1"}, timedelta(seconds=1)),
-        (404, {}, None),
-        (401, {}, None),
-    ],
-)
-async def test_passing_failures_are_worth_another_attempt(
-    research: Any, status: int, headers: dict[str, str], after: timedelta | None
-) -> None:
-    research.status, research.headers = status, headers
-
-    with pytest.raises(RetryLater, match=str(status)) as raised:
-        await client(research).fetch(RESEARCH)
-
-    assert raised.value.after == after
-
-
-@pytest.mark.parametrize(
-    ("status", "body"),
-    [(400, b""), (302, b""), (200, b"no json"), (200, b'{"sources": 1}'), (200, b" " * (MAX_BYTES + 1))],
-)
-async def test_lasting_failures_are_not(research: Any, status: int, body: bytes) -> None:
-    research.status, research.body = status, body
-
-    with pytest.raises(Unprocessable):
-        await client(research).fetch(RESEARCH)
-
-
-async def test_silence_and_absence_are_passing_failures(research: Any, free_port: Callable[[], int]) -> None:
-    research.silent.clear()
-    with pytest.raises(RetryLater, match="does not answer"):
-        await client(research, 0.2).fetch(RESEARCH)
-    with pytest.raises(RetryLater, match="does not answer"):
-        await ResearchClient(f"http://127.0.0.1:{free_port()}", KEY, 5.0).fetch(RESEARCH)
-
-
-@pytest.mark.parametrize(
-    ("header", "wait"),
-    [
-        (None, None),
-        ("soon", None),
-        ("120", timedelta(minutes=2)),
-        ("99999999999", timedelta(days=1)),
-        ("Wed, 01 Jul 2026 00:01:00 GMT", timedelta(minutes=1)),
-        ("Wed, 01 Jul 2020 00:01:00 GMT", timedelta()),
-    ],
-)
-def test_retry_after_is_a_number_or_a_date(header: str | None, wait: timedelta | None) -> None:
-    assert retry_after(header, datetime(2026, 7, 1, tzinfo=UTC)) == wait
+def test_a_slug_that_is_taken_gets_the_next_free_number() -> None:
+    assert free_slug("cold-brew", set()) == "cold-brew"
+    assert free_slug("cold-brew", {"cold-brew", "cold-brew-2", "cold-brew-4"}) == "cold-brew-3"

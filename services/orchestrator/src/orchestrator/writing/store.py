@@ -1,4 +1,4 @@
-"""SQL over articles, beside the functions that run it."""
+"""SQL over articles and the steps of writing them, beside the functions that run it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ import asyncpg
 
 from chassis import Connection
 from envelope.brand.payloads import ArticleContext
-from orchestrator.article import Article, Source
-from orchestrator.domain import free_slug
+from orchestrator.writing.article import Article, Source
+from orchestrator.writing.domain import free_slug
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +151,50 @@ async def mark_published(connection: Connection, urls: Mapping[UUID, str]) -> No
         list(urls),
         list(urls.values()),
     )
+
+
+async def results_of(connection: Connection, workflow_id: UUID) -> dict[str, str]:
+    """The results, as JSON, of those steps of a workflow that have one."""
+    rows = await connection.fetch(
+        "select step, result::text as result from workflow_steps where workflow_id = $1", workflow_id
+    )
+    return {row["step"]: row["result"] for row in rows}
+
+
+async def insert_result(connection: Connection, workflow_id: UUID, step: str, result: str) -> str | None:
+    """Stores the result of a step, or returns the one that a replica has stored meanwhile.
+
+    The connection must not be in a transaction.
+    """
+    inserted = await connection.fetchval(
+        """
+        insert into workflow_steps (workflow_id, step, result) values ($1, $2, $3::text::jsonb)
+        on conflict do nothing returning true
+        """,
+        workflow_id,
+        step,
+        result,
+    )
+    if inserted:
+        return None
+    # A second statement, because only a new snapshot shows the row of a replica that was faster.
+    stored: str = await connection.fetchval(
+        "select result::text from workflow_steps where workflow_id = $1 and step = $2", workflow_id, step
+    )
+    return stored
+
+
+async def finish_steps(connection: Connection, workflow_id: UUID, steps: Sequence[str]) -> set[str]:
+    """Marks steps without a result as done; returns those not done before."""
+    rows = await connection.fetch(
+        """
+        insert into workflow_steps (workflow_id, step, result) select $1, step, 'null' from unnest($2::text[]) as step
+        on conflict do nothing returning step
+        """,
+        workflow_id,
+        steps,
+    )
+    return {row["step"] for row in rows}
 
 
 async def delete_old_steps(connection: Connection, older_than: timedelta, limit: int) -> int:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-EXTRACTIVE_LABEL = "Extractive digest – no AI model configured"  # noqa: RUF001 - the label's own dash
 MAX_META_DESCRIPTION = 155
 
 
@@ -42,4 +41,5 @@ class Article:
     word_count: int
     key_points: tuple[str, ...]
     cited: tuple[int, ...]
-    label: str | None = EXTRACTIVE_LABEL
+    label: str | None = None
+    """How the text came about, to be shown to readers."""

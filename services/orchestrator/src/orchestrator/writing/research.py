@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from chassis.http.gathering import Gathering
 from chassis.http.spans import Exchange, client_span
 from messaging import RetryLater, Unprocessable
-from orchestrator.article import Passage, Source
+from orchestrator.writing.article import Passage, Source
 
 MAX_BYTES: Final = 8 * 1024 * 1024
 """A research document larger than this is not read: it would not be one."""

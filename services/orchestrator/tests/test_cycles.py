@@ -20,13 +20,13 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from messaging import Database
-from orchestrator import content_store, store
-from orchestrator.article import Article, Source
-from orchestrator.domain import BrandSlug, CycleId, KeywordState
-from orchestrator.handlers import route
-from orchestrator.housekeeping import Housekeeping, in_words
-from orchestrator.http_api import begin_cycle
-from orchestrator.store import Cycle, KeywordRow, NewCycle
+from orchestrator.brands import BrandSlug, upsert_brand
+from orchestrator.cycles import Cycle, CycleId, Housekeeping, NewCycle, begin_cycle, route, store
+from orchestrator.cycles.domain import KeywordState
+from orchestrator.cycles.housekeeping import in_words
+from orchestrator.cycles.store import KeywordRow
+from orchestrator.writing import Article, Source
+from orchestrator.writing.store import find_content, insert_content
 
 ARTICLE = Article(
     title="Cold brew",
@@ -50,7 +50,7 @@ async def begin(
     key: str | None = None,
 ) -> Cycle:
     async with database.transaction() as tx:
-        await store.upsert_brand(
+        await upsert_brand(
             tx.connection,
             slug=slug,
             name="The Daily Grind",
@@ -88,7 +88,7 @@ async def sent(database: Database) -> Counter[str]:
 
 async def write_article(database: Database, content_id: UUID, article: Article = ARTICLE) -> None:
     async with database.transaction() as tx:
-        await content_store.insert_content(
+        await insert_content(
             tx.connection,
             content_id=content_id,
             brand_slug="daily-grind",
@@ -153,7 +153,7 @@ async def test_three_keywords_become_exactly_three_of_each_message(
     }
     async with orchestrator_database.connection() as connection:
         correlations = await connection.fetch("select distinct correlation_id from outbox")
-        content = await content_store.find_content(connection, ids[0] or UUID(int=0))
+        content = await find_content(connection, ids[0] or UUID(int=0))
     assert [row["correlation_id"] for row in correlations] == [correlation]
     assert content is not None
     assert content.published_url == f"http://site.test/{ids[0]}"
@@ -359,7 +359,7 @@ async def test_old_cycles_go_once_they_have_ended_and_articles_stay(orchestrator
     async with orchestrator_database.connection() as connection:
         assert await store.find_cycle(connection, old.cycle_id) is None
         assert await store.find_cycle(connection, running.cycle_id) is not None
-        assert await content_store.find_content(connection, content_id) is not None
+        assert await find_content(connection, content_id) is not None
         assert await connection.fetchval("select count(*) from workflow_steps") == 0
 
 

@@ -1,0 +1,76 @@
+"""The HTTP API: the rooms' routes behind the guard, and what their errors are answered with."""
+
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+
+from chassis import DatabaseUnavailableError
+from messaging import Database
+from orchestrator.api.guard import Authorise, Guard
+from orchestrator.brands import UnknownBrandError, brand_routes
+from orchestrator.cycles import ReusedKeyError, cycle_routes
+from orchestrator.requests import problem_of
+from orchestrator.writing import content_routes
+
+DESCRIPTION: Final = """
+Turns keywords into published, promoted articles.
+
+1. `PUT /v1/brands/{slug}`: say who writes.
+2. `POST /v1/brands/{slug}/research`: hand in keywords; the answer names a cycle.
+3. `GET /v1/cycles/{cycle_id}`: watch it; each keyword ends as completed, refused or failed, with links and reasons.
+
+Every request needs the header `X-Service-Key`. Every refusal is `{"detail": "a sentence that says what to do"}`.
+"""
+
+
+def http_api(database: Database, authorise: Authorise) -> FastAPI:
+    """The application; `authorise` raises HTTPException 401 for a request without the service's key."""
+    app = FastAPI(
+        title="Brand Engine: orchestrator",
+        version="1",
+        description=DESCRIPTION,
+        license_info={"name": "MIT"},
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+        },  # messaging has them, and knows the chains
+        openapi_tags=[
+            {"name": "brands", "description": "Who writes, in what language, for which site and channels."},
+            {"name": "cycles", "description": "Batches of keywords and their progress."},
+            {"name": "content", "description": "The articles."},
+        ],
+    )
+    app.include_router(brand_routes(database))
+    app.include_router(cycle_routes(database))
+    app.include_router(content_routes(database))
+    app.add_middleware(Guard, authorise=authorise)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(UnknownBrandError, _unknown)
+    app.add_exception_handler(ReusedKeyError, _reused)
+    app.add_exception_handler(DatabaseUnavailableError, _unavailable)
+    return app
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return JSONResponse({"detail": problem_of(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+async def _unknown(_: Request, error: Exception) -> Response:
+    return JSONResponse({"detail": str(error)}, HTTPStatus.NOT_FOUND)
+
+
+async def _reused(_: Request, error: Exception) -> Response:
+    return JSONResponse({"detail": str(error)}, HTTPStatus.CONFLICT)
+
+
+async def _unavailable(_: Request, __: Exception) -> Response:
+    return JSONResponse(
+        {"detail": "the database is away; try again in a few seconds"},
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        {"Retry-After": "5"},
+    )

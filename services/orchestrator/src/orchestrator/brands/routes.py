@@ -1,0 +1,83 @@
+"""Requests about brands, and the brand in the path of other requests."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Path, Response
+
+from messaging import Database
+from orchestrator.answers import (
+    ETAG,
+    LOCATION,
+    READ,
+    TOO_LARGE,
+    UNKNOWN,
+    IfNoneMatch,
+    conditional,
+    entity_tag,
+    router,
+)
+from orchestrator.brands.domain import MAX_SLUG, SLUG_PATTERN, BrandSlug, UnknownBrandError, is_slug
+from orchestrator.brands.models import BrandRequest, BrandView
+from orchestrator.brands.store import find_brand, upsert_brand
+
+Slug = Annotated[
+    str,
+    Path(
+        description=f"Lower-case letters and digits, joined by single hyphens, at most {MAX_SLUG} characters.",
+        examples=["daily-grind"],
+        json_schema_extra={"pattern": SLUG_PATTERN, "maxLength": MAX_SLUG},
+    ),
+]
+
+
+def checked_slug(slug: str) -> BrandSlug:
+    """The slug of a path.
+
+    Raises:
+        HTTPException: 422 if no brand can be called so.
+    """
+    if not is_slug(slug):
+        raise HTTPException(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f"the brand's slug must be lower-case letters and digits, joined by single hyphens, at most {MAX_SLUG} "
+            "characters, such as 'daily-grind'",
+        )
+    return BrandSlug(slug)
+
+
+def brand_routes(database: Database) -> APIRouter:
+    routes = router("brands")
+
+    @routes.put(
+        "/brands/{slug}",
+        summary="Create or replace a brand",
+        responses={
+            200: {"headers": ETAG, "description": "The brand existed and is now as given."},
+            201: {"model": BrandView, "headers": LOCATION | ETAG, "description": "The brand is new."},
+            **TOO_LARGE,
+        },
+    )
+    async def put_brand(slug: Slug, request: BrandRequest, response: Response) -> BrandView:
+        """Sending the same again changes nothing. Cycles that run keep the channels and target they began with."""
+        checked = checked_slug(slug)
+        async with database.transaction() as tx:
+            brand, is_new = await upsert_brand(tx.connection, slug=checked, **request.model_dump())
+        if is_new:
+            response.status_code = HTTPStatus.CREATED
+            response.headers["Location"] = f"/v1/brands/{slug}"
+        view = BrandView.of(brand)
+        response.headers["ETag"] = entity_tag(view.model_dump_json())
+        return view
+
+    @routes.get(
+        "/brands/{slug}", summary="Read a brand", response_model=BrandView, responses={**READ, **UNKNOWN}
+    )
+    async def get_brand(slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
+        async with database.connection() as connection:
+            brand = await find_brand(connection, checked_slug(slug))
+        if brand is None:
+            raise UnknownBrandError(slug)
+        return conditional(BrandView.of(brand), if_none_match)
+
+    return routes

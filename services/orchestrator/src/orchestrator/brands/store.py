@@ -1,0 +1,73 @@
+"""SQL over brands, beside the functions that run it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import asyncpg
+
+from chassis import Connection
+from orchestrator.brands.domain import BrandSlug
+
+
+@dataclass(frozen=True, slots=True)
+class Brand:
+    slug: BrandSlug
+    name: str
+    description: str
+    language: str
+    channels: tuple[str, ...]
+    target: str
+    created_at: datetime
+    updated_at: datetime
+
+
+async def upsert_brand(
+    connection: Connection,
+    *,
+    slug: str,
+    name: str,
+    description: str,
+    language: str,
+    channels: Sequence[str],
+    target: str,
+) -> tuple[Brand, bool]:
+    """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
+    row = await connection.fetchrow(
+        """
+        insert into brands as b (slug, name, description, language, channels, target)
+        values ($1, $2, $3, $4, $5, $6)
+        on conflict (slug) do update
+            set name = $2, description = $3, language = $4, channels = $5, target = $6,
+                updated_at = case
+                    when (b.name, b.description, b.language, b.channels, b.target) = ($2, $3, $4, $5, $6)
+                    then b.updated_at else now() end
+        returning *, xmax = 0 as is_new
+        """,
+        slug,
+        name,
+        description,
+        language,
+        list(channels),
+        target,
+    )
+    assert row is not None
+    return _brand(row), bool(row["is_new"])
+
+
+async def find_brand(connection: Connection, slug: str) -> Brand | None:
+    row = await connection.fetchrow("select * from brands where slug = $1", slug)
+    return _brand(row) if row else None
+
+
+def _brand(row: asyncpg.Record) -> Brand:
+    return Brand(
+        slug=row["slug"],
+        name=row["name"],
+        description=row["description"],
+        language=row["language"],
+        channels=tuple(row["channels"]),
+        target=row["target"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

@@ -1,0 +1,19 @@
+"""Batches of keywords: how they begin, what follows from each event, how far they are."""
+
+from orchestrator.cycles.begin import begin_cycle
+from orchestrator.cycles.domain import CycleId, ReusedKeyError
+from orchestrator.cycles.handlers import route
+from orchestrator.cycles.housekeeping import Housekeeping
+from orchestrator.cycles.routes import cycle_routes
+from orchestrator.cycles.store import Cycle, NewCycle
+
+__all__ = [
+    "Cycle",
+    "CycleId",
+    "Housekeeping",
+    "NewCycle",
+    "ReusedKeyError",
+    "begin_cycle",
+    "cycle_routes",
+    "route",
+]

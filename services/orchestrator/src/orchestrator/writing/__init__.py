@@ -1,0 +1,23 @@
+"""Articles: from research to a stored text, and where they can be read."""
+
+from orchestrator.writing.article import Article, Passage, Source
+from orchestrator.writing.domain import ContentId
+from orchestrator.writing.handlers import ContentWorkflow
+from orchestrator.writing.research import ResearchClient
+from orchestrator.writing.routes import content_routes
+from orchestrator.writing.store import article_contexts, delete_old_steps, mark_published
+from orchestrator.writing.writer import Writer
+
+__all__ = [
+    "Article",
+    "ContentId",
+    "ContentWorkflow",
+    "Passage",
+    "ResearchClient",
+    "Source",
+    "Writer",
+    "article_contexts",
+    "content_routes",
+    "delete_old_steps",
+    "mark_published",
+]

@@ -1,0 +1,5 @@
+"""The writer that needs no model: it quotes the sources, sentence by sentence."""
+
+from orchestrator.writing.extractive.writer import ExtractiveWriter
+
+__all__ = ["ExtractiveWriter"]

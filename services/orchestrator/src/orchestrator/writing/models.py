@@ -1,0 +1,82 @@
+"""What the API gives of articles."""
+
+from datetime import datetime
+from typing import Annotated, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from orchestrator.answers import View
+from orchestrator.writing.store import StoredContent
+
+
+class ContentBrand(View):
+    slug: Annotated[str, Field(examples=["daily-grind"])]
+    name: str
+    description: str
+    language: str
+
+
+class SourceView(View):
+    n: Annotated[int, Field(ge=1, examples=[1])]
+    """What ` [n]` in the article refers to."""
+    title: str
+    url: str | None
+    path: str | None
+    """File name inside the corpus, for a source without an address."""
+    licence: str | None
+
+
+class ContentView(View):
+    """An article. The title is not in the body, nor are the sources: whoever renders it adds both."""
+
+    content_id: UUID
+    brand: ContentBrand
+    keyword: str
+    slug: Annotated[str, Field(examples=["pour-over-ratio"])]
+    """For its address; unique within the brand."""
+    title: str
+    meta_description: str
+    body_markdown: Annotated[str, Field(examples=["## Ratio\n\nSixteen parts of water suit most beans. [1]"])]
+    """`## ` sections; every sentence is followed by its citation ` [n]`."""
+    word_count: int
+    key_points: tuple[str, ...]
+    label: str | None
+    """How the text came about, to be shown to readers."""
+    sources: tuple[SourceView, ...]
+    created_at: datetime
+    updated_at: datetime
+    published_url: str | None
+
+    @classmethod
+    def of(cls, content: StoredContent) -> Self:
+        return cls(
+            content_id=content.content_id,
+            brand=ContentBrand(
+                slug=content.brand_slug,
+                name=content.brand_name,
+                description=content.brand_description,
+                language=content.brand_language,
+            ),
+            keyword=content.keyword,
+            slug=content.slug,
+            title=content.title,
+            meta_description=content.meta_description,
+            body_markdown=content.body_markdown,
+            word_count=content.word_count,
+            key_points=content.key_points,
+            label=content.label,
+            sources=tuple(SourceView(**source) for source in content.sources),
+            created_at=content.created_at,
+            updated_at=content.updated_at,
+            published_url=content.published_url,
+        )
+
+
+class ListedContent(View):
+    etag: str
+    content: ContentView
+
+
+class ContentList(View):
+    items: tuple[ListedContent, ...]

@@ -1,0 +1,51 @@
+"""Requests about articles, by id."""
+
+import json
+from http import HTTPStatus
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Query, Response
+
+from messaging import Database
+from orchestrator.answers import READ, UNKNOWN, IfNoneMatch, conditional, entity_tag, router
+from orchestrator.writing.models import ContentList, ContentView
+from orchestrator.writing.store import find_content, find_contents
+
+MAX_IDS: Final = 50
+
+
+def content_routes(database: Database) -> APIRouter:
+    routes = router("content")
+
+    @routes.get(
+        "/content/{content_id}",
+        summary="Read an article",
+        response_model=ContentView,
+        responses={**READ, **UNKNOWN},
+    )
+    async def get_content(content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
+        async with database.connection() as connection:
+            content = await find_content(connection, content_id)
+        if content is None:
+            raise HTTPException(
+                HTTPStatus.NOT_FOUND,
+                f"there is no article {content_id}; if it is being written, try again later",
+            )
+        return conditional(ContentView.of(content), if_none_match)
+
+    @routes.get("/content", summary="Read several articles", response_model=ContentList)
+    async def get_several(
+        content_id: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=MAX_IDS)],
+    ) -> Response:
+        """Each with the `ETag` it has when it is read alone; those that are unknown are left out."""
+        async with database.connection() as connection:
+            found = await find_contents(connection, content_id)
+        items = [_listed(ContentView.of(content).model_dump_json()) for content in found]
+        return Response(f'{{"items":[{",".join(items)}]}}', media_type="application/json")
+
+    return routes
+
+
+def _listed(document: str) -> str:
+    return f'{{"etag":{json.dumps(entity_tag(document))},"content":{document}}}'

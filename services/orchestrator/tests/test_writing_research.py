@@ -1,0 +1,100 @@
+"""The client that reads research, against a server that answers as it is told."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from messaging import RetryLater, Unprocessable
+from orchestrator.writing import Passage, ResearchClient
+from orchestrator.writing.research import MAX_BYTES, retry_after
+
+RESEARCH = UUID(int=5)
+KEY = "test-service-key-0123456789"
+
+
+def client(research: Any, timeout: float = 5.0) -> ResearchClient:
+    return ResearchClient(research.url, KEY, timeout)
+
+
+async def test_sources_are_read_with_the_key(research: Any) -> None:
+    research.body = json.dumps(
+        {
+            "research_id": str(RESEARCH),
+            "field of a newer version": 1,
+            "sources": [
+                {
+                    "n": 1,
+                    "title": "Steeping",
+                    "url": None,
+                    "path": "steeping.md",
+                    "licence": "CC0",
+                    "passages": [{"heading": None, "text": "Twelve\x00 hours.", "score": 1.5}],
+                }
+            ],
+        }
+    ).encode()
+
+    (source,) = await client(research).fetch(RESEARCH)
+
+    assert research.asked == (f"/v1/research/{RESEARCH}", KEY)
+    assert (source.title, source.path, source.licence) == ("Steeping", "steeping.md", "CC0")
+    assert source.passages == (Passage(heading=None, text="Twelve hours.", score=1.5),)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "after"),
+    [
+        (500, {}, None),
+        (503, {"Retry-After": "7"}, timedelta(seconds=7)),
+        (429, {"Retry-After": "1"}, timedelta(seconds=1)),
+        (404, {}, None),
+        (401, {}, None),
+    ],
+)
+async def test_passing_failures_are_worth_another_attempt(
+    research: Any, status: int, headers: dict[str, str], after: timedelta | None
+) -> None:
+    research.status, research.headers = status, headers
+
+    with pytest.raises(RetryLater, match=str(status)) as raised:
+        await client(research).fetch(RESEARCH)
+
+    assert raised.value.after == after
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(400, b""), (302, b""), (200, b"no json"), (200, b'{"sources": 1}'), (200, b" " * (MAX_BYTES + 1))],
+)
+async def test_lasting_failures_are_not(research: Any, status: int, body: bytes) -> None:
+    research.status, research.body = status, body
+
+    with pytest.raises(Unprocessable):
+        await client(research).fetch(RESEARCH)
+
+
+async def test_silence_and_absence_are_passing_failures(research: Any, free_port: Callable[[], int]) -> None:
+    research.silent.clear()
+    with pytest.raises(RetryLater, match="does not answer"):
+        await client(research, 0.2).fetch(RESEARCH)
+    with pytest.raises(RetryLater, match="does not answer"):
+        await ResearchClient(f"http://127.0.0.1:{free_port()}", KEY, 5.0).fetch(RESEARCH)
+
+
+@pytest.mark.parametrize(
+    ("header", "wait"),
+    [
+        (None, None),
+        ("soon", None),
+        ("120", timedelta(minutes=2)),
+        ("99999999999", timedelta(days=1)),
+        ("Wed, 01 Jul 2026 00:01:00 GMT", timedelta(minutes=1)),
+        ("Wed, 01 Jul 2020 00:01:00 GMT", timedelta()),
+    ],
+)
+def test_retry_after_is_a_number_or_a_date(header: str | None, wait: timedelta | None) -> None:
+    assert retry_after(header, datetime(2026, 7, 1, tzinfo=UTC)) == wait

@@ -1,0 +1,121 @@
+"""A process made of the chassis alone, with a real database and no broker anywhere."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from chassis import App, AppSettings, Connection
+from chassis.database.migrations import MigrationError, NotMigratedError, migrate, read
+from chassis.testing import TcpProxy, Towards, eventually, running
+
+
+class Counter(App):
+    """Counts visits in a table of its own."""
+
+    def __init__(self, settings: AppSettings) -> None:
+        super().__init__("counter", settings, system="kiosk")
+        self.serve(Starlette(routes=[Route("/", self.visit)]))
+        self.gauge("visits", "Visits so far.", "page", self.visits)
+
+    async def visit(self, _: Request) -> PlainTextResponse:
+        async with self.connections.connection() as connection:
+            count = await connection.fetchval("update visits set count = count + 1 returning count")
+        return PlainTextResponse(str(count))
+
+    async def visits(self, connection: Connection) -> dict[str, float]:
+        return {"start": await connection.fetchval("select count from visits")}
+
+
+def settings(database_url: str, **more: Any) -> AppSettings:
+    values = {"database_url": database_url, "service_key": "a-key-for-tests-only", "http_port": 0}
+    return AppSettings.model_validate(values | more)
+
+
+@pytest.fixture
+def migrations(tmp_path: Path) -> Path:
+    (tmp_path / "0001_visits.sql").write_text(
+        "create table visits (count bigint not null); insert into visits values (0);"
+    )
+    return tmp_path
+
+
+@pytest.fixture
+async def migrated(database_url: str, migrations: Path) -> str:
+    assert await migrate(database_url, read("counter", migrations)) == ["counter/0001_visits.sql"]
+    return database_url
+
+
+def client_of(app: App) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{app.port}", timeout=30)
+
+
+async def test_it_serves_tells_its_health_and_shows_its_figures(migrated: str) -> None:
+    async with running(Counter(settings(migrated))) as app, client_of(app) as client:
+        assert (await client.get("/")).text == "1"
+        assert (await client.get("/health/live")).json() == {"status": "ok"}
+        assert (await client.get("/health/ready")).json() == {"status": "ok"}
+        await app.metrics.sample()
+        shown = (await client.get("/metrics")).text
+    assert 'kiosk_visits{page="start"} 1.0' in shown
+    assert "process_resident_memory_bytes" in shown
+
+
+async def test_while_the_database_is_away_it_is_not_ready_and_says_why(migrated: str) -> None:
+    parts = urlsplit(migrated)
+    async with TcpProxy(parts.hostname or "", parts.port or 5432) as proxy:
+        url = parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}").geturl()
+        async with running(Counter(settings(url))) as app, client_of(app) as client:
+            proxy.cut()
+            response = await client.get("/health/ready")
+            assert response.status_code == 503
+            assert response.json()["problems"] == {"database": "does not answer"}
+            proxy.mend()
+            await eventually(app.connections.answers)
+            assert (await client.get("/health/ready")).status_code == 200
+
+
+async def test_a_database_lost_during_the_start_is_waited_for(migrated: str) -> None:
+    parts = urlsplit(migrated)
+    async with TcpProxy(parts.hostname or "", parts.port or 5432) as proxy:
+        strike = proxy.strike(b"select 1 from schema_migrations", towards=Towards.SERVER)
+        url = parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}").geturl()
+        async with running(Counter(settings(url))):
+            assert strike.hits == 1
+
+
+async def test_without_its_tables_it_names_the_command_that_makes_them(database_url: str) -> None:
+    with pytest.raises(NotMigratedError, match="python -m counter migrate"):
+        await Counter(settings(database_url)).run()
+
+
+async def test_a_background_task_that_fails_is_started_again(migrated: str) -> None:
+    app = Counter(settings(migrated))
+    runs = 0
+    again = asyncio.Event()
+
+    async def work() -> None:
+        nonlocal runs
+        runs += 1
+        if runs == 1:
+            raise ValueError("the first time")
+        again.set()
+
+    app.background("work", work)
+    async with running(app), asyncio.timeout(30):
+        await again.wait()
+    assert runs == 2
+
+
+async def test_an_applied_migration_that_has_changed_is_refused(migrated: str, migrations: Path) -> None:
+    (migrations / "0001_visits.sql").write_text("create table visits (count integer not null);")
+
+    with pytest.raises(MigrationError, match=r"counter/0001_visits.sql was applied in another form"):
+        await migrate(migrated, read("counter", migrations))
