@@ -1,8 +1,9 @@
 """A world for the tests of this library: a broker with the topology, a database with the tables, services on demand."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import asyncpg
@@ -10,12 +11,30 @@ import pytest
 
 from envelope import DomainMessage, Payload, encode, message_type_of, new_event_id
 from envelope.payloads import ResearchRequested
-from messaging import Service, ServiceSettings
-from messaging.testing import Broker
+from messaging import Service, ServiceSettings, Transaction
+from messaging.testing import Broker, TcpProxy
+
+QUEUE = "research-commands"
+
+
+class ServerProxy(TcpProxy):
+    """Stands before the server of a URL; `url` leads to the same place through it."""
+
+    def __init__(self, url: str) -> None:
+        self._direct = urlsplit(url)
+        usual = 5672 if self._direct.scheme == "amqp" else 5432
+        super().__init__(self._direct.hostname or "127.0.0.1", self._direct.port or usual)
+
+    @property
+    def url(self) -> str:
+        user = f"{self._direct.username}:{self._direct.password}"
+        return self._direct._replace(netloc=f"{user}@127.0.0.1:{self.port}").geturl()
 
 
 @dataclass
 class World:
+    """`QUEUE` is what its services consume, where nothing else is said."""
+
     rabbitmq_url: str
     database_url: str
     broker: Broker
@@ -32,6 +51,12 @@ class World:
         }
         return Service(name, ServiceSettings.model_validate(values | settings))
 
+    def proxy_to_database(self) -> ServerProxy:
+        return ServerProxy(self.database_url)
+
+    def proxy_to_broker(self) -> ServerProxy:
+        return ServerProxy(self.rabbitmq_url)
+
     async def send(self, message: DomainMessage, *, headers: dict[str, object] | None = None) -> None:
         await self.broker.publish(
             "commands",
@@ -41,8 +66,37 @@ class World:
             headers=headers,
         )
 
-    async def send_raw(self, body: bytes, *, queue: str = "research-commands") -> None:
+    async def send_raw(self, body: bytes, *, queue: str = QUEUE) -> None:
         await self.broker.publish("commands", queue, body)
+
+    @staticmethod
+    async def write(tx: Transaction, message: DomainMessage) -> None:
+        """An effect, for handlers to have."""
+        await tx.connection.execute(
+            "insert into effects values ($1, $2)", message.event_id, message.payload.keyword
+        )
+
+    @staticmethod
+    async def write_all(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        """A set-based handler with one effect for each message."""
+        for message in messages:
+            await World.write(tx, message)
+
+    async def effect_count(self) -> int:
+        return await self.database.fetchval("select count(*) from effects")
+
+    async def has_effects(self, wanted: int) -> bool:
+        return await self.effect_count() == wanted
+
+    async def has_consumers(self, wanted: int) -> bool:
+        return await self.broker.consumers(QUEUE) == wanted
+
+    async def has_waiting(self, wanted: int) -> bool:
+        return await self.broker.depth(QUEUE) == wanted
+
+    @staticmethod
+    async def is_ready(service: Service) -> bool:
+        return not await service.problems()
 
     async def effects(self) -> list[str]:
         rows = await self.database.fetch("select keyword from effects order by keyword")
@@ -67,6 +121,12 @@ class World:
             correlation_id="chain-1",
             payload=payload,
         )
+
+
+@pytest.fixture
+def proxy_to() -> Callable[[str], ServerProxy]:
+    """Takes the URL of a server; `url` of what it gives leads to the same place through the proxy."""
+    return ServerProxy
 
 
 @pytest.fixture

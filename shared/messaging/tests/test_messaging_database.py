@@ -1,23 +1,12 @@
 """Telling an outage from a mistake, and in time."""
 
 import asyncio
-from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
 from messaging.database import Connections, is_outage
-from messaging.testing import TcpProxy, Towards, eventually, running
-
-
-def proxy_to(url: str) -> TcpProxy:
-    parts = urlsplit(url)
-    return TcpProxy(parts.hostname or "127.0.0.1", parts.port or 5432)
-
-
-def through(proxy: TcpProxy, url: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}").geturl()
+from messaging.testing import Towards, eventually, running
 
 
 def test_a_connection_used_before_it_is_known_to_be_dead_is_an_outage_and_no_mistake() -> None:
@@ -29,10 +18,10 @@ def test_a_connection_used_before_it_is_known_to_be_dead_is_an_outage_and_no_mis
 
 @pytest.mark.parametrize("towards", Towards)
 async def test_a_database_gone_silent_is_known_to_be_away_in_time(
-    database_url: str, towards: Towards
+    database_url: str, proxy_to, towards: Towards
 ) -> None:
     async with proxy_to(database_url) as proxy:
-        connections = Connections(through(proxy, database_url), name="silent")
+        connections = Connections(proxy.url, name="silent")
         await connections.open()
         try:
             assert await connections.answers()
@@ -47,7 +36,7 @@ async def test_a_database_gone_silent_is_known_to_be_away_in_time(
 
 
 async def test_a_database_lost_during_the_start_is_waited_for(world) -> None:
-    async with proxy_to(world.database_url) as proxy:
+    async with world.proxy_to_database() as proxy:
         strike = proxy.strike(b"select 1 from processed_events", towards=Towards.SERVER)
-        async with running(world.service(database_url=through(proxy, world.database_url))):
+        async with running(world.service(database_url=proxy.url)):
             assert strike.hits == 1

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
@@ -28,7 +27,7 @@ from messaging import (
     on_each,
 )
 from messaging.counting import SEVERAL, Histogram
-from messaging.testing import TcpProxy, eventually, running
+from messaging.testing import eventually, running
 
 QUEUE = "research-commands"
 TYPE = "research.requested"
@@ -246,10 +245,8 @@ async def test_publishes_that_nobody_takes_are_counted_by_reason(world) -> None:
 
 @pytest.mark.usefixtures("quick_samples")
 async def test_without_the_database_the_figures_of_its_tables_are_missing_rather_than_old(world) -> None:
-    parts = urlsplit(world.database_url)
-    async with TcpProxy(parts.hostname or "127.0.0.1", parts.port or 5432) as proxy:
-        address = f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}"
-        service = world.service(database_url=parts._replace(netloc=address).geturl())
+    async with world.proxy_to_database() as proxy:
+        service = world.service(database_url=proxy.url)
         service.consume(QUEUE, on_batch(accept, ResearchRequested))
         async with figures(service) as shown:
             await shown.becomes(0, "outbox_depth")

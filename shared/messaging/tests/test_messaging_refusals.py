@@ -12,7 +12,7 @@ from envelope.payloads import ContentPublished, ResearchFailed, ResearchRequeste
 from messaging import Transaction, on_batch, topology
 from messaging.errors import RefusedError
 from messaging.refusals import Refusals
-from messaging.testing import TcpProxy, eventually, running
+from messaging.testing import eventually, running
 
 QUEUE = "research-commands"
 ALLOWED = ResearchFailed(brand_slug="acme", keyword="k", reason="insufficient_sources")
@@ -94,12 +94,10 @@ async def refused_alone_are_left(world) -> bool:
 
 
 async def test_a_service_that_lost_its_connection_consumes_again_as_its_own_user(
-    world, broker_urls: dict[str, str]
+    world, broker_urls: dict[str, str], proxy_to
 ) -> None:
-    parts = urlsplit(broker_urls["research"])
-    async with TcpProxy("127.0.0.1", parts.port or 5672) as proxy:
-        address = f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}"
-        service = world.service(rabbitmq_url=parts._replace(netloc=address).geturl())
+    async with proxy_to(broker_urls["research"]) as proxy:
+        service = world.service(rabbitmq_url=proxy.url)
         service.consume(QUEUE, on_batch(write_all, ResearchRequested))
         async with running(service):
             proxy.cut()
