@@ -25,6 +25,10 @@ The servers themselves (`tests/fixtures/servers.py`), which other tests use at t
                        a passive declare tells the truth at once.
     `rabbitmq_api_url`    str: the base of that API, with an administrator's credentials.
 
+Browser (`tests/fixtures/browser.py`)
+    `new_browser_context`  async factory: `context = await new_browser_context(viewport=…, color_scheme=…)` is Playwright's
+                       BrowserContext, with nothing in it from any other, in a Chromium that runs already.
+
 Ports (`tests/fixtures/free_ports.py`)
     `free_port`        factory: `free_port()` is a TCP port nobody listens on, and that nobody else is given.
 
@@ -37,6 +41,7 @@ import benchmarks  # noqa: F401
 pytest_plugins = [
     "tests.fixtures.servers",  # the others import it: pytest must have it first, to make its assertions speak
     "tests.fixtures.broker",
+    "tests.fixtures.browser",
     "tests.fixtures.databases",
     "tests.fixtures.free_ports",
     "tests.fixtures.property_tests",
