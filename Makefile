@@ -19,9 +19,9 @@ demo: ## Turn keywords into articles on this machine; BRAND, KEYWORDS, CORPUS ch
 		&& DEMO_STARTED=$$started exec setpriv --pdeathsig TERM -- $(BIN)/brandctl demo
 
 .PHONY: test
-test: ## Run all tests, on a private RabbitMQ and a private PostgreSQL; ARGS go to pytest
+test: ## Run all tests, on a private RabbitMQ and a private PostgreSQL; ARGS go to pytest (-n 0: one process)
 	@deploy/local/setup.sh servers browser promtool
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $$(nproc) --dist worksteal $(ARGS)
 
 .PHONY: lint
 lint: ## Check style, types, import rules and the lock

@@ -157,11 +157,11 @@ def assert_each_service_is_a_user_of_its_own_at_the_broker(run: Run) -> None:
 def test_a_demo_publishes_stays_up_and_leaves_nothing_running(run: Run) -> None:
     run.wait_for("stays up until Ctrl-C")
     report = json.loads((run.local / "demo.json").read_text())
+    output = run.output.read_text()
     assert {keyword["keyword"]: keyword["state"] for keyword in report["keywords"]} == {
         "grind size": "completed",
         "mortgage refinancing": "refused",
-    }
-    output = run.output.read_text()
+    }, output
     for keyword in report["keywords"]:
         for link in (keyword["published_url"], *keyword["posts"]):
             assert link is None or f"  {link}\n" in output

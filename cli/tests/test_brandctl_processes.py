@@ -124,6 +124,30 @@ def test_a_free_port_can_be_listened_on_and_then_is_free_no_more() -> None:
     assert not ports.accepts(port)
 
 
+def test_no_port_is_given_twice_before_anybody_listens_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = ports.free_port()
+    monkeypatch.setattr(ports, "_RANGE", range(start, start + 8))
+    here: list[int] = []
+
+    def take_all() -> None:
+        while True:
+            here.append(ports.free_port())
+
+    with pytest.raises(ports.NoFreePortError):
+        take_all()
+    assert len(here) == len(set(here)) > 0
+    elsewhere = f"""
+from brandctl.local import ports
+ports._RANGE = range({start}, {start + 8})
+try:
+    print(ports.free_port())
+except ports.NoFreePortError:
+    print("none is left")
+"""
+    asked = subprocess.run([sys.executable, "-c", elsewhere], capture_output=True, text=True, check=True)
+    assert asked.stdout == "none is left\n"
+
+
 def test_a_configured_port_that_is_taken_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server((ports.LOOPBACK, 0)) as taken:
         monkeypatch.setenv("SOCIAL_PORT", str(taken.getsockname()[1]))

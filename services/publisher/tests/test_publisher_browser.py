@@ -1,13 +1,12 @@
 """The pages in a real browser, on a desk and in a hand."""
 
 import asyncio
-import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
 import uvicorn
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import BrowserContext, Page
 
 from messaging import Database
 from publisher import store
@@ -15,16 +14,6 @@ from publisher.http_api import create_app
 from publisher.store import Publication
 from publisher.urls import SiteUrls
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 SECTIONS = "\n\n".join(
     f"## Section {n} about brewing\n\n" + "Coffee is brewed with water and time. [1] Grind it fresh. [2] " * 8
     for n in range(1, 6)
@@ -34,8 +23,6 @@ AWKWARD = (
     f"```\n{'a very long line of code ' * 20}\n```\n\n"
     f"| {' | '.join(f'column {n}' for n in range(12))} |\n|{'---|' * 12}\n| {' | '.join(['cell value'] * 12)} |\n"
 )
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
 
 
 @pytest.fixture
@@ -62,24 +49,34 @@ async def origin(
 class Tab:
     """A page, and what the browser complained about on it."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, context: BrowserContext, page: Page) -> None:
+        self._context = context
         self.page = page
         self.complaints: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("requestfailed", lambda request: self.complaints.append(f"{request.url} {request.failure}"))
+        self._listen()
+
+    async def renew(self) -> None:
+        """Leaves the page open and opens another: leaving it would break off what it still loads, its icon for one."""
+        self.page = await self._context.new_page()
+        self._listen()
+
+    def _listen(self) -> None:
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on(
+            "requestfailed", lambda request: self.complaints.append(f"{request.url} {request.failure}")
+        )
 
     async def evaluate(self, expression: str) -> Any:
         return await self.page.evaluate(expression)
 
 
 @pytest.fixture(params=[1280, 390], ids=["desk", "hand"])
-async def tab(request: pytest.FixtureRequest) -> AsyncIterator[Tab]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        context = await browser.new_context(viewport={"width": request.param, "height": 844})
-        yield Tab(await context.new_page())
-        await browser.close()
+async def tab(
+    request: pytest.FixtureRequest, new_browser_context: Callable[..., Awaitable[BrowserContext]]
+) -> Tab:
+    context = await new_browser_context(viewport={"width": request.param, "height": 844})
+    return Tab(context, await context.new_page())
 
 
 async def test_pages_fit_the_screen_and_nothing_is_blocked(tab: Tab, origin: str) -> None:
@@ -90,6 +87,7 @@ async def test_pages_fit_the_screen_and_nothing_is_blocked(tab: Tab, origin: str
         "/sites/daily-grind/cold-brew",
         "/sites/daily-grind/emoji",
     ):
+        await tab.renew()
         response = await tab.page.goto(origin + path)
         assert response is not None
         assert response.status == 200

@@ -1,28 +1,14 @@
 """The pages as a reader's browser shows them."""
 
-import shutil
-import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import BrowserContext, Page, async_playwright
+from playwright.async_api import BrowserContext, Page
 
 from envelope.brand.payloads import SocialCreate
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
-
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 SCREENS = [(1280, 900), (390, 844)]
 SCHEMES = ["light", "dark"]
 AWKWARD = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenherstellerverzeichnis <b>&amp;</b> — عن القهوة ☕"
@@ -34,21 +20,12 @@ async def size(request: pytest.FixtureRequest) -> dict[str, int]:
 
 
 @pytest.fixture(params=SCHEMES)
-async def context(request: pytest.FixtureRequest, size: dict[str, int]) -> AsyncIterator[BrowserContext]:
-    async with async_playwright() as playwright:
-        with tempfile.TemporaryDirectory(prefix="social-browser-", ignore_cleanup_errors=True) as folder:
-            context = await playwright.chromium.launch_persistent_context(
-                folder,
-                executable_path=CHROMIUM,
-                headless=True,
-                args=list(FLAGS),
-                viewport={"width": size["width"], "height": size["height"]},
-                color_scheme=request.param,
-            )
-            try:
-                yield context
-            finally:
-                await context.close()
+async def context(
+    request: pytest.FixtureRequest,
+    size: dict[str, int],
+    new_browser_context: Callable[..., Awaitable[BrowserContext]],
+) -> BrowserContext:
+    return await new_browser_context(viewport=size, color_scheme=request.param)
 
 
 async def visit(context: BrowserContext, address: str, complaints: list[str]) -> Page:

@@ -3,7 +3,6 @@
 import asyncio
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -14,7 +13,7 @@ from starlette.routing import Route
 
 from chassis import App, AppSettings, Connection
 from chassis.database.migrations import MigrationError, NotMigratedError, migrate, read
-from chassis.testing import TcpProxy, Towards, eventually, running
+from chassis.testing import ServerProxy, Towards, eventually, running
 
 
 class Counter(App):
@@ -69,25 +68,24 @@ async def test_it_serves_tells_its_health_and_shows_its_figures(migrated: str) -
 
 
 async def test_while_the_database_is_away_it_is_not_ready_and_says_why(migrated: str) -> None:
-    parts = urlsplit(migrated)
-    async with TcpProxy(parts.hostname or "", parts.port or 5432) as proxy:
-        url = parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}").geturl()
-        async with running(Counter(settings(url))) as app, client_of(app) as client:
-            proxy.cut()
-            response = await client.get("/health/ready")
-            assert response.status_code == 503
-            assert response.json()["problems"] == {"database": "does not answer"}
-            proxy.mend()
-            await eventually(app.connections.answers)
-            assert (await client.get("/health/ready")).status_code == 200
+    async with (
+        ServerProxy(migrated) as proxy,
+        running(Counter(settings(proxy.url))) as app,
+        client_of(app) as client,
+    ):
+        proxy.cut()
+        response = await client.get("/health/ready")
+        assert response.status_code == 503
+        assert response.json()["problems"] == {"database": "does not answer"}
+        proxy.mend()
+        await eventually(app.connections.answers)
+        assert (await client.get("/health/ready")).status_code == 200
 
 
 async def test_a_database_lost_during_the_start_is_waited_for(migrated: str) -> None:
-    parts = urlsplit(migrated)
-    async with TcpProxy(parts.hostname or "", parts.port or 5432) as proxy:
+    async with ServerProxy(migrated) as proxy:
         strike = proxy.strike(b"select 1 from schema_migrations", towards=Towards.SERVER)
-        url = parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}").geturl()
-        async with running(Counter(settings(url))):
+        async with running(Counter(settings(proxy.url))):
             assert strike.hits == 1
 
 

@@ -1,23 +1,12 @@
 """Telling an outage from a mistake, and in time."""
 
 import asyncio
-from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
 from chassis.database.pool import Connections, is_outage
-from chassis.testing import TcpProxy, Towards, eventually
-
-
-def proxy_to(url: str) -> TcpProxy:
-    parts = urlsplit(url)
-    return TcpProxy(parts.hostname or "127.0.0.1", parts.port or 5432)
-
-
-def through(proxy: TcpProxy, url: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}").geturl()
+from chassis.testing import ServerProxy, Towards, eventually
 
 
 def test_a_connection_used_before_it_is_known_to_be_dead_is_an_outage_and_no_mistake() -> None:
@@ -31,8 +20,8 @@ def test_a_connection_used_before_it_is_known_to_be_dead_is_an_outage_and_no_mis
 async def test_a_database_gone_silent_is_known_to_be_away_in_time(
     database_url: str, towards: Towards
 ) -> None:
-    async with proxy_to(database_url) as proxy:
-        connections = Connections(through(proxy, database_url), name="silent")
+    async with ServerProxy(database_url) as proxy:
+        connections = Connections(proxy.url, name="silent")
         await connections.open()
         try:
             assert await connections.answers()

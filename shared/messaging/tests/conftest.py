@@ -1,6 +1,6 @@
 """A world for the tests of this library: a broker with the topology, a database with the tables, services on demand."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
@@ -8,15 +8,20 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from chassis.testing import ServerProxy
 from envelope import DomainMessage, Payload, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
-from messaging import Service, ServiceSettings
+from messaging import Service, ServiceSettings, Transaction
 from messaging.testing import Broker
+
+QUEUE = "research-commands"
 
 
 @dataclass
 class World:
+    """`QUEUE` is what its services consume, where nothing else is said."""
+
     rabbitmq_url: str
     database_url: str
     broker: Broker
@@ -33,6 +38,12 @@ class World:
         }
         return Service(name, ServiceSettings.model_validate(values | settings), CATALOGUE)
 
+    def proxy_to_database(self) -> ServerProxy:
+        return ServerProxy(self.database_url)
+
+    def proxy_to_broker(self) -> ServerProxy:
+        return ServerProxy(self.rabbitmq_url)
+
     async def send(self, message: DomainMessage, *, headers: dict[str, object] | None = None) -> None:
         await self.broker.publish(
             "commands",
@@ -42,8 +53,37 @@ class World:
             headers=headers,
         )
 
-    async def send_raw(self, body: bytes, *, queue: str = "research-commands") -> None:
+    async def send_raw(self, body: bytes, *, queue: str = QUEUE) -> None:
         await self.broker.publish("commands", queue, body)
+
+    @staticmethod
+    async def write(tx: Transaction, message: DomainMessage) -> None:
+        """An effect, for handlers to have."""
+        await tx.connection.execute(
+            "insert into effects values ($1, $2)", message.event_id, message.payload.keyword
+        )
+
+    @staticmethod
+    async def write_all(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        """A set-based handler with one effect for each message."""
+        for message in messages:
+            await World.write(tx, message)
+
+    async def effect_count(self) -> int:
+        return await self.database.fetchval("select count(*) from effects")
+
+    async def has_effects(self, wanted: int) -> bool:
+        return await self.effect_count() == wanted
+
+    async def has_consumers(self, wanted: int) -> bool:
+        return await self.broker.consumers(QUEUE) == wanted
+
+    async def has_waiting(self, wanted: int) -> bool:
+        return await self.broker.depth(QUEUE) == wanted
+
+    @staticmethod
+    async def is_ready(service: Service) -> bool:
+        return not await service.problems()
 
     async def effects(self) -> list[str]:
         rows = await self.database.fetch("select keyword from effects order by keyword")

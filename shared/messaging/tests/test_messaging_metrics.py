@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
-from chassis.testing import TcpProxy, eventually, running
+from chassis.testing import eventually, running
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested
 from messaging import (
@@ -246,10 +245,8 @@ async def test_publishes_that_nobody_takes_are_counted_by_reason(world) -> None:
 
 @pytest.mark.usefixtures("quick_samples")
 async def test_without_the_database_the_figures_of_its_tables_are_missing_rather_than_old(world) -> None:
-    parts = urlsplit(world.database_url)
-    async with TcpProxy(parts.hostname or "127.0.0.1", parts.port or 5432) as proxy:
-        address = f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}"
-        service = world.service(database_url=parts._replace(netloc=address).geturl())
+    async with world.proxy_to_database() as proxy:
+        service = world.service(database_url=proxy.url)
         service.consume(QUEUE, on_batch(accept, ResearchRequested))
         async with figures(service) as shown:
             await shown.becomes(0, "outbox_depth")

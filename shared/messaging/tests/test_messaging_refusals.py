@@ -7,7 +7,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from chassis.testing import TcpProxy, eventually, running
+from chassis.testing import ServerProxy, eventually, running
 from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublished, ResearchFailed, ResearchRequested
@@ -97,10 +97,8 @@ async def refused_alone_are_left(world) -> bool:
 async def test_a_service_that_lost_its_connection_consumes_again_as_its_own_user(
     world, broker_urls: dict[str, str]
 ) -> None:
-    parts = urlsplit(broker_urls["research"])
-    async with TcpProxy("127.0.0.1", parts.port or 5672) as proxy:
-        address = f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}"
-        service = world.service(rabbitmq_url=parts._replace(netloc=address).geturl())
+    async with ServerProxy(broker_urls["research"]) as proxy:
+        service = world.service(rabbitmq_url=proxy.url)
         service.consume(QUEUE, on_batch(write_all, ResearchRequested))
         async with running(service):
             proxy.cut()

@@ -2,6 +2,7 @@
 
 import secrets
 import socket
+from collections import deque
 from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
@@ -9,6 +10,9 @@ LOOPBACK: Final = "127.0.0.1"
 _RANGE: Final = range(20_000, 32_000)
 """Below the ports that Linux hands out to outgoing connections (32768 and up): one of those could be taken between
 the moment a port is chosen here and the moment its server listens."""
+
+_CLAIMS: Final = deque[socket.socket](maxlen=256)
+"""The names below which this process has claimed ports lately. By the time the oldest is given up, its server listens."""
 
 
 class NoFreePortError(RuntimeError):
@@ -27,12 +31,31 @@ def is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """A port nobody listens on, chosen at random so that runs side by side hardly ever choose the same."""
+    """A port nobody listens on and that this function has given to nobody else, here or in a process beside this one."""
     for _ in range(200):
         port = secrets.choice(_RANGE)
-        if is_free(port):
-            return port
+        if _claim(port):
+            if is_free(port):
+                return port
+            _CLAIMS.pop().close()
     raise NoFreePortError(f"no free port found between {_RANGE.start} and {_RANGE.stop - 1}")
+
+
+def _claim(port: int) -> bool:
+    """Takes a name that only one process of the machine can have, and that goes with the process.
+
+    Between the moment a port is chosen and the moment its server listens it looks free to everybody else.
+    """
+    name = socket.socket(socket.AF_UNIX)
+    try:
+        name.bind(f"\0brand-engine-port-{port}")
+    except OSError:
+        name.close()
+        return False
+    if len(_CLAIMS) == _CLAIMS.maxlen:
+        _CLAIMS.popleft().close()
+    _CLAIMS.append(name)
+    return True
 
 
 def accepts(port: int) -> bool:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, Self
+from urllib.parse import urlsplit
 
 _CHUNK: Final = 65536
 _CHUNKS_UNDER_WAY: Final = 64
@@ -309,6 +310,20 @@ class TcpProxy:
             self._links.discard(link)
             self.fired[why] += 1
             link.reset()
+
+
+class ServerProxy(TcpProxy):
+    """Stands before the server of a URL; `url` leads to the same place through it."""
+
+    def __init__(self, url: str) -> None:
+        self._direct = urlsplit(url)
+        usual = 5672 if self._direct.scheme == "amqp" else 5432
+        super().__init__(self._direct.hostname or "127.0.0.1", self._direct.port or usual)
+
+    @property
+    def url(self) -> str:
+        user = f"{self._direct.username}:{self._direct.password}"
+        return self._direct._replace(netloc=f"{user}@127.0.0.1:{self.port}").geturl()
 
 
 def _end(link: _Link, writer: asyncio.StreamWriter, *, by_reset: bool) -> None:

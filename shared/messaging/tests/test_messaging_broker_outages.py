@@ -1,0 +1,107 @@
+"""The broker goes away, or the queue that is consumed does."""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from chassis.testing import eventually, running
+from envelope import DomainMessage
+from envelope.brand import CATALOGUE
+from envelope.brand.payloads import ResearchCompleted, ResearchRequested
+from messaging import Transaction, on_batch, topology
+from messaging.flow.relay import LEASE
+from messaging.testing import Broker
+
+QUEUE = "research-commands"
+
+
+async def test_a_broker_outage_keeps_what_is_to_be_sent_and_consumption_returns(world) -> None:
+    async def answer(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        await world.write_all(messages, tx)
+        for message in messages:
+            tx.send(
+                ResearchCompleted(
+                    brand_slug="acme", research_id=message.event_id, keyword=message.payload.keyword
+                ),
+                caused_by=message,
+            )
+
+    async with world.proxy_to_broker() as proxy:
+        service = world.service(rabbitmq_url=proxy.url)
+        service.consume(QUEUE, on_batch(answer, ResearchRequested))
+        async with running(service):
+            proxy.cut()
+            await eventually(lambda: not service._publisher.ready)
+            async with service.database.transaction() as tx:
+                tx.send(ResearchRequested(brand_slug="acme", keyword="written during the outage"))
+            assert not await world.outbox_is_empty()
+            await world.send(world.request("sent during the outage"))
+            proxy.mend()
+            await eventually(lambda: world.has_effects(2), within=60)
+            await eventually(world.outbox_is_empty, within=60)
+    assert await world.effects() == ["sent during the outage", "written during the outage"]
+    assert await world.broker.depth("brand-events") == 2
+
+
+async def test_what_was_committed_while_the_broker_went_away_need_not_outlive_its_lease(world) -> None:
+    async with world.proxy_to_broker() as proxy:
+        service = world.service(rabbitmq_url=proxy.url)
+        async with running(service):
+            await service._publisher.wait_until_ready()
+            async with service.database.transaction() as tx:
+                tx.send(ResearchRequested(brand_slug="acme", keyword="between"))
+                rows, tx.outgoing = tx.outgoing, []
+                held = await service._relay.write(tx.connection, rows)
+                proxy.cut()
+                await eventually(lambda: not service._publisher.ready)
+            service._relay.submit(rows, held=held)
+            proxy.mend()
+            await eventually(world.outbox_is_empty, within=LEASE.total_seconds() / 2)
+    assert await world.broker.depth(QUEUE) == 1
+
+
+async def test_a_consumer_whose_queue_is_missing_for_long_comes_back_with_it(world, monkeypatch) -> None:
+    monkeypatch.setattr("messaging.broker.subscription.WATCH_SECONDS", 0.3)
+    # The client library's own recovery has ended when it looks between our cancelling and our declaring.
+    monkeypatch.setattr("aio_pika.RobustConnection._request_recovery", lambda _: None)
+    service = world.service()
+    service.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
+    with structlog.testing.capture_logs() as logs:
+        async with running(service):
+            await world.broker.delete(QUEUE)
+            await eventually(lambda: [each["event"] for each in logs].count("consumer_not_restored") > 3)
+            await topology.declare(world.rabbitmq_url, CATALOGUE)
+            await eventually(lambda: service.runners[0].subscription.consuming)
+            await world.send(world.request("after"))
+            await eventually(world.effects)
+    assert await world.effects() == ["after"]
+
+
+async def test_a_consumer_that_the_broker_cancelled_is_brought_back(world, monkeypatch) -> None:
+    monkeypatch.setattr("messaging.broker.subscription.WATCH_SECONDS", 0.3)
+    service = world.service()
+    service.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
+    async with running(service):
+        await world.broker.delete(QUEUE)
+        await eventually(lambda: not service.runners[0].subscription.consuming)
+        assert QUEUE in await service.problems()
+        await topology.declare(world.rabbitmq_url, CATALOGUE)
+        await eventually(lambda: service.runners[0].subscription.consuming)
+        await world.send(world.request("after"))
+        await eventually(world.effects)
+    assert await world.effects() == ["after"]
+
+
+async def test_the_queue_missing_at_the_start_is_waited_for(world, make_vhost) -> None:
+    url = await make_vhost(topology=False)
+    service = world.service(rabbitmq_url=url)
+    service.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
+    task = asyncio.create_task(service.run())
+    await eventually(lambda: service.port)
+    await topology.declare(url, CATALOGUE)
+    await eventually(lambda: world.is_ready(service))
+    async with Broker.connected(url) as broker:
+        assert await broker.consumers(QUEUE) == 1
+    service.stop()
+    await task

@@ -1,0 +1,99 @@
+"""Services that stop: what becomes of what they hold, and of what waits for them."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from chassis.testing import eventually, running
+from envelope import DomainMessage
+from envelope.brand.payloads import ResearchRequested
+from messaging import Context, QueuePolicy, Record, Transaction, on_batch, on_each
+
+QUEUE = "research-commands"
+
+
+async def test_a_stopped_consumers_backlog_is_processed_on_restart(world) -> None:
+    for number in range(250):
+        await world.send(world.request(f"k{number:03}"))
+    first = world.service()
+    first.consume(
+        QUEUE,
+        on_batch(world.write_all, ResearchRequested),
+        policy=QueuePolicy(max_batch_size=10, prefetch=20),
+    )
+    async with running(first):
+        await eventually(world.effect_count)
+    second = world.service()
+    second.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
+    async with running(second):
+        await eventually(lambda: world.has_effects(250))
+        assert await world.broker.depth(QUEUE) == 0
+    assert await world.effects() == [f"k{number:03}" for number in range(250)]
+
+
+async def test_shutdown_finishes_what_is_in_hand_and_gives_back_the_rest(world) -> None:
+    started = asyncio.Event()
+
+    async def slow(message: DomainMessage, _context: Context) -> Record:
+        started.set()
+        await asyncio.sleep(0.5)
+        return lambda tx: world.write(tx, message)
+
+    for number in range(20):
+        await world.send(world.request(f"k{number:02}"))
+    service = world.service()
+    service.consume(QUEUE, on_each(slow, ResearchRequested), policy=QueuePolicy(max_concurrency=2))
+    async with running(service):
+        await started.wait()
+    done = await world.effect_count()
+    assert 2 <= done < 20
+    assert service.runners[0].settlement.counts.retried.total() == 0
+    await eventually(lambda: world.has_waiting(20 - done))
+
+
+async def test_shutdown_finishes_what_set_based_handlers_wait_for(world) -> None:
+    service = world.service()
+
+    async def once_it_stops(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        await eventually(lambda: service.runners[0]._stopping)
+        await world.write_all(messages, tx)
+
+    for number in range(40):
+        await world.send(world.request(f"k{number:02}"))
+    policy = QueuePolicy(max_batch_size=5, prefetch=40)
+    service.consume(QUEUE, on_batch(once_it_stops, ResearchRequested), policy=policy)
+    async with running(service):
+        await eventually(lambda: service.runners[0].in_hand == 40)
+    assert await world.effect_count() == 40
+    assert await world.broker.depth(QUEUE) == 0
+
+
+async def test_past_the_grace_period_the_attempt_is_given_back_uncounted(world) -> None:
+    started = asyncio.Event()
+
+    async def endless(_message: DomainMessage, _context: Context) -> None:
+        started.set()
+        await asyncio.sleep(3600)
+
+    service = world.service(shutdown_grace_seconds=0.3)
+    service.consume(QUEUE, on_each(endless, ResearchRequested))
+    await world.send(world.request())
+    async with running(service):
+        await started.wait()
+    await eventually(lambda: world.has_waiting(1))
+    assert await world.outbox_is_empty()
+    assert await world.outcomes() == {}
+
+
+async def test_a_service_whose_runner_breaks_ends_instead_of_standing_still(world, monkeypatch) -> None:
+    async def broken(*_: object) -> None:
+        raise AssertionError("a mistake in the runtime itself")
+
+    service = world.service(shutdown_grace_seconds=0.2)
+    service.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
+    monkeypatch.setattr(service.runners[0], "_handle", broken)
+    await world.send(world.request())
+    with pytest.raises(AssertionError, match="the runtime itself"):
+        await service.run()
+    await eventually(lambda: world.has_waiting(1))
