@@ -138,6 +138,7 @@ _KILLED = """
 import asyncio, sys
 from uuid import UUID
 from pydantic import TypeAdapter
+from envelope.brand import CATALOGUE
 from messaging import Database
 from chassis.database.pool import Connections
 from messaging.broker.publisher import Publisher

@@ -11,7 +11,6 @@ from chassis.testing import eventually, running
 from envelope import DomainMessage
 from envelope.brand.payloads import ResearchRequested
 from messaging import Context, Record, Service, on_each
-from messaging.broker.deliveries import Delivery
 from messaging.flow.dead_letters import read
 from messaging.storage import crashes
 
@@ -19,6 +18,7 @@ QUEUE = "research-commands"
 CRASHER = """
 import asyncio, os, sys
 from messaging import ServiceSettings, Service, on_batch, QueuePolicy
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 
 async def handle(messages, tx):
@@ -97,8 +97,7 @@ async def test_what_came_back_once_is_handled_side_by_side(world) -> None:
     ],
 )
 def test_a_suspect_is_what_came_back_more_than_once(redelivered, headers, suspect) -> None:
-    delivery = Delivery(None, 1, b"", None, headers, redelivered)
-    assert crashes.is_suspect(delivery) == suspect
+    assert crashes.is_suspect(headers, redelivered=redelivered) == suspect
 
 
 async def make_suspect(world) -> None:

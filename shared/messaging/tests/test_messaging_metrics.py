@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
+from chassis.observing import metrics
 from chassis.testing import eventually, running
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested
@@ -23,7 +24,6 @@ from messaging import (
     Service,
     Transaction,
     Unprocessable,
-    metrics,
     on_batch,
     on_each,
 )

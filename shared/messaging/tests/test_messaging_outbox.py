@@ -112,7 +112,7 @@ async def test_a_document_in_a_message_is_refused_where_it_is_sent(world) -> Non
 
 
 async def test_an_old_lease_holder_can_delete_nothing(world) -> None:
-    row = outbox.row_for(world.request())
+    row = outbox.row_for(world.request(), "commands", "research-commands")
     mine, theirs = uuid4(), uuid4()
     async with world.database.acquire() as connection:
         await outbox.insert(connection, [row], mine, timedelta(0))

@@ -13,7 +13,7 @@ _HEAD: Final = """\
 # Topology
 
 Every exchange and queue of the system, what travels through it, and who may put it there or take it out.
-`python -m messaging topology` declares them, `python -m messaging users` makes the users with these permissions; services
+`python -m messaging topology CATALOGUE` declares them, `python -m messaging users CATALOGUE` makes the users with these permissions; services
 declare nothing. The messages themselves, with their fields and examples, are in [`asyncapi.json`](asyncapi.json), an
 AsyncAPI 3.0.0 document.
 """
