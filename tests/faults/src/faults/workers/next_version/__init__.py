@@ -1,4 +1,4 @@
-"""Version N+1 of the probes (`python -m faults.next_version`): what version N, `faults.worker`, has never heard of.
+"""Version N+1 of the probes (`python -m faults.workers.next_version`): what version N has never heard of.
 
 A column and an index, by migrations of its own; an optional field of `research.requested`; a new type of message, which
 it answers with a `research.requested` for later.
@@ -12,7 +12,7 @@ from uuid import UUID
 from envelope import Catalogue, DeadLetterResolved, DomainMessage, Payload, command
 from envelope.brand import CATALOGUE, payloads
 from envelope.catalogue import Line
-from faults.worker import Probe, WorkerSettings, service_of
+from faults.workers.worker import Probe, WorkerSettings, service_of
 from messaging import Service, Transaction
 
 SCHEDULED: Final = "research.scheduled"

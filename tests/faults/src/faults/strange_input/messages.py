@@ -16,7 +16,7 @@ from hypothesis.strategies import SearchStrategy
 
 from envelope import MAX_MESSAGE_BYTES, MessageType
 from envelope.brand import CATALOGUE
-from faults.raw_properties import RawProperties
+from faults.strange_input.raw_properties import RawProperties
 
 SECRET: Final = "s3cret-4711"
 """Part of every strange value: no reason for a dead letter may repeat it."""

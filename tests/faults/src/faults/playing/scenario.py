@@ -1,39 +1,24 @@
 """Scenarios: what each breaks, how it is played, and how it is judged."""
 
 import asyncio
-import importlib
-import pkgutil
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from brandctl.local.processes import StartError
-from faults import checker, scenarios
-from faults.checker import Violation
-from faults.history import History
-from faults.observation import Observation
-from faults.servers import Servers
-from faults.world import World
+from faults.judging import checker
+from faults.judging.checker import Violation
+from faults.judging.history import History
+from faults.judging.observation import Observation
+from faults.judging.results import Outcome, Result
+from faults.playing.world import World
+from faults.surroundings.servers import Servers
 
-Play = Callable[[World], Awaitable["Outcome | None"]]
+Play = Callable[[World], Awaitable[Outcome | None]]
 
 _BUDGET_SECONDS: Final = 180.0
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a scenario found that judges for itself, because it drives other services than the probes."""
-
-    submitted: int
-    effects: int
-    dead_letters: int
-    lost: int
-    duplicated: int
-    fired: int
-    seconds_to_heal: float
-    violations: tuple[Violation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +39,6 @@ class Scenario:
     """Bytes of a small disk for its own database server."""
     impossible: Callable[[], str | None] = lambda: None
     """Why this machine cannot play it, or None."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One line of the report."""
-
-    fault: str
-    fired: int
-    submitted: int = 0
-    effects: int = 0
-    dead_letters: int = 0
-    lost: int = 0
-    duplicated: int = 0
-    seconds_to_heal: float = 0.0
-    violations: tuple[Violation, ...] = ()
-    in_doubt: int = 0
-    """Commands whose confirm was lost: those that are neither effect nor dead letter nor lost."""
-    seconds: float = field(default=0.0, compare=False)
-    skipped: str | None = None
-    """Why it was not played; then it has neither passed nor failed."""
-
-    @property
-    def passed(self) -> bool:
-        return not self.violations
 
 
 REGISTRY: Final[dict[str, Scenario]] = {}
@@ -102,13 +63,6 @@ def scenario(
         return play
 
     return register
-
-
-def load() -> dict[str, Scenario]:
-    """All scenarios: those of every module in `faults.scenarios`."""
-    for module in pkgutil.iter_modules(scenarios.__path__):
-        importlib.import_module(f"faults.scenarios.{module.name}")
-    return REGISTRY
 
 
 async def play(

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from faults.behaviours import ANY, EFFECT
-from faults.history import History
-from faults.observation import Effect, Observation, OutboxChange
+from faults.judging.history import History
+from faults.judging.observation import Effect, Observation, OutboxChange
+from faults.workers.behaviours import ANY, EFFECT
 from messaging.flow.policy import QueuePolicy
 from messaging.topology import RETURNS
 

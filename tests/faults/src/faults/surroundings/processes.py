@@ -13,13 +13,13 @@ import httpx
 from brandctl.local import ports
 from brandctl.local import processes as children
 from chassis.testing import eventually
-from faults.history import History
+from faults.judging.history import History
 
 _STOP_SECONDS: Final = 30.0
 
 
 class Worker:
-    """One process of `faults.worker`, or of any service with health routes."""
+    """One process of `faults.workers.worker`, or of any service with health routes."""
 
     def __init__(self, name: str, child: children.Child, port: int, history: History) -> None:
         self.name = name

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, Final
 
 from chassis.testing import eventually
-from faults import recorder
-from faults.processes import Worker
-from faults.world import QUEUE, World
+from faults.judging import recorder
+from faults.playing.world import QUEUE, World
+from faults.surroundings.processes import Worker
 
 BACK_SECONDS: Final = 30.0
 """How long workers may take to be ready again once what they need is there."""

@@ -8,9 +8,9 @@ from uuid import UUID
 from envelope import DomainMessage, Payload, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentGenerate, ResearchRequested
-from faults.behaviours import parse
-from faults.history import Command
-from faults.sender import Sending
+from faults.judging.history import Command
+from faults.workers.behaviours import parse
+from faults.workload.sender import Sending
 from messaging import QueuePolicy
 from messaging import headers as header
 from messaging.topology import RETURNS

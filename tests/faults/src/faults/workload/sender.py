@@ -10,7 +10,7 @@ from typing import Any, Final
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection
 
-from faults.history import Command, History
+from faults.judging.history import Command, History
 from messaging.topology import COMMANDS
 
 _AT_ONCE: Final = 200

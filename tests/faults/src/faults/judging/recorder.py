@@ -13,7 +13,7 @@ from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
 from chassis.database.pool import Pool
 from envelope import DeadLetterResolved, EnvelopeHead
 from envelope.brand import CATALOGUE, EVENTS
-from faults.observation import Arrival, Effect, Leftovers, Letter, OutboxChange
+from faults.judging.observation import Arrival, Effect, Leftovers, Letter, OutboxChange
 from messaging.flow import dead_letters
 from messaging.flow.dead_letters import DeadLetter
 from messaging.topology import dead_letter_queue

@@ -31,8 +31,8 @@ from envelope.brand.payloads import (
     ResearchRequested,
     SocialCreate,
 )
-from faults.strange_input import FAILS, HOPELESS, KINDS, SECRET, Expected, Strange, again, dressed
-from faults.strange_properties import PROPERTIES
+from faults.strange_input.messages import FAILS, HOPELESS, KINDS, SECRET, Expected, Strange, again, dressed
+from faults.strange_input.properties import PROPERTIES
 from messaging import RetryLater, Service, ServiceSettings, Transaction, Unprocessable, on_batch, on_each
 from messaging.broker import frames
 from messaging.broker.bulk_publish import BulkPublisher, Publication

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from faults.scenario import Result
+from faults.judging.results import Result
 
 FIELDS: Final = (
     "fault",

@@ -7,8 +7,8 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from faults import raw_properties as raw
-from faults.raw_properties import RawProperties
+from faults.strange_input import raw_properties as raw
+from faults.strange_input.raw_properties import RawProperties
 
 _LARGEST: Final = 2**63 - 1
 _FRAME: Final = 120_000

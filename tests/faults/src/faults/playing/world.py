@@ -15,19 +15,25 @@ import asyncpg
 
 from chassis.database.pool import Pool
 from chassis.testing import TcpProxy, eventually
-from faults import commands, processes, recorder, rest
-from faults.checker import Terms
-from faults.history import Command, History
-from faults.observation import Observation
-from faults.processes import Worker
-from faults.sender import Sender, Sending
-from faults.servers import Servers
-from faults.worker import WorkerSettings
+from faults.judging import recorder
+from faults.judging.checker import Terms
+from faults.judging.history import Command, History
+from faults.judging.observation import Observation
+from faults.playing import rest
+from faults.surroundings import processes
+from faults.surroundings.processes import Worker
+from faults.surroundings.servers import Servers
+from faults.workers import worker as worker_program
+from faults.workers.worker import WorkerSettings
+from faults.workload import commands
+from faults.workload.sender import Sender, Sending
 from messaging import QueuePolicy
 from messaging.flow.dead_letters import DeadLetter
 from messaging.topology import dead_letter_queue
 
 QUEUE: Final = commands.RESEARCH
+PROGRAM: Final = worker_program.__name__
+"""What workers run, where nothing else is said."""
 MAX_ATTEMPTS: Final = 3
 BACKOFF_SECONDS: Final = 0.2
 _LEASE_SECONDS: Final = 2.0
@@ -235,9 +241,7 @@ class World:
 
     # -- workers and proxies -----------------------------------------------------------------------------------------
 
-    def start_worker(
-        self, name: str | None = None, *, program: str = "faults.worker", **settings: Any
-    ) -> Worker:
+    def start_worker(self, name: str | None = None, *, program: str = PROGRAM, **settings: Any) -> Worker:
         """Starts a worker process without waiting for it; settings are those of `worker.WorkerSettings`.
 
         Call it from the main thread's event loop only.

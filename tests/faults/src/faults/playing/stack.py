@@ -18,11 +18,11 @@ import httpx
 
 from brandctl.local import processes, services
 from chassis.testing import eventually
-from faults.checker import Violation
-from faults.scenario import Outcome
-from faults.world import OUTAGES, World
+from faults.judging.checker import Violation
+from faults.judging.results import Outcome
+from faults.playing.world import OUTAGES, World
 
-_CORPUS: Final = Path(__file__).parents[4] / "deploy" / "demo" / "corpus"
+_CORPUS: Final = Path(__file__).parents[5] / "deploy" / "demo" / "corpus"
 _KEY: Final = "a-key-for-tests-only"
 _KEYWORDS: Final = (
     "pour-over coffee",

@@ -12,8 +12,8 @@ import asyncpg
 import httpx
 
 from envelope.brand import CATALOGUE
-from faults.nodes import Postgres, RabbitMq
-from faults.recorder import TABLES
+from faults.judging.recorder import TABLES
+from faults.surroundings.nodes import Postgres, RabbitMq
 from messaging import topology
 from messaging.storage.migrations import migrate
 

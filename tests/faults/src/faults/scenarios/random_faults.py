@@ -14,11 +14,11 @@ from functools import partial
 from typing import Final
 
 from chassis.testing import TcpProxy, Towards
-from faults.nodes import Postgres, RabbitMq, Resource
-from faults.processes import Worker
-from faults.recovery import COMMITTED, back_in_time, under_way
-from faults.scenario import Scenario
-from faults.world import World
+from faults.playing.recovery import COMMITTED, back_in_time, under_way
+from faults.playing.scenario import Scenario
+from faults.playing.world import World
+from faults.surroundings.nodes import Postgres, RabbitMq, Resource
+from faults.surroundings.processes import Worker
 
 _REPLICAS: Final = 3
 _PER_SECOND: Final = 60.0

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Collection, Sequence
 
 from chassis.database.pool import Pool
-from faults import recorder
-from faults.history import History
-from faults.processes import Worker
+from faults.judging import recorder
+from faults.judging.history import History
+from faults.surroundings.processes import Worker
 from messaging.topology import dead_letter_queue
 
 Figures = dict[str, int]

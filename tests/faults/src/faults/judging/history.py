@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from faults.behaviours import EFFECT
+from faults.workers.behaviours import EFFECT
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""`python -m faults.worker`: a real service with probe handlers, to be killed, stopped, starved and cut off.
+"""`python -m faults.workers.worker`: a real service with probe handlers, to be killed, stopped, starved and cut off.
 
-What it does with a message the message itself says (`faults.behaviours`). Every effect is a row in a table without any
+What it does with a message the message itself says (`faults.workers.behaviours`). Every effect is a row in a table without any
 unique constraint, written in the handler's transaction, and sends one event.
 """
 
@@ -25,8 +25,8 @@ from chassis.observing import logs
 from envelope import Catalogue, DomainMessage, Payload
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentGenerate, ResearchCompleted, ResearchRequested
-from faults import clock, mutations
-from faults.behaviours import parse
+from faults.workers import clock, mutations
+from faults.workers.behaviours import parse
 from messaging import (
     Context,
     QueuePolicy,
@@ -59,7 +59,7 @@ class WorkerSettings(ServiceSettings):
     handler_timeout: float = 60.0
     prefetch: int | None = None
     mutation: str = ""
-    """A guarantee to switch off: one of `faults.mutations`."""
+    """A guarantee to switch off: one of `faults.workers.mutations`."""
     fail_points: str = ""
     """Read by `messaging.fail_points` itself."""
     # Waits that are sized for production; a fault matrix would spend its half hour in them.
