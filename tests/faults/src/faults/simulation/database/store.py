@@ -8,18 +8,15 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 from uuid import UUID
 
 import asyncpg
 
 from chassis.database.pool import STATEMENT_SECONDS
+from faults.simulation.course import Course, Replica
 from faults.simulation.plan import Fault
 from messaging.storage.outbox import OutboxRow
-
-if TYPE_CHECKING:
-    from faults.simulation.process import Process
-    from faults.simulation.schedule import Schedule
 
 
 class StoredRow:
@@ -57,12 +54,12 @@ class Open:
 class Store:
     """The tables, and whether anybody can reach them."""
 
-    def __init__(self, schedule: "Schedule") -> None:
+    def __init__(self, schedule: Course) -> None:
         self.schedule = schedule
         self.processed: dict[UUID, str] = {}
         self.outbox: dict[UUID, StoredRow] = {}
         self.markers: dict[tuple[str, UUID], int] = {}
-        self.marked_by: dict[tuple[str, UUID], Process] = {}
+        self.marked_by: dict[tuple[str, UUID], Replica] = {}
         self.effects: list[UUID] = []
         self.sent: list[OutboxRow] = []
         """Every outbox row that was ever committed."""
@@ -102,7 +99,7 @@ class Store:
         for connection in list(self.connections):
             connection.lose()
 
-    def drop(self, process: "Process", *, linger: float = 0.0) -> None:
+    def drop(self, process: Replica, *, linger: float = 0.0) -> None:
         """A process's connections end; the server may notice `linger` seconds later, and keep what they hold till then."""
         for connection in [each for each in self.connections if each.process is process]:
             connection.lose(linger)
@@ -113,7 +110,7 @@ class Connection:
 
     __slots__ = ("closed", "process", "schedule", "store", "tx", "waiter")
 
-    def __init__(self, store: Store, process: "Process") -> None:
+    def __init__(self, store: Store, process: Replica) -> None:
         self.store = store
         self.schedule = store.schedule
         self.process = process
@@ -293,7 +290,7 @@ class TransactionBlock:
             self._connection.store.end(tx)
 
 
-def _lost(schedule: "Schedule") -> Exception:
+def _lost(schedule: Course) -> Exception:
     """How the end of a connection shows, which differs with the moment."""
     match int(schedule.random() * 4):
         case 0:

@@ -1,13 +1,11 @@
 """The pool of connections under the real `chassis.database.pool.Connections`."""
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from chassis.database.pool import Connections
-from faults.simulation.store import Connection, Store
-
-if TYPE_CHECKING:
-    from faults.simulation.process import Process
+from faults.simulation.course import Replica
+from faults.simulation.database.store import Connection, Store
 
 ACQUIRE_SECONDS: Final = 10.0
 """After which a connection attempt that gets no answer is given up."""
@@ -16,7 +14,7 @@ ACQUIRE_SECONDS: Final = 10.0
 class Pool:
     """Plays `asyncpg.Pool`."""
 
-    def __init__(self, store: Store, process: "Process", size: int) -> None:
+    def __init__(self, store: Store, process: Replica, size: int) -> None:
         self._store = store
         self._process = process
         self._free = size
@@ -107,7 +105,7 @@ class _Acquiring:
 class SimulatedConnections(Connections):
     """The real thing, over a pool of ours."""
 
-    def __init__(self, store: Store, process: "Process", size: int) -> None:
+    def __init__(self, store: Store, process: Replica, size: int) -> None:
         super().__init__("", name=process.name, size=size)
         self._simulated: Any = Pool(store, process, size)
 

@@ -2,14 +2,12 @@
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
+from faults.simulation.broker.server import Broker
+from faults.simulation.course import Replica
 from faults.simulation.plan import Fault
 from messaging.broker.bulk_publish import BulkPublisher, Publication
-
-if TYPE_CHECKING:
-    from faults.simulation.broker import Broker
-    from faults.simulation.process import Process
 
 _BUSY: Final = 0.15
 
@@ -55,7 +53,7 @@ class PublishingChannel:
         "connection", "is_closed", "open", "process",
     )  # fmt: skip
 
-    def __init__(self, broker: "Broker", process: "Process") -> None:
+    def __init__(self, broker: Broker, process: Replica) -> None:
         self.broker = broker
         self.process = process
         self.open = True
@@ -111,6 +109,9 @@ class PublishingChannel:
         self.read_on()
         if schedule.random() < schedule.trouble:
             schedule.strike(self.process, "publish", schedule.plan.at_broker)
+
+    def tell_blocked(self) -> None:
+        self.connection.tell_blocked()
 
     def read_on(self) -> None:
         if self._upstream and not self._reading:

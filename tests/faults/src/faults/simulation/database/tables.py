@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from faults.simulation.store import Connection, StoredRow, seconds
+from faults.simulation.database.store import Connection, StoredRow, seconds
 from messaging.storage.inbox import InboxRow
 from messaging.storage.outbox import OutboxRow, Pending
 
@@ -116,8 +116,8 @@ async def delete(connection: Connection, ids: Collection[UUID], lease: UUID) -> 
     def apply() -> None:
         for row_id in ids:
             stored = outbox.get(row_id)
-            if stored is not None and schedule.leased(stored, lease):
-                schedule.checks.row_touched(stored, lease, "deleted")
+            if stored is not None and schedule.leased(stored.lease, lease):
+                schedule.checks.row_touched(stored.granted_to, lease, "deleted")
                 del outbox[row_id]
 
     await connection.perform("outbox.delete", apply, writes=False)
@@ -131,8 +131,8 @@ async def give_back(
     def apply() -> str:
         for row_id in ids:
             stored = outbox.get(row_id)
-            if stored is not None and schedule.leased(stored, lease):
-                schedule.checks.row_touched(stored, lease, "given back")
+            if stored is not None and schedule.leased(stored.lease, lease):
+                schedule.checks.row_touched(stored.granted_to, lease, "given back")
                 stored.due_at = schedule.loop.now + seconds(after)
                 stored.lease = stored.granted_to = None
         return error
