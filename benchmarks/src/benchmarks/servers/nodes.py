@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from benchmarks.accounting import CpuSeconds, cpu_seconds
-from benchmarks.sql import Sql
+from benchmarks.servers.sql import Sql
 from brandctl.local import postgres, rabbitmq
 
 POSTGRES_SETTINGS: Final = {

@@ -7,8 +7,8 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import Outcome
-from benchmarks.results import Row
+from benchmarks.reporting.goals import Outcome
+from benchmarks.reporting.results import Row
 
 _WIDTH: Final = 150
 """Where the output is no terminal."""

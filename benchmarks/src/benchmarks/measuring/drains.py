@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks import effects, messages, programs
 from benchmarks.accounting import CpuSeconds, cpu_seconds
 from benchmarks.errors import MeasurementError
-from benchmarks.messages import MessageFile
-from benchmarks.nodes import Nodes
-from benchmarks.programs import Program, System
-from benchmarks.results import GATE_PASSED
-from benchmarks.sql import Sql
+from benchmarks.load import messages
+from benchmarks.load.messages import MessageFile
+from benchmarks.measuring import effects
+from benchmarks.reporting.results import GATE_PASSED
+from benchmarks.servers.nodes import Nodes
+from benchmarks.servers.sql import Sql
+from benchmarks.systems import programs
+from benchmarks.systems.programs import Program, System
 from brandctl.local import processes
 
 WARM_UP: Final = 0.1

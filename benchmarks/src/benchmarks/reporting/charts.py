@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
 
-from benchmarks.results import Row
+from benchmarks.reporting.results import Row
 
 _WIDTH: Final = 720
 _LABELS: Final = 180

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from benchmarks.sql import Sql
+from benchmarks.servers.sql import Sql
 
 _CREATE = "create table effects (event_id uuid not null, keyword text not null, made_at timestamptz)"
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from envelope import DomainMessage, encode, new_event_id
+from envelope import DomainMessage, EnvelopeHead, encode, new_event_id
 from envelope.brand.payloads import ResearchRequested
+from messaging.storage.outbox import OutboxRow
+from messaging.topology import COMMANDS
 
+QUEUE: Final = "research-commands"
 TYPE: Final = "research.requested"
 DUPLICATES_AFTER: Final = 1000
 """A copy follows its original within so many messages: both may be in hand at once, or far apart."""
@@ -46,6 +49,12 @@ def envelope(number: int, made_at: datetime, *, event_id: UUID | None = None) ->
         ),
     )
     return encode(message)
+
+
+def row_of(body: bytes) -> OutboxRow:
+    """What a publisher of ours takes, of an envelope."""
+    head = EnvelopeHead.model_validate_json(body)
+    return OutboxRow(COMMANDS, QUEUE, head.event_id, TYPE, head.correlation_id, body)
 
 
 def write(path: Path, unique: int, *, duplicates: float = 0.0) -> MessageFile:

@@ -1,6 +1,6 @@
 """Open loop: publishes on a fixed schedule, confirmed, whatever the consumers do; a process of its own.
 
-`python -m benchmarks.feeder RATE SECONDS` with `RABBITMQ_URL`. Each envelope's timestamp is the moment it was *to be* sent: when
+`python -m benchmarks.load.feeder RATE SECONDS` with `RABBITMQ_URL`. Each envelope's timestamp is the moment it was *to be* sent: when
 the feeder or the broker falls behind, the waiting counts. Prints a JSON object at the end.
 """
 
@@ -13,8 +13,7 @@ from typing import Final
 
 import uvloop
 
-from benchmarks.messages import envelope
-from benchmarks.worker import row_of
+from benchmarks.load.messages import envelope, row_of
 from messaging.broker.publisher import Publisher
 
 _TICK_SECONDS: Final = 0.001

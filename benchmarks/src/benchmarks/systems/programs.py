@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.errors import MeasurementError
-from benchmarks.nodes import Place
+from benchmarks.servers.nodes import Place
 from brandctl.local import processes
 
 WORKERS: Final = 2
@@ -142,5 +142,5 @@ def check_running(workers: Sequence[processes.Child]) -> None:
 def ours(shape: str = "drain", **environment: str) -> System:
     """Our worker in one of its shapes: `drain`, `outbox` or `single`."""
     guess = {"drain": 10_000.0, "outbox": 5_000.0, "single": 1_500.0}[shape]
-    command = (sys.executable, "-m", "benchmarks.worker")
+    command = (sys.executable, "-m", "benchmarks.systems.worker")
     return System("ours", command, "ours", guess, environment={"SHAPE": shape, **environment})

@@ -1,4 +1,4 @@
-"""Our own side of the comparison: a service as any author would write it, in the protocol of `benchmarks.programs`.
+"""Our own side of the comparison: a service as any author would write it, in the protocol of `benchmarks.systems.programs`.
 
 `SHAPE` chooses the handler: `drain` (set-based, one effect row), `outbox` (the same, and one outgoing message each) or `single`
 (called per message). `POLICY`, a JSON object, overrides fields of the queue's policy, for trying out.
@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import uvloop
 
-from benchmarks.messages import TYPE
-from envelope import DomainMessage, EnvelopeHead, new_event_id
+from benchmarks.load.messages import QUEUE, row_of
+from envelope import DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchCompleted, ResearchRequested
 from messaging import (
@@ -33,9 +33,7 @@ from messaging import (
 from messaging.broker.publisher import Publisher
 from messaging.flow.handlers import OnBatch, OnEach
 from messaging.storage.migrations import migrate
-from messaging.storage.outbox import OutboxRow
 
-QUEUE: Final = "research-commands"
 _PUBLISHES: Final = 500
 _IN_FLIGHT: Final = 4
 
@@ -109,7 +107,7 @@ def build(settings: ServiceSettings) -> Service:
 def work() -> None:
     os.environ.setdefault("SERVICE_KEY", "a-key-for-benchmarks-only")
     os.environ.setdefault("HTTP_PORT", "0")
-    sys.argv = ["benchmarks.worker", "run"]
+    sys.argv = ["benchmarks.systems.worker", "run"]
     command_line("benchmarks", ServiceSettings, build)
 
 
@@ -138,11 +136,6 @@ async def fill(bodies: bytes) -> None:
     await asyncio.gather(running, return_exceptions=True)
 
 
-def row_of(body: bytes) -> OutboxRow:
-    head = EnvelopeHead.model_validate_json(body)
-    return OutboxRow(topology.COMMANDS, QUEUE, head.event_id, TYPE, head.correlation_id, body)
-
-
 def main() -> None:
     match sys.argv[1:]:
         case ["prepare"]:
@@ -152,7 +145,7 @@ def main() -> None:
         case ["work"]:
             work()
         case _:
-            sys.exit("usage: python -m benchmarks.worker prepare | fill FILE | work")
+            sys.exit("usage: python -m benchmarks.systems.worker prepare | fill FILE | work")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from benchmarks.results import Row
+from benchmarks.reporting.results import Row
 
 State = Literal["reached", "missed", "not measured"]
 

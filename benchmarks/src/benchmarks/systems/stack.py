@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.accounting import MEGABYTE, resident_bytes
-from benchmarks.nodes import Nodes
+from benchmarks.servers.nodes import Nodes
 from brandctl.local import processes
 from brandctl.local import services as local
 from envelope.brand import CATALOGUE
@@ -19,7 +19,7 @@ _REST_SECONDS: Final = 2.0
 """For what a service does in the background once it is up."""
 KEY: Final = "a-key-for-benchmarks-only"
 
-_CORPUS: Final = Path(__file__).parents[3] / "deploy" / "demo" / "corpus"
+_CORPUS: Final = Path(__file__).parents[4] / "deploy" / "demo" / "corpus"
 
 KEYWORDS: Final = (
     "brew time", "coffee filters", "coffee filters coffee", "coffee taste", "cold brew", "dark roast", "espresso",

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks import programs
-from benchmarks.programs import System
+from benchmarks.systems import programs
+from benchmarks.systems.programs import System
 
-_HOME: Final = Path(__file__).parents[2]
+_HOME: Final = Path(__file__).parents[3]
 _PEERS: Final = _HOME / "peers"
 _INTERPRETER: Final = _HOME.parent / ".venv-peers" / "bin" / "python"
 _ALL: Final = ("T0", "T1", "T2")
