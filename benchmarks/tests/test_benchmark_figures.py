@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import accounting, charts, goals, messages, results, systems
+from benchmarks import accounting
 from benchmarks.accounting import CpuSeconds
-from benchmarks.effects import Verdict
-from benchmarks.results import Row
+from benchmarks.load import messages
+from benchmarks.measuring.effects import Verdict
+from benchmarks.reporting import charts, goals, results
+from benchmarks.reporting.results import Row
 from benchmarks.scenarios import SCENARIOS
+from benchmarks.systems import known
 from envelope import EnvelopeHead
 
 SPIN = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
@@ -189,8 +192,8 @@ def test_the_spread_is_the_range_over_the_median() -> None:
 
 
 def test_ours_is_always_among_the_systems_and_an_unknown_one_is_refused() -> None:
-    chosen, left_out = systems.choose(["celery"])
+    chosen, left_out = known.choose(["celery"])
     assert chosen[0].name == "ours"
     assert {system.name for system in chosen} | set(left_out) == {"ours", "celery"}
-    with pytest.raises(systems.UnknownSystemError, match="no system celeri"):
-        systems.choose(["celeri"])
+    with pytest.raises(known.UnknownSystemError, match="no system celeri"):
+        known.choose(["celeri"])

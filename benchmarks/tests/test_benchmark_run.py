@@ -7,10 +7,12 @@ from uuid import uuid4
 
 import pytest
 
-from benchmarks import effects, nodes, programs
-from benchmarks.drains import Drain, ids_in
-from benchmarks.nodes import Nodes
-from benchmarks.sql import Sql
+from benchmarks.measuring import effects
+from benchmarks.measuring.drains import Drain, ids_in
+from benchmarks.servers import nodes
+from benchmarks.servers.nodes import Nodes
+from benchmarks.servers.sql import Sql
+from benchmarks.systems import programs
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from chassis.database.migrations import Migration
 from messaging.storage import migrations
 
 ROOT = Path(__file__).parents[2]
-PLAYED = sorted(ROOT.glob("tests/faults/src/faults/next_version/migrations/*.sql"))
+PLAYED = sorted(ROOT.glob("tests/faults/src/faults/workers/next_version/migrations/*.sql"))
 """Those of the upgrade that the fault tests play."""
 MIGRATIONS = sorted([*ROOT.glob("services/*/migrations/*.sql"), *migrations.OWN.glob("*.sql"), *PLAYED])
 SQUAWK = Path(sys.executable).with_name("squawk")

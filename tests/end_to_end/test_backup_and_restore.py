@@ -18,8 +18,8 @@ import pytest
 from brandctl.local import postgres, rabbitmq, services
 from chassis.testing import eventually
 from envelope.brand import CATALOGUE
-from faults.history import History
-from faults.stack import Stack
+from faults.judging.history import History
+from faults.playing.stack import Stack
 from messaging import topology
 from messaging.storage.migrations import migrate
 from messaging.topology import work_queues

@@ -12,11 +12,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from benchmarks import charts, goals, nodes, report, results, systems
-from benchmarks.nodes import Nodes
-from benchmarks.results import Row
+from benchmarks.reporting import charts, goals, report, results
+from benchmarks.reporting.results import Row
 from benchmarks.run import Run
 from benchmarks.scenarios import SCENARIOS
+from benchmarks.servers import nodes
+from benchmarks.servers.nodes import Nodes
+from benchmarks.systems import known
 
 _ROOT: Final = Path(__file__).parents[3]
 _OUTPUT: Final = _ROOT / "build"
@@ -45,8 +47,8 @@ def main() -> None:
     if unknown := set(names) - set(SCENARIOS):
         sys.exit(f"no scenario {', '.join(sorted(unknown))}; there are: {', '.join(SCENARIOS)}")
     try:
-        chosen, left_out = systems.choose(_listed(arguments.system))
-    except systems.UnknownSystemError as error:
+        chosen, left_out = known.choose(_listed(arguments.system))
+    except known.UnknownSystemError as error:
         sys.exit(str(error))
     with (
         tempfile.TemporaryDirectory(prefix="brand-engine-bench-") as folder,
@@ -108,7 +110,7 @@ def _write_surroundings(servers: Nodes, run: Run) -> None:
         "servers": servers.versions(),
         "postgresql_settings": nodes.POSTGRES_SETTINGS,
         "rabbitmq_settings": nodes.RABBITMQ_SETTINGS,
-        "peers": systems.versions(),
+        "peers": known.versions(),
     }
     (_OUTPUT / "bench-surroundings.json").write_text(json.dumps(surroundings, indent=1) + "\n")
 
@@ -132,7 +134,7 @@ def _parser() -> argparse.ArgumentParser:
         "--systems",
         action="append",
         metavar="NAMES",
-        help=f"systems, separated by commas; ours is always among them: {', '.join(systems.NAMES)}",
+        help=f"systems, separated by commas; ours is always among them: {', '.join(known.NAMES)}",
     )
     add("--full", action="store_true", help="large sizes, five rounds, weaker tiers too: 45 minutes and more")
     add("--rounds", type=int, metavar="N", help="measured rounds for each figure")

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from benchmarks.nodes import Nodes
-from benchmarks.programs import System
-from benchmarks.results import Row
+from benchmarks.reporting.results import Row
+from benchmarks.servers.nodes import Nodes
+from benchmarks.systems.programs import System
 
 SizeT = TypeVar("SizeT")
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from faults import scenario
-from faults.scenario import Result
-from faults.servers import Servers
+from faults import scenarios
+from faults.judging.results import Result
+from faults.playing import scenario
+from faults.surroundings.servers import Servers
 
 Play = Callable[..., Awaitable[Result]]
 
@@ -32,7 +33,7 @@ async def play(servers: Servers, tmp_path: Path) -> Play:
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def play(name: str, *, mutation: str = "") -> Result:
-        wanted = scenario.load()[name]
+        wanted = scenarios.load()[name]
         # A missing guarantee leaves something missing for good: there is no point in a long wait for it.
         patience = 3.0 if mutation else None
         folder = tmp_path / f"{name} {mutation}".replace(" ", "-")

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from chassis.testing import eventually
-from faults.nodes import Postgres, RabbitMq, why_no_small_disk
+from faults.surroundings.nodes import Postgres, RabbitMq, why_no_small_disk
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 
 from brandctl.local import services
 from chassis.testing import eventually
-from faults.door import MONITORS, Door, draw, multiply
-from faults.strange_input import Expected
+from faults.strange_input.door import MONITORS, Door, draw, multiply
+from faults.strange_input.messages import Expected
 
 MakeDatabase = Callable[..., Awaitable[str]]
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from faults import checker
-from faults.behaviours import BehaviourError, parse
-from faults.checker import Terms, Violation, check
-from faults.history import Command, History
-from faults.observation import Arrival, Effect, Leftovers, Letter, Observation, OutboxChange
+from faults.judging import checker
+from faults.judging.checker import Terms, Violation, check
+from faults.judging.history import Command, History
+from faults.judging.observation import Arrival, Effect, Leftovers, Letter, Observation, OutboxChange
+from faults.workers.behaviours import BehaviourError, parse
 from messaging import QueuePolicy
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

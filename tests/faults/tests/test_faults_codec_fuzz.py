@@ -10,9 +10,9 @@ from structlog.testing import capture_logs
 
 from envelope import EnvelopeHead
 from envelope.brand import CATALOGUE
-from faults.door import LONGEST_DETAIL
-from faults.raw_properties import RawProperties
-from faults.strange_input import KINDS, SECRET, Expected, Strange, dressed, sound
+from faults.strange_input.door import LONGEST_DETAIL
+from faults.strange_input.messages import KINDS, SECRET, Expected, Strange, dressed, sound
+from faults.strange_input.raw_properties import RawProperties
 from messaging.flow import codec, dead_letters
 from messaging.flow.codec import Invalid, NotAnEnvelope
 from messaging.flow.dead_letters import DeadLetter

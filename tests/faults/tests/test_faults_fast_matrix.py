@@ -2,9 +2,9 @@
 
 import asyncio
 
-from faults import scenario
+from faults import scenarios
 
-FAST = [each.name for each in scenario.load().values() if each.fast and not each.own_nodes]
+FAST = [each.name for each in scenarios.load().values() if each.fast and not each.own_nodes]
 
 
 async def test_nothing_is_lost_or_done_twice(play) -> None:

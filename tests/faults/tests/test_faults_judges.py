@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from envelope import new_event_id
-from faults.door import LONGEST_DETAIL, complaint_about
-from faults.stack import Keyword, Seen, judge
-from faults.strange_input import SECRET, Expected, Strange
+from faults.playing.stack import Keyword, Seen, judge
+from faults.strange_input.door import LONGEST_DETAIL, complaint_about
+from faults.strange_input.messages import SECRET, Expected, Strange
 from messaging.flow import dead_letters
 
 TEA: Keyword = ("acme", "tea")

@@ -5,7 +5,8 @@ That the same scenarios pass with the guarantee is shown beside this file, by th
 
 import asyncio
 
-from faults import mutations, scenario
+from faults import scenarios
+from faults.workers import mutations
 
 # Guarantee → the scenario that misses it, and an invariant that is broken then.
 GATE = {
@@ -33,5 +34,5 @@ async def test_the_checker_fails_without_each_guarantee(play) -> None:
 def test_every_guarantee_is_behind_the_gate() -> None:
     assert GATE.keys() == mutations.NAMES.keys()
     assert {name for name, _ in GATE.values()} <= {
-        each.name for each in scenario.load().values() if each.fast
+        each.name for each in scenarios.load().values() if each.fast
     }

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from faults import report, scenario
-from faults.checker import Violation
-from faults.scenario import Result
+from faults import scenarios
+from faults.judging import report
+from faults.judging.checker import Violation
+from faults.judging.results import Result
 
 PASSED = Result("kill", fired=1, submitted=3, effects=2, in_doubt=1, seconds_to_heal=1.5)
 FAILED = Result(
@@ -47,7 +48,7 @@ def test_people_are_shown_what_went_wrong_and_what_was_left_out() -> None:
 
 
 def test_scenarios_have_short_names_and_say_what_they_break() -> None:
-    for each in scenario.load().values():
+    for each in scenarios.load().values():
         assert len(each.name) <= 45, each.name
         assert each.breaks
         assert each.faults
@@ -62,7 +63,7 @@ def faults(*arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_the_list_teaches_the_names() -> None:
     answer = faults("--list")
     assert answer.returncode == 0
-    for name in scenario.load():
+    for name in scenarios.load():
         assert name in answer.stdout
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from chassis.testing import eventually
-from faults import scenario
-from faults.scenario import Play, Scenario
+from faults.playing import scenario
+from faults.playing.scenario import Play, Scenario
+from faults.playing.world import World
 from faults.scenarios import upgrades
-from faults.world import World
 from messaging.storage.migrations import migrate
 
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Final
 
-from benchmarks import effects, programs
-from benchmarks.drains import WARM_UP, Drain, Round
 from benchmarks.errors import MeasurementError
-from benchmarks.programs import Program, System
-from benchmarks.queues import Queues
-from benchmarks.results import GATE_PASSED
-from benchmarks.sql import Sql
+from benchmarks.measuring import effects
+from benchmarks.measuring.drains import WARM_UP, Drain, Round
+from benchmarks.reporting.results import GATE_PASSED
+from benchmarks.servers.queues import Queues
+from benchmarks.servers.sql import Sql
+from benchmarks.systems import programs
+from benchmarks.systems.programs import Program, System
 from brandctl.local import processes
 from envelope.brand import EVENTS_QUEUE
 

@@ -7,14 +7,16 @@ from statistics import median
 from typing import Final
 from urllib.parse import urlsplit
 
-from benchmarks import effects, messages, programs
-from benchmarks.drains import Drain, Round, wait_for_effects
 from benchmarks.errors import MeasurementError
-from benchmarks.programs import Program
-from benchmarks.results import Row, spread_of
+from benchmarks.load import messages
+from benchmarks.measuring import effects
+from benchmarks.measuring.drains import Drain, Round, wait_for_effects
+from benchmarks.reporting.results import Row, spread_of
 from benchmarks.run import Run
 from benchmarks.scenarios.throughput import gate_of_ours, size
-from benchmarks.sql import Sql
+from benchmarks.servers.sql import Sql
+from benchmarks.systems import programs
+from benchmarks.systems.programs import Program
 from messaging.storage.migrations import migrate
 
 HEAD: Final = 9_000

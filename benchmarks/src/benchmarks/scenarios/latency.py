@@ -11,16 +11,17 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any, Final
 
-from benchmarks import effects, programs
 from benchmarks.accounting import CpuSeconds, growth, rss_of
-from benchmarks.drains import wait_for_effects
-from benchmarks.effects import Latency
 from benchmarks.errors import MeasurementError
-from benchmarks.programs import Program
-from benchmarks.results import Row, spread_of
+from benchmarks.measuring import effects
+from benchmarks.measuring.drains import wait_for_effects
+from benchmarks.measuring.effects import Latency
+from benchmarks.reporting.results import Row, spread_of
 from benchmarks.run import Run
 from benchmarks.scenarios.throughput import gate_of_ours
-from benchmarks.sql import Sql
+from benchmarks.servers.sql import Sql
+from benchmarks.systems import programs
+from benchmarks.systems.programs import Program
 from brandctl.local import processes
 
 _WARM_UP_SECONDS: Final = 2.0
@@ -102,7 +103,7 @@ def _feed(
     program: Program, rate: int, seconds: float, pids: Sequence[int]
 ) -> tuple[dict[str, Any], dict[str, float]]:
     """Starts the feeder and watches the workers' memory meanwhile."""
-    command = [sys.executable, "-m", "benchmarks.feeder", str(rate), str(seconds)]
+    command = [sys.executable, "-m", "benchmarks.load.feeder", str(rate), str(seconds)]
     log = program.folder / "feeder.log"
     feeder = processes.start("feeder", command, log=log, env=program.environment())
     try:

@@ -2,14 +2,15 @@
 
 from contextlib import ExitStack
 
-from benchmarks import effects, programs
 from benchmarks.accounting import growth, rss_of
-from benchmarks.drains import Drain, wait_for_effects
 from benchmarks.errors import MeasurementError
-from benchmarks.results import Row
+from benchmarks.measuring import effects
+from benchmarks.measuring.drains import Drain, wait_for_effects
+from benchmarks.reporting.results import Row
 from benchmarks.run import Run
 from benchmarks.scenarios.throughput import gate_of_ours
-from benchmarks.stack import stack
+from benchmarks.systems import programs
+from benchmarks.systems.stack import stack
 from brandctl.local import processes
 
 _BEGIN, _END = 0.2, 0.98

@@ -11,11 +11,11 @@ import httpx
 
 from benchmarks.accounting import CpuSeconds
 from benchmarks.errors import MeasurementError
-from benchmarks.queues import Queues
-from benchmarks.results import GATE_PASSED, Row, spread_of
+from benchmarks.reporting.results import GATE_PASSED, Row, spread_of
 from benchmarks.run import Run
-from benchmarks.sql import Sql
-from benchmarks.stack import KEY, KEYWORDS, Stack, stack
+from benchmarks.servers.queues import Queues
+from benchmarks.servers.sql import Sql
+from benchmarks.systems.stack import KEY, KEYWORDS, Stack, stack
 from brandctl.local import processes
 from envelope.brand import CATALOGUE, EVENTS
 from messaging import topology

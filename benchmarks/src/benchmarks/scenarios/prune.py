@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import asyncpg
 
-from benchmarks.results import Row, spread_of
+from benchmarks.reporting.results import Row, spread_of
 from benchmarks.run import Run
 from chassis import Connection
 from messaging.storage import partitions

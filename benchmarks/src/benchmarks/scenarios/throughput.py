@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
 
-from benchmarks import programs
-from benchmarks.drains import Drain, Gate, Round
 from benchmarks.errors import MeasurementError
-from benchmarks.programs import System
-from benchmarks.results import NO_GATE, Row, spread_of
+from benchmarks.measuring.drains import Drain, Gate, Round
+from benchmarks.reporting.results import NO_GATE, Row, spread_of
 from benchmarks.run import Run
 from benchmarks.scenarios.chain import Chain
+from benchmarks.systems import programs
+from benchmarks.systems.programs import System
 
 _SMALLEST: Final = 300
 _LARGEST: Final = 400_000

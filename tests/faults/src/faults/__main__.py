@@ -18,9 +18,13 @@ from typing import Final, NoReturn
 from rich.console import Console
 from rich.markup import escape
 
-from faults import report, scenario
-from faults.scenario import Result, Scenario
-from faults.servers import Servers
+from faults import scenarios
+from faults.judging import report
+from faults.judging.results import Result
+from faults.playing import scenario
+from faults.playing.scenario import Scenario
+from faults.scenarios import random_faults
+from faults.surroundings.servers import Servers
 
 _LOGS: Final = Path("build") / "faults"
 _WIDTH: Final = 120
@@ -43,7 +47,7 @@ The history, and the workers' logs, of what failed are kept in build/faults/.
 
 def main() -> None:
     arguments = _parser().parse_args()
-    known = scenario.load()
+    known = scenarios.load()
     # They tell of every connection that we cut, with a traceback.
     for name in ("aio_pika", "aiormq", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -98,8 +102,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _wanted(known: dict[str, Scenario], arguments: argparse.Namespace) -> list[Scenario]:
     if arguments.minutes is not None:
-        from faults import random_faults  # noqa: PLC0415  (only this mode needs it)
-
         return [random_faults.scenario_of(arguments.minutes)]
     wanted = [each for each in known.values() if each.fast or not arguments.fast]
     if arguments.only:

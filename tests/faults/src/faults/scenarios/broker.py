@@ -6,10 +6,8 @@ from typing import Any
 
 from chassis.testing import eventually
 from envelope.brand import CATALOGUE
-from faults import recorder
-from faults.nodes import RabbitMq, Resource
-from faults.processes import Worker
-from faults.recovery import (
+from faults.judging import recorder
+from faults.playing.recovery import (
     back_in_time,
     complains,
     in_outbox,
@@ -18,8 +16,10 @@ from faults.recovery import (
     under_way,
     workers,
 )
-from faults.scenario import scenario
-from faults.world import QUEUE, World
+from faults.playing.scenario import scenario
+from faults.playing.world import QUEUE, World
+from faults.surroundings.nodes import RabbitMq, Resource
+from faults.surroundings.processes import Worker
 from messaging import topology
 from messaging.broker.publisher import CONFIRM_SECONDS
 

@@ -6,10 +6,10 @@ import signal
 from datetime import UTC, datetime
 
 from chassis.testing import eventually
-from faults.processes import Worker
-from faults.recorder import TAP
-from faults.scenario import scenario
-from faults.world import World
+from faults.judging.recorder import TAP
+from faults.playing.scenario import scenario
+from faults.playing.world import World
+from faults.surroundings.processes import Worker
 from messaging.topology import RETURNS
 
 _HOUR = 3600

@@ -3,9 +3,9 @@
 from functools import partial
 
 from chassis.testing import eventually
-from faults.processes import Worker
-from faults.scenario import REGISTRY, Scenario, scenario
-from faults.world import World
+from faults.playing.scenario import REGISTRY, Scenario, scenario
+from faults.playing.world import World
+from faults.surroundings.processes import Worker
 from messaging import fail_points
 from messaging.storage import crashes
 

@@ -4,9 +4,7 @@ import asyncio
 
 from chassis.database.pool import STATEMENT_SECONDS
 from chassis.testing import Towards, eventually
-from faults.nodes import Postgres, why_no_small_disk
-from faults.processes import Worker
-from faults.recovery import (
+from faults.playing.recovery import (
     COMMITTED,
     back_in_time,
     complains,
@@ -16,8 +14,10 @@ from faults.recovery import (
     under_way,
     workers,
 )
-from faults.scenario import scenario
-from faults.world import QUEUE, World
+from faults.playing.scenario import scenario
+from faults.playing.world import QUEUE, World
+from faults.surroundings.nodes import Postgres, why_no_small_disk
+from faults.surroundings.processes import Worker
 
 _PER_SECOND = 150.0
 _SMALL_DISK = 192 << 20

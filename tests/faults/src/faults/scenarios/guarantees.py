@@ -4,10 +4,10 @@ from aio_pika import ExchangeType
 
 from chassis.testing import eventually
 from envelope.brand import CATALOGUE, EVENTS
-from faults import recorder
-from faults.recorder import TAP
-from faults.scenario import scenario
-from faults.world import World
+from faults.judging import recorder
+from faults.judging.recorder import TAP
+from faults.playing.scenario import scenario
+from faults.playing.world import World
 from messaging import topology
 
 _LEASE_SECONDS = 1.0

@@ -10,14 +10,16 @@ from typing import Any
 
 from chassis.testing import eventually
 from envelope import MAX_MESSAGE_BYTES, new_event_id
-from faults import backlog, commands, recorder
-from faults.checker import Violation
-from faults.door import Door, draw, multiply
-from faults.history import Command
-from faults.processes import Worker
-from faults.scenario import Outcome, scenario
-from faults.sender import Sending
-from faults.world import World
+from faults.judging import recorder
+from faults.judging.checker import Violation
+from faults.judging.history import Command
+from faults.judging.results import Outcome
+from faults.playing.scenario import scenario
+from faults.playing.world import World
+from faults.strange_input.door import Door, draw, multiply
+from faults.surroundings.processes import Worker
+from faults.workload import backlog, commands
+from faults.workload.sender import Sending
 
 
 def logged(world: World, *events: str) -> int:

@@ -8,10 +8,10 @@ from typing import Final
 
 from chassis.database.pool import STATEMENT_SECONDS
 from chassis.testing import TcpProxy, Towards, eventually
-from faults.processes import Worker
-from faults.recovery import back_in_time, complains, consumers, tells, told, under_way, workers
-from faults.scenario import REGISTRY, Scenario, scenario
-from faults.world import World
+from faults.playing.recovery import back_in_time, complains, consumers, tells, told, under_way, workers
+from faults.playing.scenario import REGISTRY, Scenario, scenario
+from faults.playing.world import World
+from faults.surroundings.processes import Worker
 from messaging.broker.publisher import CONFIRM_SECONDS
 
 _HOLE_SECONDS: Final = 90.0

@@ -12,11 +12,12 @@ import httpx
 
 from brandctl.local import ports
 from chassis.testing import eventually
-from faults import processes
-from faults.checker import Violation
-from faults.processes import Worker
-from faults.scenario import Outcome, scenario
-from faults.world import World
+from faults.judging.checker import Violation
+from faults.judging.results import Outcome
+from faults.playing.scenario import scenario
+from faults.playing.world import World
+from faults.surroundings import processes
+from faults.surroundings.processes import Worker
 
 _KEY: Final = "a-key-for-tests-only"
 _DONE: Final = (httpx.codes.ACCEPTED, httpx.codes.OK)

@@ -4,9 +4,10 @@ import asyncio
 
 from brandctl.local import services
 from chassis.testing import eventually
-from faults.scenario import Outcome, scenario
-from faults.stack import Stack
-from faults.world import World
+from faults.judging.results import Outcome
+from faults.playing.scenario import scenario
+from faults.playing.stack import Stack
+from faults.playing.world import World
 
 _PER_SECOND = 5
 _KILLED = tuple(f"{name} killed" for name in services.NAMES)

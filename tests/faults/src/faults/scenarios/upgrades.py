@@ -14,16 +14,16 @@ import asyncpg
 from chassis.testing import eventually
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
-from faults import next_version
-from faults.checker import attempts_made
-from faults.history import Command
-from faults.next_version import ResearchScheduled
-from faults.observation import Observation
-from faults.processes import Worker
-from faults.scenario import scenario
+from faults.judging.checker import attempts_made
+from faults.judging.history import Command
+from faults.judging.observation import Observation
+from faults.playing.scenario import scenario
+from faults.playing.world import PROGRAM, World
 from faults.scenarios.operations import deploy_over, has_worked
-from faults.sender import Sending
-from faults.world import World
+from faults.surroundings.processes import Worker
+from faults.workers import next_version
+from faults.workers.next_version import ResearchScheduled
+from faults.workload.sender import Sending
 from messaging import topology
 from messaging.storage.migrations import migrate
 
@@ -95,7 +95,7 @@ def left_over_was_sent(seen: Observation) -> bool:
 
 
 async def replaced(
-    world: World, replicas: Sequence[Worker], name: str, program: str = "faults.worker"
+    world: World, replicas: Sequence[Worker], name: str, program: str = PROGRAM
 ) -> list[Worker]:
     """One replica after another gives way to one of another version."""
     successors: list[Worker] = []

@@ -1,18 +1,15 @@
 """What must hold of every schedule, seen from outside of the code under test."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 from envelope.brand import EVENTS
-from faults.simulation.broker import EVENT_QUEUES
+from faults.simulation.broker.server import EVENT_QUEUES
 from faults.simulation.plan import Command, Fault, Kind
+from faults.simulation.surroundings import Surroundings
 from messaging.storage.crashes import MAX_RETURNS, MAX_STARTS
 from messaging.storage.outbox import OutboxRow
 from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS
-
-if TYPE_CHECKING:
-    from faults.simulation.schedule import Schedule
-    from faults.simulation.store import StoredRow
 
 _EPSILON: Final = 1e-6
 _SURROUNDINGS: Final = {"HandlerTimeout", "DeadlockDetectedError"}
@@ -22,7 +19,7 @@ _SURROUNDINGS: Final = {"HandlerTimeout", "DeadlockDetectedError"}
 class Checks:
     """Collects violations of one schedule."""
 
-    def __init__(self, schedule: "Schedule") -> None:
+    def __init__(self, schedule: Surroundings) -> None:
         self._schedule = schedule
         self.found: list[tuple[str, str]] = []
         """Name of the invariant, and what contradicts it."""
@@ -82,8 +79,8 @@ class Checks:
                 "backoff", f"{self._schedule.by_body[body]}: attempt {attempt} is early (due {due})"
             )
 
-    def row_touched(self, stored: "StoredRow", lease: UUID, what: str) -> None:
-        if stored.granted_to != lease:
+    def row_touched(self, granted_to: UUID | None, lease: UUID, what: str) -> None:
+        if granted_to != lease:
             self.violated("fencing", f"a row was {what} by a process whose lease had ended")
 
     # -- at the end --------------------------------------------------------------------------------------------------

@@ -10,10 +10,10 @@ import messaging.storage.crashes
 import messaging.storage.inbox
 import messaging.storage.outbox
 from chassis.database.pool import DatabaseUnavailableError
-from faults.simulation import tables
+from faults.simulation.database import tables
+from faults.simulation.database.store import Connection
 from faults.simulation.schedule import Schedule
 from faults.simulation.seams import Replacement
-from faults.simulation.store import Connection
 from messaging.broker import writing
 from messaging.broker.deliveries import Delivery, Unsettled
 from messaging.flow.failures import failure_of

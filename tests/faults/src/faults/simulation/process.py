@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import Context, copy_context
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 import aio_pika
@@ -13,12 +13,13 @@ from aiormq.exceptions import ConnectionClosed
 
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublished, ResearchCompleted
-from faults.simulation.broker import ConsumingChannel
+from faults.simulation.broker.consuming import ConsumingChannel
+from faults.simulation.broker.publishing import PublishingChannel
+from faults.simulation.database.pool import SimulatedConnections
+from faults.simulation.database.tables import write_effects
 from faults.simulation.loop import PROCESS, Handle, VirtualTask
 from faults.simulation.plan import BATCH_TYPE, QUEUE, SINGLE_TYPE, Kind
-from faults.simulation.pool import SimulatedConnections
-from faults.simulation.publishing import PublishingChannel
-from faults.simulation.tables import write_effects
+from faults.simulation.surroundings import Surroundings
 from messaging.broker.deliveries import Delivery
 from messaging.broker.publisher import Publisher
 from messaging.broker.subscription import WATCH_SECONDS
@@ -31,9 +32,6 @@ from messaging.flow.runner import QueueRunner
 from messaging.flow.settlement import Settlement
 from messaging.flow.transactions import Database, Transaction
 
-if TYPE_CHECKING:
-    from faults.simulation.schedule import Schedule
-
 SERVICE: Final = "research"
 GRACE_SECONDS: Final = 20.0
 _DECODE: Final = codec.decoder(CATALOGUE, (BATCH_TYPE, SINGLE_TYPE), QUEUE)
@@ -45,7 +43,7 @@ _PUBLISHED: Final = ContentPublished(brand_slug="brand", content_id=_ID, publish
 class SimulatedPublisher(Publisher):
     """The real one; what it connects to is simulated."""
 
-    def __init__(self, schedule: "Schedule", process: "Process") -> None:
+    def __init__(self, schedule: Surroundings, process: "Process") -> None:
         super().__init__("", name=process.name)
         self._schedule = schedule
         self._process = process
@@ -157,7 +155,7 @@ class SimulatedSubscription:
 class Process:
     """A process of the service, from start to death or orderly end."""
 
-    def __init__(self, schedule: "Schedule", replica: int, incarnation: int) -> None:
+    def __init__(self, schedule: Surroundings, replica: int, incarnation: int) -> None:
         self.schedule = schedule
         self.replica = replica
         self.name = f"{'abc'[replica]}{incarnation}"
@@ -234,7 +232,7 @@ class Process:
         self.stopped = True
         self.schedule.ended(self)
 
-    def channel_lost(self, channel: ConsumingChannel) -> None:
+    def channel_lost(self, channel: object) -> None:
         if self.alive and self.subscription is not None and self.subscription._channel is channel:
             self.subscription.channel_lost()
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from faults.simulation import seams
+from faults.simulation.course import Trace
 from faults.simulation.mutations import MUTATIONS
-from faults.simulation.schedule import Schedule, Trace
+from faults.simulation.schedule import Schedule
 
 CHUNK = 500
 _COLLECT_EVERY = 25

@@ -9,12 +9,13 @@ from uuid import UUID
 from envelope import DomainMessage, Payload
 from envelope.brand import EVENTS
 from faults.simulation import bodies
-from faults.simulation.broker import Broker
+from faults.simulation.broker.server import Broker
 from faults.simulation.checks import Checks
+from faults.simulation.course import Replica, Trace
+from faults.simulation.database.store import Store
 from faults.simulation.loop import StuckError, VirtualLoop
 from faults.simulation.plan import STATEMENT_FAULTS, Command, Fault, Plan, draw
 from faults.simulation.process import GRACE_SECONDS, Process
-from faults.simulation.store import Store, StoredRow
 from messaging.flow.transactions import Transaction
 from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS
 
@@ -23,9 +24,6 @@ DRAIN_SECONDS: Final = 3000.0
 slow messages, of which several copies each make five attempts up to their deadline of a minute, one after the other."""
 _LOOK_SECONDS: Final = 1.0
 _EXCHANGES: Final = (EVENTS, RETURNS, DEAD_LETTERS, COMMANDS)
-
-Trace = list[tuple[float, str, tuple[str, ...]]]
-"""(virtual time, process, what)"""
 
 
 class Schedule:
@@ -87,15 +85,15 @@ class Schedule:
         """Something that happens outside of every process."""
         self.loop.call_at(self.loop.now + seconds, callback, *args, context=self.context)
 
-    def leased(self, stored: StoredRow, lease: UUID) -> bool:
-        return stored.lease == lease or not self.lease_fencing
+    def leased(self, holder: UUID | None, lease: UUID) -> bool:
+        return holder == lease or not self.lease_fencing
 
     def new_id(self) -> UUID:
         """A UUIDv7 of this moment."""
         self._ids += 1
         return UUID(int=(bodies.EPOCH_MS + int(self.loop.now * 1000)) << 80 | 7 << 76 | 2 << 62 | self._ids)
 
-    def note(self, process: Process | None, *what: object) -> None:
+    def note(self, process: Replica | None, *what: object) -> None:
         if self.trace is not None:
             name = process.name if process is not None else "-"
             self.trace.append((round(self.loop.now, 6), name, tuple(str(each) for each in what)))
@@ -120,7 +118,7 @@ class Schedule:
         self.replicas[replica] = process
         self.note(process, "starts")
 
-    def kill(self, process: Process) -> None:
+    def kill(self, process: Replica) -> None:
         """At this very await; nothing that it would still have done takes effect."""
         if not process.alive:
             return
@@ -132,14 +130,14 @@ class Schedule:
         self._remove(process)
         self._restart(process.replica)
 
-    def ended(self, process: Process) -> None:
+    def ended(self, process: Replica) -> None:
         """It has stopped in order."""
         self.note(process, "has ended")
         self._remove(process)
         if not self._stopping_all:
             self._restart(process.replica)
 
-    def _remove(self, process: Process) -> None:
+    def _remove(self, process: Replica) -> None:
         process.alive = False
         self.store.drop(process)
         self.broker.cut(process)
@@ -157,7 +155,7 @@ class Schedule:
 
     # -- faults ------------------------------------------------------------------------------------------------------
 
-    def strike(self, process: Process, where: str, faults: tuple[Fault, ...]) -> Fault | None:
+    def strike(self, process: Replica, where: str, faults: tuple[Fault, ...]) -> Fault | None:
         """A fault at an exchange with database or broker. One that only the statement itself can carry out is returned."""
         if self._budget <= 0 or not faults or not process.alive:
             return None
@@ -182,29 +180,29 @@ class Schedule:
             self.note(process, "FAULT", fault)
             self._inflict(fault, process)
 
-    def _inflict(self, fault: Fault, process: Process) -> None:
+    def _inflict(self, fault: Fault, process: Replica) -> None:
         inflict = _ON_PROCESS.get(fault)
         if inflict is not None:
             inflict(self, process)
         else:
             _ON_SURROUNDINGS[fault](self)
 
-    def _freeze(self, process: Process) -> None:
+    def _freeze(self, process: Replica) -> None:
         process.frozen = True
         self.later(self._while(60.0), self._thaw, process)
 
-    def _cut(self, process: Process) -> None:
+    def _cut(self, process: Replica) -> None:
         self.broker.cut(process)
 
-    def _cut_silently(self, process: Process) -> None:
+    def _cut_silently(self, process: Replica) -> None:
         self.broker.cut(process, silent=1.0 + 20.0 * self.random())
 
-    def _cancel_consumer(self, process: Process) -> None:
+    def _cancel_consumer(self, process: Replica) -> None:
         for channel in self.broker.consumers:
             if channel.process is process:
                 channel.consuming = False
 
-    def _part(self, process: Process) -> None:
+    def _part(self, process: Replica) -> None:
         process.partitioned = True
         self.store.drop(process, linger=20.0 * self.random() if self.random() < 0.3 else 0.0)
         self.later(self._while(15.0), self._reach, process)
@@ -233,12 +231,12 @@ class Schedule:
     def _while(self, longest: float) -> float:
         return 25.0 + 50.0 * self.random() if self.plan.absent else longest * self.random() ** 2
 
-    def _thaw(self, process: Process) -> None:
+    def _thaw(self, process: Replica) -> None:
         if process.frozen:
             self.note(process, "goes on")
             self.loop.thaw(process)
 
-    def _reach(self, process: Process) -> None:
+    def _reach(self, process: Replica) -> None:
         process.partitioned = False
 
     def _mend(self, what: str) -> None:
@@ -346,7 +344,7 @@ def _ended(process: Process) -> str:
     return "none"
 
 
-_ON_PROCESS: Final[dict[Fault, Callable[[Schedule, Process], None]]] = {
+_ON_PROCESS: Final[dict[Fault, Callable[[Schedule, Replica], None]]] = {
     Fault.CRASH: Schedule.kill,
     Fault.FREEZE: Schedule._freeze,
     Fault.CUT: Schedule._cut,

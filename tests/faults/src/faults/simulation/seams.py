@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta, tzinfo
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 from uuid import UUID
 
 import opentelemetry.trace
@@ -29,12 +29,11 @@ import messaging.observing.spans
 import messaging.storage.crashes
 import messaging.storage.inbox
 import messaging.storage.outbox
-from faults.simulation import bodies, tables
+from faults.simulation import bodies
+from faults.simulation.course import Course
+from faults.simulation.database import tables
 from faults.simulation.loop import PROCESS
 from faults.simulation.process import SimulatedSubscription
-
-if TYPE_CHECKING:
-    from faults.simulation.schedule import Schedule
 
 _MODULES: Final[dict[str, ModuleType]] = {
     "inbox": messaging.storage.inbox,
@@ -50,7 +49,7 @@ Replacement = tuple[Any, str, Any]
 class _Now:
     """The schedule that is running."""
 
-    schedule: "Schedule"
+    schedule: Course
 
 
 now: Final = _Now()

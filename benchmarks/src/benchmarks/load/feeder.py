@@ -1,0 +1,80 @@
+"""Open loop: publishes on a fixed schedule, confirmed, whatever the consumers do; a process of its own.
+
+`python -m benchmarks.load.feeder RATE SECONDS` with `RABBITMQ_URL`. Each envelope's timestamp is the moment it was *to be* sent: when
+the feeder or the broker falls behind, the waiting counts. Prints a JSON object at the end.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import uvloop
+
+from benchmarks.load.messages import envelope, row_of
+from messaging.broker.publisher import Publisher
+
+_TICK_SECONDS: Final = 0.001
+_MOST_PUBLISHES: Final = 64
+"""Publishes on their way at once; a feeder that reaches it waits, and the messages' clocks run."""
+
+
+class Feeder:
+    """Sends message number n at `start + n / rate`."""
+
+    def __init__(self, publisher: Publisher, rate: float, seconds: float) -> None:
+        self._publisher = publisher
+        self._rate = rate
+        self._total = int(rate * seconds)
+        self._slots = asyncio.Semaphore(_MOST_PUBLISHES)
+        self._worst_lag = 0.0
+        self._refused = 0
+
+    async def run(self) -> dict[str, float | int | str]:
+        loop = asyncio.get_running_loop()
+        began, began_at = loop.time(), datetime.now(UTC)
+        sent = 0
+        publishing: set[asyncio.Task[None]] = set()
+        while sent < self._total:
+            due = min(int((loop.time() - began) * self._rate) + 1, self._total)
+            if due > sent:
+                self._worst_lag = max(self._worst_lag, loop.time() - began - sent / self._rate)
+                await self._slots.acquire()
+                task = asyncio.create_task(self._publish(began_at, range(sent, due)))
+                publishing.add(task)
+                task.add_done_callback(publishing.discard)
+                sent = due
+            await asyncio.sleep(max(_TICK_SECONDS, began + sent / self._rate - loop.time()))
+        await asyncio.gather(*publishing)
+        return {
+            "began_at": began_at.isoformat(),
+            "sent": sent,
+            "refused": self._refused,
+            "worst_lag_ms": round(self._worst_lag * 1000, 2),
+        }
+
+    async def _publish(self, began_at: datetime, numbers: range) -> None:
+        try:
+            rows = [
+                row_of(envelope(number, began_at + timedelta(seconds=number / self._rate)))
+                for number in numbers
+            ]
+            outcomes = await self._publisher.publish(rows)
+            self._refused += sum(outcome is not None for outcome in outcomes)
+        finally:
+            self._slots.release()
+
+
+async def feed(rate: float, seconds: float) -> None:
+    publisher = Publisher(os.environ["RABBITMQ_URL"], name="benchmarks feeder")
+    running = asyncio.create_task(publisher.run())
+    await publisher.wait_until_ready()
+    print(json.dumps(await Feeder(publisher, rate, seconds).run()), flush=True)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+if __name__ == "__main__":
+    uvloop.run(feed(float(sys.argv[1]), float(sys.argv[2])))

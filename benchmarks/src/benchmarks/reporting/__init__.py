@@ -1,0 +1,1 @@
+"""Rows, the goals they are held against, tables and pictures."""

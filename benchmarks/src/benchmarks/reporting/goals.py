@@ -1,0 +1,142 @@
+"""The goals, and what became of them: reached, missed, or not measured. Misses are printed as misses."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from benchmarks.reporting.results import Row
+
+State = Literal["reached", "missed", "not measured"]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A bound on one figure; `figure` finds it among the rows, None where it was not measured."""
+
+    name: str
+    figure: Callable[[Sequence[Row]], float | None]
+    bound: float
+    unit: str = ""
+    at_most: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a goal was met; as it stands in build/goals.json."""
+
+    name: str
+    wanted: str
+    measured: float | None
+    state: State
+
+
+def judge(rows: Sequence[Row]) -> list[Outcome]:
+    """Only figures whose correctness gate passed count."""
+    counting = [row for row in rows if row.counts]
+    return [_outcome(goal, goal.figure(counting)) for goal in GOALS]
+
+
+def _outcome(goal: Goal, measured: float | None) -> Outcome:
+    wanted = f"{'≤' if goal.at_most else '≥'} {goal.bound:,g}{goal.unit}"
+    if measured is None:
+        return Outcome(goal.name, wanted, None, "not measured")
+    reached = measured <= goal.bound if goal.at_most else measured >= goal.bound
+    return Outcome(goal.name, wanted, measured, "reached" if reached else "missed")
+
+
+# -- finding figures ---------------------------------------------------------------------------------------------------
+
+
+def _of(rows: Sequence[Row], scenario: str, system: str = "ours") -> Row | None:
+    found = [row for row in rows if (row.scenario, row.system, row.tier) == (scenario, system, "T2")]
+    return found[0] if found else None
+
+
+def _rate(scenario: str) -> Callable[[Sequence[Row]], float | None]:
+    def figure(rows: Sequence[Row]) -> float | None:
+        row = _of(rows, scenario)
+        return row.msgs_per_s if row else None
+
+    return figure
+
+
+def _p50(scenario: str) -> Callable[[Sequence[Row]], float | None]:
+    def figure(rows: Sequence[Row]) -> float | None:
+        row = _of(rows, scenario)
+        return row.p50_ms if row else None
+
+    return figure
+
+
+def _p99(scenario: str) -> Callable[[Sequence[Row]], float | None]:
+    def figure(rows: Sequence[Row]) -> float | None:
+        row = _of(rows, scenario)
+        return row.p99_ms if row else None
+
+    return figure
+
+
+def _times(system: str) -> Callable[[Sequence[Row]], float | None]:
+    """How many times the other's rate ours is."""
+
+    def figure(rows: Sequence[Row]) -> float | None:
+        row = _of(rows, "drain_idempotent", system)
+        return 1 / row.ratio_to_ours if row and row.ratio_to_ours and _of(rows, "drain_idempotent") else None
+
+    return figure
+
+
+def _times_best_per_message(rows: Sequence[Row]) -> float | None:
+    peers = [
+        row.ratio_to_ours
+        for row in rows
+        if (row.scenario, row.tier, row.kind) == ("drain_idempotent", "T2", "broker") and row.ratio_to_ours
+    ]
+    return 1 / max(peers) if peers and _of(rows, "drain_idempotent") else None
+
+
+def _extra(
+    scenario: str, key: str, choose: Callable[[list[float]], float]
+) -> Callable[[Sequence[Row]], float | None]:
+    """A figure of the scenario's own, over all rows that have it."""
+
+    def figure(rows: Sequence[Row]) -> float | None:
+        values = [float(row.extra[key]) for row in rows if row.scenario == scenario and key in row.extra]
+        return choose(values) if values else None
+
+    return figure
+
+
+def _slowest_prune(rows: Sequence[Row]) -> float | None:
+    times = [row.p50_ms for row in rows if row.scenario == "prune_day" and row.kind == "ours" and row.p50_ms]
+    return max(times, default=None)
+
+
+GOALS: Final = (
+    Goal("drain_idempotent", _rate("drain_idempotent"), 15_000, "/s"),
+    Goal("drain_idempotent beside the raw batched loop", _times("raw_batched"), 0.75, "x"),
+    Goal("drain_idempotent beside the best per-message peer on RabbitMQ", _times_best_per_message, 5, "x"),
+    Goal("drain_idempotent beside Celery", _times("celery"), 10, "x"),
+    Goal("drain_idempotent beside pgqueuer", _times("pgqueuer"), 1.5, "x"),
+    Goal("outbox_chain", _rate("outbox_chain"), 8_000, "/s"),
+    Goal("single_handler", _rate("single_handler"), 2_500, "/s"),
+    Goal("dup_storm beside the rate without copies", _extra("dup_storm", "ratio_to_unique", min), 1.2, "x"),
+    Goal("latency_light p50", _p50("latency_light"), 3, " ms", at_most=True),
+    Goal("latency_light p99", _p99("latency_light"), 10, " ms", at_most=True),
+    Goal("live_confirmed p50", _p50("live_confirmed"), 5, " ms", at_most=True),
+    Goal("live_confirmed p99", _p99("live_confirmed"), 25, " ms", at_most=True),
+    Goal("pipeline_keywords", _rate("pipeline_keywords"), 400, "/s"),
+    Goal(
+        "inbox_growth beside the smallest inbox", _extra("inbox_growth", "ratio_to_smallest", min), 0.95, "x"
+    ),
+    Goal(
+        "backlog_growth beside the smallest backlog",
+        _extra("backlog_growth", "ratio_to_smallest", min),
+        0.95,
+        "x",
+    ),
+    Goal("prune_day, the largest day", _slowest_prune, 100, " ms", at_most=True),
+    Goal("memory of a service at rest", _extra("memory", "idle_rss_mb", max), 80, " MB", at_most=True),
+    Goal("memory of a worker after the run", _extra("memory", "busy_rss_mb", max), 80, " MB", at_most=True),
+    Goal("memory drift of a worker", _extra("memory", "drift_percent", max), 5, " %", at_most=True),
+)

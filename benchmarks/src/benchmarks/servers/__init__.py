@@ -1,0 +1,1 @@
+"""The broker and the database of a run, and looks at them from outside."""

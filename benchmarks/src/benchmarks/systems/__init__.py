@@ -1,0 +1,1 @@
+"""What is measured: ours and other libraries' programs, in one protocol, and the five real services."""

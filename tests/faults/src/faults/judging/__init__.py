@@ -1,0 +1,1 @@
+"""What was told, what was seen, what is wrong about it, and the report."""

@@ -1,3 +1,0 @@
-from faults import next_version, worker
-
-worker.main(next_version.build)

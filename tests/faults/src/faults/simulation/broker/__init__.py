@@ -1,0 +1,1 @@
+"""The simulated broker and both ends of the connections to it."""

@@ -1,0 +1,85 @@
+"""The course that a schedule takes, as the broker, the database and the processes in it see it."""
+
+from contextvars import Context
+from typing import Any, Protocol
+from uuid import UUID
+
+from envelope import DomainMessage, Payload
+from faults.simulation.loop import Lives, VirtualLoop
+from faults.simulation.plan import Command, Fault, Plan
+from messaging.flow.transactions import Transaction
+from messaging.storage.outbox import OutboxRow
+
+Trace = list[tuple[float, str, tuple[str, ...]]]
+"""(virtual time, process, what)"""
+
+
+class Replica(Lives, Protocol):
+    """A process, as those see it that it is connected to."""
+
+    name: str
+    replica: int
+    partitioned: bool
+    context: Context
+
+    def stop(self) -> None: ...
+
+    def channel_lost(self, channel: object) -> None: ...
+
+
+class Judge(Protocol):
+    """Who is told what happens, and says what must not; see `checks.Checks`."""
+
+    def violated(self, invariant: str, detail: str) -> None: ...
+
+    def attempted(self, command: Command, attempt: int) -> None: ...
+
+    def row_written(self, row: OutboxRow) -> None: ...
+
+    def row_touched(self, granted_to: UUID | None, lease: UUID, what: str) -> None: ...
+
+    def came_back(self, body: bytes, attempt: int) -> None: ...
+
+
+class Course(Protocol):
+    """What is going on, and what is to happen next; see `schedule.Schedule`."""
+
+    plan: Plan
+    loop: VirtualLoop
+    trace: Trace | None
+    trouble: float
+    nacks: bool
+    mandatory_ignored: bool
+    here: set[Fault]
+    kills: int
+    commands: dict[UUID, Command]
+    by_body: dict[bytes, Command]
+
+    @property
+    def checks(self) -> Judge: ...
+
+    def random(self) -> float: ...
+
+    def latency(self) -> float: ...
+
+    def later(self, seconds: float, callback: Any, *args: Any) -> None: ...
+
+    def leased(self, holder: UUID | None, lease: UUID) -> bool: ...
+
+    def new_id(self) -> UUID: ...
+
+    def note(self, process: Replica | None, *what: object) -> None: ...
+
+    def name_of(self, body: bytes) -> str: ...
+
+    def send(
+        self, tx: Transaction, payload: Payload, caused_by: DomainMessage[Any], *, delayed: bool
+    ) -> None: ...
+
+    def strike(self, process: Replica, where: str, faults: tuple[Fault, ...]) -> Fault | None: ...
+
+    def count(self, fault: Fault) -> None: ...
+
+    def kill(self, process: Replica) -> None: ...
+
+    def ended(self, process: Replica) -> None: ...

@@ -1,0 +1,1 @@
+"""The simulated database: tables and transactions, the SQL functions of messaging over them, and the pool."""

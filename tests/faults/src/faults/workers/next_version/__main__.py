@@ -1,0 +1,3 @@
+from faults.workers import next_version, worker
+
+worker.main(next_version.build)

@@ -1,0 +1,1 @@
+"""The client: commands, and how they get to the broker."""
