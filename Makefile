@@ -21,7 +21,7 @@ demo: ## Turn keywords into articles on this machine; BRAND, KEYWORDS, CORPUS ch
 .PHONY: test
 test: ## Run all tests, on a private RabbitMQ and a private PostgreSQL; ARGS go to pytest (-n 0: one process)
 	@deploy/local/setup.sh servers browser promtool
-	@$(BIN)/python -m pytest -n $$(nproc) --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 .PHONY: lint
 lint: ## Check style, types, import rules and the lock

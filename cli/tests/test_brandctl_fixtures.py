@@ -1,11 +1,16 @@
 """The servers that every other test relies on."""
 
+import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from pathlib import Path
 
 import aio_pika
 import asyncpg
 import httpx
 import pytest
+
+from tests.fixtures.servers import new_folder
 
 
 @pytest.mark.parametrize("_run", range(2))
@@ -40,3 +45,18 @@ async def test_a_migrated_database_has_the_inbox_and_outbox(
         assert await connection.fetchval("select count(*) from processed_events") == 0
     finally:
         await connection.close()
+
+
+def test_a_run_removes_what_killed_ones_left_and_nothing_of_those_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed = tmp_path / "brand-engine-tests-killed"
+    killed.mkdir()
+    (killed / "lock").touch()
+    with ExitStack() as one, ExitStack() as another:
+        beside = new_folder(one)
+        new_folder(another)
+        assert beside.is_dir()
+        assert not killed.exists()
+    assert list(tmp_path.iterdir()) == []
