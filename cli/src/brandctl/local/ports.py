@@ -1,5 +1,6 @@
 """Free TCP ports on the loopback interface."""
 
+import atexit
 import secrets
 import socket
 from collections import deque
@@ -56,6 +57,13 @@ def _claim(port: int) -> bool:
         _CLAIMS.popleft().close()
     _CLAIMS.append(name)
     return True
+
+
+@atexit.register
+def _give_up_all() -> None:
+    """In order, or the interpreter would warn of each."""
+    while _CLAIMS:
+        _CLAIMS.pop().close()
 
 
 def accepts(port: int) -> bool:
