@@ -4,7 +4,10 @@ import asyncio
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -16,7 +19,7 @@ from brandctl.local import databases, postgres, rabbitmq
 from chassis.testing import eventually
 from messaging.testing import Broker
 from shop_demo.mailbox import Mailbox
-from shop_demo.processes import NAMES, Shop, declare_topology
+from shop_demo.processes import NAMES, Customer, Shop, declare_topology
 
 _ORDINARY: Final = 50
 
@@ -63,59 +66,73 @@ def _bring_up(cleanup: ExitStack) -> tuple[Shop, Mailbox, str, str]:
     return shop, mailbox, broker.url, urls["payments"]
 
 
+@dataclass(frozen=True)
+class Orders:
+    ordinary: Sequence[UUID]
+    busy: UUID
+    declined: UUID
+    impossible: UUID
+
+    @property
+    def paid(self) -> list[UUID]:
+        return [*self.ordinary, self.busy]
+
+
 async def _demonstrate(shop: Shop, mailbox: Mailbox, rabbitmq_url: str, payments_url: str) -> bool:
     payments = await asyncpg.connect(payments_url)
-    declined, busy, impossible = (
-        await shop.place("expired"),
-        await shop.place("busy-once"),
-        await shop.place(cents=5_000_000),
-    )
-    ordinary = list(await asyncio.gather(*(shop.place() for _ in range(_ORDINARY))))
+    try:
+        async with shop.customer() as customer, Broker.connected(rabbitmq_url) as broker:
+            orders = await _trade(shop, customer, payments)
+            await eventually(lambda: _have_ended(customer, [*orders.paid, orders.declined]))
+            await eventually(lambda: len(mailbox.mails) >= len(orders.paid))
+            right = await _show(orders, customer, payments, mailbox)
+            dead = await broker.take("payments-commands-dlq")
+            say("\nIn payments-commands-dlq, for a person to look at:")
+            for name in ("failure-reason", "failure-message", "failure-attempts"):
+                say(f"  {name}: " + str(dead.headers[name]))
+    finally:
+        await payments.close()
+    say("\nNothing was lost, and nothing was done twice." if right else "\nTHIS IS WRONG: see the table.")
+    return right
+
+
+async def _trade(shop: Shop, customer: Customer, payments: asyncpg.Connection[asyncpg.Record]) -> Orders:
+    busy, declined = await customer.place("busy-once"), await customer.place("expired")
+    impossible = await customer.place(cents=5_000_000)
+    ordinary = await asyncio.gather(*(customer.place() for _ in range(_ORDINARY)))
     say(f"Placed {_ORDINARY + 3} orders")
     await eventually(lambda: payments.fetchval("select count(*) > 0 from charges"))
     shop.kill("payments")
     charged = await payments.fetchval("select count(*) from charges")
     say(f"SIGKILL to payments, when {charged} charges were made")
-    await asyncio.gather(*(shop.place(order_id=each) for each in ordinary))
+    await asyncio.gather(*(customer.place(order_id=each) for each in ordinary))
     say(f"Placed {_ORDINARY} of them again, as a customer does who is impatient")
     say("python -m payments &")
     shop.start("payments")
+    return Orders(ordinary, busy, declined, impossible)
 
-    paid = [*ordinary, busy]
-    await eventually(lambda: _ended(shop, [*paid, declined]))
-    await eventually(lambda: len(mailbox.mails) >= len(paid))
-    charges = await payments.fetch("select order_id, count(*) as n from charges group by order_id")
-    await payments.close()
-    per_order = {UUID(str(row["order_id"])): row["n"] for row in charges}
-    mails = [next((each for each in paid if str(each) in mail["Subject"]), None) for mail in mailbox.mails]
-    say("")
-    say(f"{'order':<36}  {'state':<8}  charges  mails")
+
+async def _have_ended(customer: Customer, order_ids: Sequence[UUID]) -> bool:
+    return "placed" not in await customer.states(order_ids)
+
+
+async def _show(
+    orders: Orders, customer: Customer, payments: asyncpg.Connection[asyncpg.Record], mailbox: Mailbox
+) -> bool:
+    """Prints what became of each kind of order; returns whether that is what should have."""
+    charges = Counter(UUID(int=row["order_id"].int) for row in await payments.fetch("select * from charges"))
+    mails = Counter(UUID(mail["Subject"].rpartition(" ")[2]) for mail in mailbox.mails)
+    say(f"\n{'order':<36}  {'state':<8}  charges  mails")
     for name, order_ids in {
-        f"{_ORDINARY} ordinary ones, each": ordinary,
-        "card network busy at first": [busy],
-        "card has expired": [declined],
-        "impossible amount": [impossible],
+        f"{_ORDINARY} ordinary ones, each": orders.ordinary,
+        "card network busy at first": [orders.busy],
+        "card has expired": [orders.declined],
+        "impossible amount": [orders.impossible],
     }.items():
-        states = ", ".join(sorted(set(await shop.states(order_ids))))
-        counts = {(per_order.get(each, 0), mails.count(each)) for each in order_ids}
-        figures = " or ".join(f"{charges:>7}  {mailed:>5}" for charges, mailed in counts)
+        states = " or ".join(sorted(set(await customer.states(order_ids))))
+        figures = " or ".join(sorted({f"{charges[each]:>7}  {mails[each]:>5}" for each in order_ids}))
         say(f"{name:<36}  {states:<8}  {figures}")
-    async with Broker.connected(rabbitmq_url) as broker:
-        dead = await broker.take("payments-commands-dlq")
-    say("")
-    say("In payments-commands-dlq, for a person to look at:")
-    for name in ("failure-reason", "failure-message", "failure-attempts"):
-        say(f"  {name}: " + str(dead.headers[name]))
-    say("")
-    once = set(per_order.values()) == {1} and len(per_order) == len(mailbox.mails) == len(set(mails)) == len(
-        paid
-    )
-    say("Nothing was lost, and nothing was done twice." if once else "THIS IS WRONG: see the table.")
-    return once
-
-
-async def _ended(shop: Shop, order_ids: list[UUID]) -> bool:
-    return "placed" not in await shop.states(order_ids)
+    return charges == mails == Counter(orders.paid)
 
 
 main()

@@ -16,8 +16,8 @@ class Mailbox(socketserver.ThreadingTCPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Session)
         self.mails: list[EmailMessage] = []
-        self.before_answer: Callable[[], None] = lambda: None
-        """Called when a mail has been kept and its sender does not know it yet."""
+        self.answer: Callable[[], str] = lambda: "250 kept"
+        """What a mail is answered with; asked when the mail has arrived and its sender does not know it yet."""
 
     @property
     def address(self) -> str:
@@ -44,9 +44,10 @@ class _Session(socketserver.StreamRequestHandler):
                 case b"DATA":
                     self._say("354 end with a dot on a line of its own")
                     body = b"".join(iter(self.rfile.readline, b".\r\n"))
-                    self.server.mails.append(message_from_bytes(body, policy=policy.default))
-                    self.server.before_answer()
-                    self._say("250 kept")
+                    answer = self.server.answer()
+                    if answer.startswith("250"):
+                        self.server.mails.append(message_from_bytes(body, policy=policy.default))
+                    self._say(answer)
                 case b"QUIT":
                     self._say("221 bye")
                     return

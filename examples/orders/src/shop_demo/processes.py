@@ -4,7 +4,8 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 from uuid import UUID, uuid4
@@ -52,12 +53,6 @@ class Shop:
         }
         self._logs = logs
         self._children: dict[str, Child] = {}
-        self._customer = httpx.AsyncClient(
-            base_url=self._addresses.url("orders"),
-            headers={"X-Service-Key": _KEY},
-            timeout=30,
-            trust_env=False,
-        )
 
     def migrate(self) -> None:
         services.migrate(self._environments)
@@ -76,15 +71,29 @@ class Shop:
     def stop(self) -> None:
         services.stop(list(self._children.values()))
 
+    @asynccontextmanager
+    async def customer(self) -> AsyncIterator["Customer"]:
+        async with httpx.AsyncClient(
+            base_url=self._addresses.url("orders"),
+            headers={"X-Service-Key": _KEY},
+            timeout=30,
+            trust_env=False,
+        ) as client:
+            yield Customer(client)
+
+
+class Customer:
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
     async def place(self, card: str = "good", cents: int = 4200, order_id: UUID | None = None) -> UUID:
         order_id = order_id or uuid4()
         form = {"email": "customer@example.org", "cents": cents, "card": card}
-        (await self._customer.put(f"/orders/{order_id}", json=form)).raise_for_status()
+        (await self._client.put(f"/orders/{order_id}", json=form)).raise_for_status()
         return order_id
 
     async def state(self, order_id: UUID) -> str:
-        answer = (await self._customer.get(f"/orders/{order_id}")).raise_for_status()
-        return str(answer.json())
+        return str((await self._client.get(f"/orders/{order_id}")).raise_for_status().json())
 
-    async def states(self, order_ids: list[UUID]) -> list[str]:
+    async def states(self, order_ids: Sequence[UUID]) -> list[str]:
         return list(await asyncio.gather(*map(self.state, order_ids)))
