@@ -4,10 +4,9 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 from uuid import UUID, uuid4
 
 import httpx
@@ -71,20 +70,20 @@ class Shop:
     def stop(self) -> None:
         services.stop(list(self._children.values()))
 
-    @asynccontextmanager
-    async def customer(self) -> AsyncIterator["Customer"]:
-        async with httpx.AsyncClient(
-            base_url=self._addresses.url("orders"),
-            headers={"X-Service-Key": _KEY},
-            timeout=30,
-            trust_env=False,
-        ) as client:
-            yield Customer(client)
+    def customer(self) -> "Customer":
+        return Customer(self._addresses.url("orders"), _KEY)
 
 
 class Customer:
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self._client = client
+    def __init__(self, url: str, service_key: str) -> None:
+        headers = {"X-Service-Key": service_key}
+        self._client = httpx.AsyncClient(base_url=url, headers=headers, timeout=30, trust_env=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.aclose()
 
     async def place(self, card: str = "good", cents: int = 4200, order_id: UUID | None = None) -> UUID:
         order_id = order_id or uuid4()
