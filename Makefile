@@ -2,8 +2,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 BIN := .venv/bin
-MEMBERS := $(wildcard shared/*/src services/*/src cli/src tests/faults/src benchmarks/src)
-PACKAGES := benchmarks brandctl chassis envelope faults messaging monitor orchestrator publisher research social
+MEMBERS := $(wildcard shared/*/src services/*/src cli/src tests/faults/src benchmarks/src examples/*/src)
+PACKAGES := benchmarks brandctl chassis envelope example-orders faults messaging monitor orchestrator publisher research social
 
 .PHONY: help
 help: ## Say what there is
@@ -17,6 +17,11 @@ setup: ## Install what is missing: Debian packages (asks for root), Python packa
 demo: ## Turn keywords into articles on this machine; BRAND, KEYWORDS, CORPUS choose, DEMO_EXIT=1 ends by itself
 	@started=$$(date +%s.%N) && deploy/local/setup.sh servers \
 		&& DEMO_STARTED=$$started exec setpriv --pdeathsig TERM -- $(BIN)/brandctl demo
+
+.PHONY: example
+example: ## Run two services of somebody else's system on the backbone, kill one of them, and end by itself
+	@deploy/local/setup.sh servers
+	@exec $(BIN)/python -m shop_demo
 
 .PHONY: test
 test: ## Run all tests, on a private RabbitMQ and a private PostgreSQL; ARGS go to pytest (-n 0: one process)

@@ -19,7 +19,10 @@ from messaging.storage import migrations
 ROOT = Path(__file__).parents[2]
 PLAYED = sorted(ROOT.glob("tests/faults/src/faults/workers/next_version/migrations/*.sql"))
 """Those of the upgrade that the fault tests play."""
-MIGRATIONS = sorted([*ROOT.glob("services/*/migrations/*.sql"), *migrations.OWN.glob("*.sql"), *PLAYED])
+EXAMPLES = sorted(ROOT.glob("examples/*/src/*/migrations/*.sql"))
+MIGRATIONS = sorted(
+    [*ROOT.glob("services/*/migrations/*.sql"), *migrations.OWN.glob("*.sql"), *PLAYED, *EXAMPLES]
+)
 SQUAWK = Path(sys.executable).with_name("squawk")
 
 CONTRACT = re.compile(r"^-- contract: \S.*$", re.MULTILINE)
@@ -112,6 +115,7 @@ def test_all_migrations_are_looked_at() -> None:
     }
     assert any(path.is_relative_to(migrations.OWN) for path in MIGRATIONS)
     assert PLAYED
+    assert EXAMPLES
 
 
 @pytest.mark.parametrize(
