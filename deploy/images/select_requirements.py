@@ -2,8 +2,10 @@
 
     select_requirements.py NAME|FOLDER...  <- requirements.lock in the current folder
 
-A NAME is a package of the lock, a FOLDER a member of this workspace; members that it depends on count too. Who needs
-what is read from the `# via` lines under each package. If one were missing, `pip install --require-hashes` would refuse.
+A NAME is a package of the lock, a FOLDER a member of this workspace. What a member needs stands in its pyproject.toml, and
+in those of the members that it names, with the extras it names them with: `brand-engine-chassis[api]`. What those
+packages need in their turn is read from the `# via` lines under each package of the lock. If one were missing,
+`pip install --require-hashes` would refuse.
 """
 
 import re
@@ -17,6 +19,7 @@ from typing import Final
 LOCK: Final = Path("requirements.lock")
 _OURS: Final = "brand-engine-"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_EXTRAS: Final = re.compile(r"[A-Za-z0-9._-]+\s*\[([^\]]*)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,12 @@ def name_of(requirement: str) -> str:
     return canonical(match.group())
 
 
+def extras_of(requirement: str) -> set[str]:
+    """`api` and `client` of `brand-engine-chassis[api,client]`."""
+    match = _EXTRAS.match(requirement)
+    return {canonical(extra.strip()) for extra in match.group(1).split(",")} if match else set()
+
+
 def read_lock(text: str) -> Iterator[Entry]:
     """The packages of a lock, in its order. Comments that begin a line are about the lock as a whole."""
     about_packages = re.sub(r"(?m)^(#.*)?\n", "", text)
@@ -53,18 +62,22 @@ def read_lock(text: str) -> Iterator[Entry]:
             yield Entry(name_of(block), block, frozenset(map(canonical, needed_by)))
 
 
-def members_of(folder: Path) -> set[str]:
-    """The names of a member and of the members that it stands on.
+def needs_of(folder: Path, extras: Iterable[str] = ()) -> set[str]:
+    """The packages that a member asks for by itself, with some of its extras, or through members that it names.
 
     Raises:
-        OSError, KeyError, tomllib.TOMLDecodeError: the folder is no member.
+        OSError, KeyError, tomllib.TOMLDecodeError: the folder is no member, or has no such extra.
     """
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
-    names = {canonical(project["name"])}
-    for requirement in project["dependencies"]:
-        if (name := name_of(requirement)).startswith(_OURS):
-            names |= members_of(Path("shared") / name.removeprefix(_OURS))
-    return names
+    optional = {canonical(name): wanted for name, wanted in project.get("optional-dependencies", {}).items()}
+    needs: set[str] = set()
+    for requirement in [*project["dependencies"], *(each for extra in extras for each in optional[extra])]:
+        name = name_of(requirement)
+        if name.startswith(_OURS):
+            needs |= needs_of(Path("shared") / name.removeprefix(_OURS), extras_of(requirement))
+        else:
+            needs.add(name)
+    return needs
 
 
 def select(entries: Iterable[Entry], roots: set[str]) -> list[Entry]:
@@ -83,7 +96,7 @@ def main() -> None:
     roots: set[str] = set()
     for argument in sys.argv[1:]:
         if "/" in argument:
-            roots |= members_of(Path(argument))
+            roots |= needs_of(Path(argument))
         elif canonical(argument) in locked:
             roots.add(canonical(argument))
         else:

@@ -52,11 +52,21 @@ def test_nothing_for_tests_or_of_other_services_is_selected(service: str) -> Non
     assert names(selection(f"services/{service}")) & strangers == set()
 
 
-def test_services_differ_in_what_they_get() -> None:
-    assert "httpx" in names(selection("services/orchestrator"))
-    assert "httpx" not in names(selection("services/research"))
-    assert "lxml" in names(selection("services/research"))
-    assert "lxml" not in names(selection("services/social"))
+@pytest.mark.parametrize(
+    ("package", "having"),
+    [
+        ("fastapi", {"orchestrator", "research", "monitor"}),
+        ("httpx", {"orchestrator", "publisher"}),
+        ("jinja2", {"publisher", "social"}),
+        ("lxml", {"research"}),
+    ],
+)
+def test_services_differ_in_what_they_get(package: str, having: set[str]) -> None:
+    assert {service for service in SERVICES if package in names(selection(f"services/{service}"))} == having
+
+
+def test_what_all_services_share_is_without_extras() -> None:
+    assert names(selection("shared/messaging")) & {"fastapi", "httpx", "jinja2"} == set()
 
 
 def test_every_selected_package_keeps_its_version_and_hashes() -> None:

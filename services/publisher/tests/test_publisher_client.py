@@ -4,17 +4,16 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
 from pydantic import SecretStr
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from messaging import RetryLater, Unprocessable
-from publisher.clients.orchestrator import Fetched, OrchestratorClient, Unchanged, retry_after
+from publisher.clients.orchestrator import Fetched, OrchestratorClient, Unchanged
 
 KEY = "test-service-key-0123456789"
 
@@ -147,17 +146,3 @@ async def test_the_answer_must_be_about_the_content_that_was_asked_for(
     orchestrator.answer = lambda _: Response(json.dumps(other), media_type="application/json")
     with pytest.raises(Unprocessable, match="the orchestrator sent"):
         await client.article(uuid4())
-
-
-def test_retry_after_is_read_in_both_forms() -> None:
-    now = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
-
-    def read(value: str) -> timedelta | None:
-        return retry_after(httpx.Headers({"Retry-After": value}), now)
-
-    assert read("120") == timedelta(minutes=2)
-    assert read("Thu, 01 Jan 2026 12:01:00 GMT") == timedelta(minutes=1)
-    assert read("Thu, 01 Jan 2026 11:00:00 GMT") == timedelta(0)
-    assert read("99999999999") == timedelta(hours=1)
-    assert read("soon") is None
-    assert retry_after(httpx.Headers(), now) is None

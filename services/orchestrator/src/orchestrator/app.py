@@ -24,9 +24,9 @@ from orchestrator.writing.extractive import ExtractiveWriter
 def build(settings: Settings) -> Service:
     service = Service("orchestrator", settings, CATALOGUE)
     research = ResearchClient(
-        str(settings.research_url),
-        settings.service_key.get_secret_value(),
-        settings.research_timeout_seconds,
+        settings.research_url,
+        settings.service_key,
+        timeout_seconds=settings.research_timeout_seconds,
     )
     workflow = ContentWorkflow(service.database, research.fetch, ExtractiveWriter())
     housekeeping = Housekeeping(

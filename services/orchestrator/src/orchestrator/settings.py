@@ -3,8 +3,9 @@
 from datetime import timedelta
 from typing import Annotated
 
-from pydantic import AnyHttpUrl, Field
+from pydantic import Field
 
+from chassis import WebAddress
 from messaging import ServiceSettings
 
 Hours = Annotated[float, Field(gt=0, le=24 * 365)]
@@ -14,7 +15,7 @@ Days = Annotated[float, Field(gt=0, le=3650)]
 class Settings(ServiceSettings):
     http_port: int = 8010
 
-    research_url: AnyHttpUrl = AnyHttpUrl("http://127.0.0.1:8011")
+    research_url: WebAddress = "http://127.0.0.1:8011"
     """Where the research service answers GET /v1/research/{id}."""
     research_timeout_seconds: Annotated[float, Field(gt=0, le=600)] = 20.0
     """For one whole answer of research."""

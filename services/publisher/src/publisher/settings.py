@@ -1,23 +1,9 @@
 """What an operator can set. Every field is an environment variable of the same name, upper-cased."""
 
-from typing import Annotated
-from urllib.parse import urlsplit
+from pydantic import Field
 
-from pydantic import AfterValidator, Field
-
+from chassis import WebAddress
 from messaging import ServiceSettings
-
-
-def _web_address(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(
-            f"{url!r} is no web address; write it like https://example.org or http://127.0.0.1:8012"
-        )
-    return url.rstrip("/")
-
-
-WebAddress = Annotated[str, AfterValidator(_web_address)]
 
 
 class Settings(ServiceSettings):

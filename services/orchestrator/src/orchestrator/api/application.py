@@ -8,13 +8,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from chassis import DatabaseUnavailableError
+from chassis.http.guard import Authorise, Guard
 from messaging import Database
-from orchestrator.api.guard import Authorise, Guard
 from orchestrator.brands import UnknownBrandError, brand_routes
 from orchestrator.cycles import ReusedKeyError, cycle_routes
 from orchestrator.requests import problem_of
 from orchestrator.writing import content_routes
 
+MAX_BODY_BYTES: Final = 4 * 1024 * 1024
+"""1,000 keywords of 200 characters, each written as two JSON escapes, come to 2.4 MB."""
 DESCRIPTION: Final = """
 Turns keywords into published, promoted articles.
 
@@ -47,7 +49,7 @@ def http_api(database: Database, authorise: Authorise) -> FastAPI:
     app.include_router(brand_routes(database))
     app.include_router(cycle_routes(database))
     app.include_router(content_routes(database))
-    app.add_middleware(Guard, authorise=authorise)
+    app.add_middleware(Guard, authorise=authorise, max_body_bytes=MAX_BODY_BYTES)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)

@@ -1,10 +1,14 @@
 """The key that a caller must send: the process's own, compared in constant time."""
 
 import hmac
+from typing import Final
 
 from pydantic import SecretStr
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+
+API_PREFIX: Final = "/v1/"
+"""Everything under it asks for the service key."""
 
 
 class ServiceKey:

@@ -17,11 +17,9 @@ from opentelemetry.context import Context as OtelContext
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from chassis.http.service_key import API_PREFIX
 from chassis.observing import chains, traces
 
-API_PREFIX: Final = "/v1/"
-"""Under it everything asks for the service key, and nothing else is traced: what visitors of public pages send is not
-to be trusted with our traces, and they are no part of a chain."""
 _MAX_CHAIN: Final = 200
 """Characters of a `correlation_id`, as in the envelope."""
 _BAGGAGE: Final = W3CBaggagePropagator()
@@ -29,6 +27,9 @@ _BAGGAGE: Final = W3CBaggagePropagator()
 
 class TracedApi:
     """Makes a server span for each request to the API that starts work (`POST`) or that continues a trace.
+
+    Nothing else is traced: what visitors of public pages send is not to be trusted with our traces, and they are no
+    part of a chain.
 
     Its chain is the one that the caller names, or the one of the messages sent meanwhile, or else its own trace.
     """

@@ -1,0 +1,177 @@
+"""Asking another service over its read-only API; takes the extra `chassis[client]`.
+
+Nothing is tried again here: that is the business of whoever asks, who knows what waits for the answer.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Final, Self
+
+import httpx
+from pydantic import SecretStr
+
+from chassis.http.spans import Exchange, client_span
+
+_CONNECT_SECONDS: Final = 3.0
+_KEEPALIVE_SECONDS: Final = 2.0
+"""Connections are let go before the other service, which closes idle ones after 5, can close one under a request."""
+_LONGEST_WAIT: Final = timedelta(hours=1)
+"""A service that asks for more is obeyed no further: what waits for it would seem lost."""
+_REFUSED_KEY: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+_PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
+
+
+class UnavailableError(Exception):
+    """No answer for now, for a reason that passes: ask again after `after`, or when it suits."""
+
+    def __init__(self, problem: str, *, after: timedelta | None = None) -> None:
+        super().__init__(problem)
+        self.after = after
+
+
+class NotThereError(UnavailableError):
+    """The service does not know what was asked for: not yet, or not since it was restored."""
+
+
+class UnusableAnswerError(Exception):
+    """An answer that no later attempt would better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another service: where it is found, and how errors speak of it."""
+
+    name: str
+    """As the subject of a sentence: `the orchestrator`."""
+    url: str
+    url_setting: str
+    """What people set to change the address: `ORCHESTRATOR_URL`."""
+    service_key: SecretStr
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    body: bytes
+    etag: str | None
+
+
+class Unchanged:
+    """What was asked for is still the one with the entity tag that was sent."""
+
+
+class ServiceClient:
+    """One for the life of the process, so that connections are used again.
+
+    Args:
+        peer: whom it asks.
+        timeout_seconds: for one whole exchange, from connecting to the last byte.
+        max_bytes: an answer that is larger is not read to its end.
+        max_bytes_setting: what people set to change that, if they can.
+    """
+
+    def __init__(
+        self, peer: Peer, *, timeout_seconds: float, max_bytes: int, max_bytes_setting: str | None = None
+    ) -> None:
+        self.peer = peer
+        self._url = peer.url.rstrip("/")
+        self._timeout_seconds = timeout_seconds
+        self._max_bytes = max_bytes
+        self._if_too_large = f"; shorten it or raise {max_bytes_setting}" if max_bytes_setting else ""
+        self._http = httpx.AsyncClient(
+            # Uncompressed, so that the limit on bytes is one on memory too.
+            headers={
+                "X-Service-Key": peer.service_key.get_secret_value(),
+                "Accept": "application/json",
+                "Accept-Encoding": "identity",
+            },
+            timeout=httpx.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
+            limits=httpx.Limits(keepalive_expiry=_KEEPALIVE_SECONDS),
+            follow_redirects=False,
+            trust_env=False,  # a proxy of the surroundings has no place between two services
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def get(self, path: str, *, about: str, known_etag: str | None = None) -> Answer | Unchanged:
+        """What is found under the path, or `Unchanged` if `known_etag` still names it.
+
+        Args:
+            path: with its query, `/v1/content?id=5`.
+            about: what is asked for, as errors call it: `content 5`.
+            known_etag: entity tag of what is there already.
+
+        Raises:
+            UnavailableError: no answer in time, a connection or server error, or a refused key.
+            NotThereError: the service does not know it (yet).
+            UnusableAnswerError: any other status, or an answer that is too large.
+        """
+        url = f"{self._url}{path}"
+        headers = {} if known_etag is None else {"If-None-Match": known_etag}
+        try:
+            # Each read is bounded by the client, their sum by this: a slow trickle would keep it content for ever.
+            async with asyncio.timeout(self._timeout_seconds):
+                with client_span("GET", url) as exchange:
+                    return await self._exchange(url, path, about, headers, exchange)
+        except (httpx.TransportError, httpx.InvalidURL, TimeoutError) as error:
+            raise UnavailableError(f"{self.peer.name} does not answer at {url}: {error!r}") from error
+
+    async def _exchange(
+        self, url: str, path: str, about: str, headers: Mapping[str, str], exchange: Exchange
+    ) -> Answer | Unchanged:
+        async with self._http.stream("GET", url, headers={**headers, **exchange.headers}) as response:
+            exchange.answered(response.status_code)
+            if response.status_code == HTTPStatus.NOT_MODIFIED and headers:
+                return Unchanged()
+            self._check(response, path, about)
+            body = bytearray()
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) > self._max_bytes:
+                    raise UnusableAnswerError(
+                        f"{self.peer.name}'s answer at {path} is larger than {self._max_bytes} bytes{self._if_too_large}"
+                    )
+            return Answer(bytes(body), response.headers.get("ETag"))
+
+    def _check(self, response: httpx.Response, path: str, about: str) -> None:
+        status = response.status_code
+        if status == HTTPStatus.OK:
+            return
+        problem = f"{self.peer.name} answered {status} at {path}"
+        after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
+        # What is missing or refused is put right by someone else, so these are worth another attempt too.
+        if status == HTTPStatus.NOT_FOUND:
+            raise NotThereError(f"{problem}: it does not know {about} (yet)", after=after)
+        if status in _REFUSED_KEY:
+            raise UnavailableError(
+                f"{problem}: it refused our key; give both services the same SERVICE_KEY and restart this one",
+                after=after,
+            )
+        if response.is_server_error or status in _PASSING:
+            raise UnavailableError(problem, after=after)
+        raise UnusableAnswerError(
+            f"{problem} for {about}; check that {self.peer.url_setting} names {self.peer.name}"
+        )
+
+
+def retry_after(header: str | None, now: datetime) -> timedelta | None:
+    """The wait that `Retry-After` asks for, in seconds or as a date (RFC 9110, 10.2.3); None if it says nothing."""
+    value = (header or "").strip()
+    if value.isascii() and value.isdigit():
+        return timedelta(seconds=min(int(value[:9]), _LONGEST_WAIT.total_seconds()))
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    wait = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now
+    return min(max(wait, timedelta()), _LONGEST_WAIT)

@@ -1,0 +1,176 @@
+"""What stands before an API: over real HTTP where bytes on the way matter, and message by message where they do not."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from typing import Any, Self
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from chassis import ServiceKey
+from chassis.http.guard import Guard, shown_size
+from chassis.http.server import server
+
+KEY = "test-service-key-0123456789"
+LIMIT = 1000
+
+
+class Api:
+    """Behind the guard; remembers which bodies got so far."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.app = Starlette(
+            routes=[Route("/v1/notes", self._take, methods=["POST", "GET"]), Route("/page", self._page)]
+        )
+        self.app.add_middleware(Guard, authorise=ServiceKey(SecretStr(KEY)), max_body_bytes=LIMIT)
+        self.port = 0
+
+    async def _take(self, request: Request) -> Response:
+        self.bodies.append(await request.body())
+        return JSONResponse({"type": request.headers["content-type"]})
+
+    async def _page(self, _: Request) -> Response:
+        return JSONResponse("for everybody")
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    api = Api()
+    serving = server(api.app, "127.0.0.1", 0)
+    task = asyncio.create_task(serving.serve())
+    async with asyncio.timeout(30):
+        while not serving.started:  # noqa: ASYNC110  (the server has no event for it)
+            await asyncio.sleep(0.01)
+    api.port = serving.servers[0].sockets[0].getsockname()[1]
+    yield api
+    serving.should_exit = True
+    await task
+
+
+@pytest.fixture
+async def http(api: Api) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{api.port}", trust_env=False) as http:
+        yield http
+
+
+async def in_chunks(count: int) -> AsyncIterator[bytes]:
+    for _ in range(count):
+        yield b" " * LIMIT
+
+
+@pytest.mark.parametrize("key", [None, "", "wrong", "é"])
+@pytest.mark.parametrize("body", [b"", b"{broken", b" " * (LIMIT + 1)])
+async def test_without_the_key_nothing_is_said_about_anything_else(
+    api: Api, http: httpx.AsyncClient, key: str | None, body: bytes
+) -> None:
+    headers = [] if key is None else [(b"X-Service-Key", key.encode("latin-1"))]
+    for path in ("/v1/notes", "/v1/anything"):
+        answer = await http.post(path, content=body, headers=headers)
+        assert (answer.status_code, answer.json()) == (
+            401,
+            {"detail": "send the service key in the header X-Service-Key"},
+        )
+    assert api.bodies == []
+
+
+async def test_what_a_stranger_sends_is_not_kept() -> None:
+    """Only as much is read, and thrown away, as it takes for him to see the answer."""
+    held = 0
+    most = 0
+
+    class Chunk(bytes):
+        def __new__(cls) -> Self:
+            nonlocal held, most
+            held += 1
+            most = max(most, held)
+            return super().__new__(cls, LIMIT)
+
+        def __del__(self) -> None:
+            nonlocal held
+            held -= 1
+
+    left = 500
+
+    async def receive() -> Any:
+        nonlocal left
+        left -= 1
+        return {"type": "http.request", "body": Chunk(), "more_body": left > 0}
+
+    assert (await answers_of(receive, {}))[0]["status"] == 401
+    assert left == 0
+    assert most <= 2
+
+
+async def answers_of(receive: Any, headers: dict[str, str]) -> list[Any]:
+    """What is sent for a request whose body comes from `receive`."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/notes",
+        "query_string": b"",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+    }
+    await Guard(Api().app, authorise=ServiceKey(SecretStr(KEY)), max_body_bytes=LIMIT)(scope, receive, send)
+    return sent
+
+
+async def test_public_paths_ask_for_no_key(http: httpx.AsyncClient) -> None:
+    assert (await http.get("/page")).json() == "for everybody"
+
+
+async def test_too_large_a_body_is_refused_announced_or_not(api: Api, http: httpx.AsyncClient) -> None:
+    for content in (b" " * (LIMIT + 1), in_chunks(3)):
+        answer = await http.post("/v1/notes", content=content, headers={"X-Service-Key": KEY})
+        assert answer.status_code == 413
+        assert "larger than 1,000 bytes; split it" in answer.json()["detail"]
+    assert api.bodies == []
+
+
+@pytest.mark.parametrize("body", [b"{broken", b"\xff", b'"\\ud800"', b"NaN", b"[" * 900])
+async def test_what_is_no_json_is_refused(api: Api, http: httpx.AsyncClient, body: bytes) -> None:
+    answer = await http.post("/v1/notes", content=body, headers={"X-Service-Key": KEY})
+    assert answer.status_code == 422
+    assert "not valid JSON" in answer.json()["detail"]
+    assert api.bodies == []
+
+
+async def test_a_body_arrives_as_it_was_sent_and_as_json(api: Api, http: httpx.AsyncClient) -> None:
+    body = b'{"text": "' + b"x" * (LIMIT - 12) + b'"}'
+    answer = await http.post("/v1/notes", content=body, headers={"X-Service-Key": KEY})
+    assert answer.json() == {"type": "application/json"}
+    assert (await http.get("/v1/notes", headers={"X-Service-Key": KEY})).status_code == 200
+    assert api.bodies == [body, b""]
+
+
+async def test_a_client_that_goes_away_is_let_go(api: Api, http: httpx.AsyncClient) -> None:
+    with socket.create_connection(("127.0.0.1", api.port)) as leaving:
+        head = f"POST /v1/notes HTTP/1.1\r\nHost: x\r\nX-Service-Key: {KEY}\r\nContent-Length: 100\r\n\r\n{{"
+        leaving.sendall(head.encode())
+    answer = await http.post("/v1/notes", content=b"{}", headers={"X-Service-Key": KEY})
+    assert (answer.status_code, api.bodies) == (200, [b"{}"])
+
+
+async def test_nothing_is_sent_to_one_who_went_away() -> None:
+    messages = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
+
+    async def receive() -> Any:
+        return next(messages)
+
+    assert await answers_of(receive, {"X-Service-Key": KEY}) == []
+
+
+@pytest.mark.parametrize(("size", "shown"), [(1000, "1,000 bytes"), (4 * 1024 * 1024, "4 MiB")])
+def test_sizes_are_named_as_people_read_them(size: int, shown: str) -> None:
+    assert shown_size(size) == shown
