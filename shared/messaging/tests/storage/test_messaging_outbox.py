@@ -1,6 +1,7 @@
 """Delays, leases, replays, dead letters and traces."""
 
 import asyncio
+import inspect
 import json
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -276,7 +277,8 @@ async def test_messages_flow_the_quick_way_and_the_client_librarys_own(world, mo
             Subscription, "take", lambda self, delivery: (taken.append(1), take(self, delivery))
         )
     else:
-        own = getattr(UnderlayConnection, frames._READER_METHOD).__wrapped__
+        # As it was before `frames` was installed, if that has happened in this process yet.
+        own = inspect.unwrap(getattr(UnderlayConnection, frames._READER_METHOD))
         monkeypatch.setattr(UnderlayConnection, frames._READER_METHOD, own)
         monkeypatch.setattr(frames, "install", lambda: False)
     service = world.service()
