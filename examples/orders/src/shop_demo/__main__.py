@@ -16,6 +16,7 @@ import asyncpg
 
 from brandctl import signals
 from brandctl.local import databases, postgres, rabbitmq
+from chassis import Connection
 from chassis.testing import eventually
 from messaging.testing import Broker
 from shop_demo.mailbox import Mailbox
@@ -96,7 +97,7 @@ async def _demonstrate(shop: Shop, mailbox: Mailbox, rabbitmq_url: str, payments
     return right
 
 
-async def _trade(shop: Shop, customer: Customer, payments: asyncpg.Connection[asyncpg.Record]) -> Orders:
+async def _trade(shop: Shop, customer: Customer, payments: Connection) -> Orders:
     busy, declined = await customer.place("busy-once"), await customer.place("expired")
     impossible = await customer.place(cents=5_000_000)
     ordinary = await asyncio.gather(*(customer.place() for _ in range(_ORDINARY)))
@@ -116,9 +117,7 @@ async def _have_ended(customer: Customer, order_ids: Sequence[UUID]) -> bool:
     return "placed" not in await customer.states(order_ids)
 
 
-async def _show(
-    orders: Orders, customer: Customer, payments: asyncpg.Connection[asyncpg.Record], mailbox: Mailbox
-) -> bool:
+async def _show(orders: Orders, customer: Customer, payments: Connection, mailbox: Mailbox) -> bool:
     """Prints what became of each kind of order; returns whether that is what should have."""
     charges = Counter(UUID(int=row["order_id"].int) for row in await payments.fetch("select * from charges"))
     mails = Counter(UUID(mail["Subject"].rpartition(" ")[2]) for mail in mailbox.mails)

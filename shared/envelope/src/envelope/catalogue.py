@@ -162,6 +162,6 @@ def load(reference: str) -> Catalogue:
         raise LookupError(f"no catalogue at {reference!r}: {error}") from error
     if not isinstance(found, Catalogue):
         raise LookupError(  # noqa: TRY004  (what is wrong is the reference, whatever it leads to)
-            f"no catalogue at {reference!r}: write module:name, such as envelope.brand:CATALOGUE"
+            f"no catalogue at {reference!r}: write module:name, such as shop.catalogue:CATALOGUE"
         )
     return found

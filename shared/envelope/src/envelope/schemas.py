@@ -110,7 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m envelope.schemas", description="Write the JSON Schema of every message type."
     )
-    parser.add_argument("catalogue", help="module:name of the catalogue, such as envelope.brand")
+    parser.add_argument("catalogue", help="module:name of the catalogue, such as shop.catalogue")
     parser.add_argument(
         "folder", type=Path, help="where to; schemas there of types that are gone are removed"
     )

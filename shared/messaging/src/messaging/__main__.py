@@ -16,7 +16,7 @@ from messaging.topology import contracts, declare, describe
 from messaging.topology.users import UsersError, renew_from
 
 _EPILOG = """\
-CATALOGUE is the module that has the system's catalogue, such as envelope.brand; module:name, if it is not called
+CATALOGUE is the module that has the system's catalogue, such as shop.catalogue; module:name, if it is not called
 CATALOGUE there.
 """
 
@@ -32,8 +32,8 @@ def main() -> None:
     users = commands.add_parser(
         "users",
         help="make or renew the user of each service, with what it needs and no more, over the management API of "
-        "RABBITMQ_API_URL, on the vhost RABBITMQ_VHOST (/), with the passwords of RESEARCH_BROKER_PASSWORD and so "
-        "on; safe to repeat",
+        "RABBITMQ_API_URL, on the vhost RABBITMQ_VHOST (/), with the password of each in <SERVICE>_BROKER_PASSWORD; "
+        "safe to repeat",
         epilog=_EPILOG,
     )
     published = commands.add_parser(

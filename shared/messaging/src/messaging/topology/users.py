@@ -100,7 +100,7 @@ def renew_from(catalogue: Catalogue, environment: Mapping[str, str]) -> list[str
     Args:
         catalogue: names the services and what they send and take.
         environment: `RABBITMQ_API_URL`, `RABBITMQ_VHOST` (`/` if missing) and the password of each service,
-            `RESEARCH_BROKER_PASSWORD` and so on.
+            `<SERVICE>_BROKER_PASSWORD`.
 
     Raises:
         UsersError: a variable is missing, or as `renew`.
