@@ -12,7 +12,7 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from chassis.database.pool import Connections
-from chassis.http.pages import SECURITY_HEADERS
+from chassis.http.public.headers import SECURITY_HEADERS
 from envelope.brand import CATALOGUE
 from messaging import Database
 from messaging.broker.publisher import Publisher

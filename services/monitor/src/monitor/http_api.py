@@ -1,18 +1,13 @@
 """The HTTP API for operators: look at dead letters, replay them, discard them."""
 
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Annotated, Any, Final, NoReturn, assert_never
+from typing import Annotated, Final, NoReturn, assert_never
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from fastapi.security import APIKeyHeader
-from starlette.exceptions import HTTPException as StarletteHTTPException
-from starlette.types import ASGIApp, Receive, Scope, Send
+from fastapi import APIRouter, FastAPI, HTTPException, Query
 
-from chassis import DatabaseUnavailableError
+from chassis.http.api import Responses, api, router
+from chassis.http.guard import Authorise
 from messaging import Database
 from monitor import reading
 from monitor.api_models import (
@@ -31,9 +26,6 @@ from monitor.api_models import (
 from monitor.domain import Problem, Refusal, State
 from monitor.operations import Operations, Replayed, Unknown
 from monitor.store import Selection
-
-Authorise = Callable[[Request], Awaitable[None]]
-Responses = dict[int | str, dict[str, Any]]
 
 DESCRIPTION: Final = (
     "Messages that ended in a dead-letter queue, why, and what became of them. A replay is a new message; its dead "
@@ -54,53 +46,21 @@ _STATUS: Final = {
 }
 
 
-class KeyFirst:
-    """Asks for the key before anything of the request is read: a stranger learns nothing from complaints about a body."""
-
-    def __init__(self, app: ASGIApp, *, authorise: Authorise) -> None:
-        self._app = app
-        self._authorise = authorise
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].startswith("/v1/"):
-            try:
-                await self._authorise(Request(scope))
-            except StarletteHTTPException as refusal:
-                answer = JSONResponse({"detail": refusal.detail}, refusal.status_code)
-                await answer(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-
 def create_api(database: Database, operations: Operations, authorise: Authorise) -> FastAPI:
-    api = FastAPI(
-        title="Brand Engine: monitor",
-        description=DESCRIPTION,
-        version="1",
-        telemetry={
-            "tracing": False,
-            "metrics": False,
-            "logs": False,
-        },  # messaging has them, and knows the chains
-    )
-    api.add_middleware(KeyFirst, authorise=authorise)
-    api.add_exception_handler(RequestValidationError, _invalid_request)
-    api.add_exception_handler(DatabaseUnavailableError, _database_away)
-    api.include_router(_reading_routes(database))
-    api.include_router(_operating_routes(database, operations))
-    return api
+    app = api("Brand Engine: monitor", authorise, description=DESCRIPTION)
+    app.include_router(_reading_routes(database))
+    app.include_router(_operating_routes(database, operations))
+    return app
 
 
 def _router() -> APIRouter:
-    # The middleware checks the key; this makes the API's description ask for it.
-    key = APIKeyHeader(name="X-Service-Key", auto_error=False)
-    return APIRouter(prefix="/v1/dead-letters", dependencies=[Depends(key)], responses=REFUSALS)
+    return router("/dead-letters", refusals=REFUSALS, scheme="APIKeyHeader")
 
 
 def _reading_routes(database: Database) -> APIRouter:
-    router = _router()
+    routes = _router()
 
-    @router.get("", summary="Dead letters, newest first")
+    @routes.get("", summary="Dead letters, newest first")
     async def list_dead_letters(
         state: State | None = None,
         queue: Annotated[Text | None, Query(description="The queue they died in, without -dlq.")] = None,
@@ -123,24 +83,24 @@ def _reading_routes(database: Database) -> APIRouter:
             items=items, next=following, matching=page.matching, open=page.open, now=page.now
         )
 
-    @router.get("/summary", summary="Like failures, grouped")
+    @routes.get("/summary", summary="Like failures, grouped")
     async def summarise(state: State | None = State.OPEN, queue: Text | None = None) -> Summary:
         wanted = reading.Filter(state, _source_queue(queue))
         async with database.connection() as connection:
             groups = await reading.groups(connection, wanted, limit=_MAX_GROUPS)
         return Summary.model_validate({"groups": groups})
 
-    @router.get("/{dead_letter_id}", summary="One dead letter in full", responses=UNKNOWN)
+    @routes.get("/{dead_letter_id}", summary="One dead letter in full", responses=UNKNOWN)
     async def read_dead_letter(dead_letter_id: str) -> FullDeadLetterView:
         return await _read(database, _identity(dead_letter_id))
 
-    return router
+    return routes
 
 
 def _operating_routes(database: Database, operations: Operations) -> APIRouter:
-    router = _router()
+    routes = _router()
 
-    @router.post("/replay", status_code=202, summary="Replay open dead letters, oldest first")
+    @routes.post("/replay", status_code=202, summary="Replay open dead letters, oldest first")
     async def replay_many(request: BulkReplayRequest) -> BulkReplayStarted:
         selection = Selection(
             _source_queue(request.queue),
@@ -152,7 +112,7 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
         replays = [ReplayStarted(id=dead, replay_event_id=replay) for dead, replay in done.replays.items()]
         return BulkReplayStarted(replayed=len(replays), replays=replays)
 
-    @router.post(
+    @routes.post(
         "/{dead_letter_id}/replay",
         status_code=202,
         summary="Send it again to the queue it died in",
@@ -170,7 +130,7 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
             case other:
                 assert_never(other)
 
-    @router.post(
+    @routes.post(
         "/{dead_letter_id}/discard",
         summary="Close it for good, unhandled",
         responses={**UNKNOWN, **CONFLICT},
@@ -187,7 +147,7 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
             case other:
                 assert_never(other)
 
-    return router
+    return routes
 
 
 async def _read(database: Database, dead: UUID) -> FullDeadLetterView:
@@ -216,23 +176,3 @@ def _not_found(dead: str) -> HTTPException:
 
 def _refuse(dead: UUID, wish: str, refusal: Refusal) -> NoReturn:
     raise HTTPException(_STATUS[refusal.problem], f"dead letter {dead} cannot be {wish}: {refusal.reason}")
-
-
-async def _invalid_request(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    problems = "; ".join(f"{_place(problem['loc'])}: {problem['msg']}" for problem in error.errors()[:10])
-    # The complaint may quote what cannot be encoded.
-    readable = problems.encode(errors="replace").decode()
-    return JSONResponse({"detail": readable}, HTTPStatus.UNPROCESSABLE_ENTITY)
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location[1:]) or str(location[0])
-
-
-async def _database_away(_: Request, _error: Exception) -> JSONResponse:
-    return JSONResponse(
-        {"detail": "the database of monitor is away; try again in a few seconds"},
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        {"Retry-After": "5"},
-    )

@@ -1,7 +1,5 @@
 """The public sites: pages, feeds, site maps. Everything is read-only and open to everybody."""
 
-from collections.abc import Mapping
-
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -11,7 +9,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from chassis import DatabaseUnavailableError
-from chassis.http.pages import SecurityHeaders, respond
+from chassis.http.conditional import respond
+from chassis.http.public.headers import SecurityHeaders
 from messaging import Database
 from publisher import rendering, store
 from publisher.domain import BrandSlug, PageSlug, Site, is_slug
@@ -26,12 +25,10 @@ _MAX_LISTING_NUMBER = 100_000
 
 _BRIEFLY = "public, max-age=60"
 _A_WHILE = "public, max-age=300"
-_FOR_EVER = "public, max-age=31536000, immutable"
 _HTML = "text/html; charset=utf-8"
 _XML = "application/xml; charset=utf-8"
 _ATOM = "application/atom+xml; charset=utf-8"
 _SVG = "image/svg+xml"
-_ASSETS: Mapping[str, str] = {"site.css": "text/css; charset=utf-8", "favicon.svg": _SVG}
 
 
 def create_app(database: Database, urls: SiteUrls, *, articles_per_page: int) -> Starlette:
@@ -40,7 +37,7 @@ def create_app(database: Database, urls: SiteUrls, *, articles_per_page: int) ->
         routes=[
             Route("/", pages.sites),
             Route("/robots.txt", pages.all_robots),
-            Route("/assets/{name}", pages.asset),
+            Route("/assets/{name}", rendering.ASSETS.serve),
             Route("/sites/{brand}", pages.to_site),
             Route("/sites/{brand}/", pages.index),
             Route("/sites/{brand}/feed.xml", pages.feed),
@@ -74,18 +71,6 @@ class Pages:
         async with self._database.connection() as connection:
             sites = await store.sites(connection, _MAX_SITES)
         return respond(request, self._renderer.robots(sites), media_type="text/plain", cache_control=_A_WHILE)
-
-    async def asset(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in _ASSETS:
-            raise HTTPException(404)
-        current = request.query_params.get("v") == rendering.asset_version(name)
-        return respond(
-            request,
-            rendering.asset(name),
-            media_type=_ASSETS[name],
-            cache_control=_FOR_EVER if current else _BRIEFLY,
-        )
 
     async def to_site(self, request: Request) -> Response:
         return RedirectResponse(self._urls.site(_brand(request)), status_code=308)

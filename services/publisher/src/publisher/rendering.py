@@ -1,23 +1,22 @@
 """Pages, feeds and site maps as text. Deterministic: the same rows and settings give the same bytes."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from importlib.resources import files
+from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from chassis.http.public.assets import Assets
+from chassis.http.public.rendering import Home, accent, iso, templates
 from publisher import domain
 from publisher.domain import Page, PageSummary, Site
 from publisher.markup import plain_text, sanitise
 from publisher.urls import SiteUrls
 
-ACCENTS = 6  # as many as site.css defines
+ASSETS: Final = Assets("publisher", "site.css", otherwise="public, max-age=60")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,38 +28,13 @@ class Listing:
     total: int
 
 
-@cache
-def asset(name: str) -> str:
-    return files("publisher").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-@cache
-def asset_version(name: str) -> str:
-    """Changes with the file, so that browsers may keep each version for ever."""
-    return hashlib.sha256(asset(name).encode()).hexdigest()[:12]
-
-
 class Renderer:
     def __init__(self, urls: SiteUrls) -> None:
         self._urls = urls
-        self._templates = Environment(
-            loader=PackageLoader("publisher", "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        self._templates.globals.update(
-            urls=urls,
-            accent=_accent,
-            direction=domain.direction,
-            language_tag=domain.language_tag,
-            style_url=f"{urls.asset('site.css')}?v={asset_version('site.css')}",
-        )
+        self._templates = templates("publisher", urls, ASSETS)
+        self._templates.globals.update(direction=domain.direction, language_tag=domain.language_tag)
         self._templates.filters.update(
             long_date=_long_date,
-            iso=_iso,
             minutes=domain.reading_minutes,
             safe_body=_safe_body,
             standfirst=lambda page: domain.standfirst(page.meta_description, plain_text(page.body_html)),
@@ -79,10 +53,11 @@ class Renderer:
         )
 
     def not_found(self, site: Site | None) -> str:
-        return self._render("not_found.html.j2", site=site)
+        home = None if site is None else Home(site.name, self._urls.site(site.brand_slug))
+        return self._render("not_found.html.j2", site=site, home=home)
 
     def unavailable(self) -> str:
-        return self._render("unavailable.html.j2")
+        return self._render("public/unavailable.html.j2", things="pages")
 
     def feed(self, site: Site, pages: Sequence[Page]) -> str:
         # An identity that survives a move to another address, as Atom demands (RFC 4287, 4.2.6).
@@ -94,7 +69,9 @@ class Renderer:
         return self._render("sitemap.xml.j2", site=site, pages=pages)
 
     def icon(self, site: Site) -> str:
-        return self._render("favicon.svg.j2", letter=domain.initial(site.name), accent_number=_accent(site))
+        return self._render(
+            "favicon.svg.j2", letter=domain.initial(site.name), accent_number=accent(site.brand_slug)
+        )
 
     def robots(self, sites: Sequence[Site]) -> str:
         maps = "".join(f"Sitemap: {self._urls.absolute(self._urls.sitemap(s.brand_slug))}\n" for s in sites)
@@ -115,8 +92,8 @@ class Renderer:
             "keywords": page.keyword,
             "inLanguage": domain.language_tag(site.language),
             "wordCount": page.word_count,
-            "datePublished": _iso(page.published_at),
-            "dateModified": _iso(page.updated_at),
+            "datePublished": iso(page.published_at),
+            "dateModified": iso(page.updated_at),
             "mainEntityOfPage": {"@type": "WebPage", "@id": address},
             "author": organisation,
             "publisher": organisation,
@@ -140,15 +117,6 @@ def _safe_body(page: Page) -> Markup:
     return Markup(sanitise(page.body_html))  # noqa: S704 - the output of the sanitiser
 
 
-def _accent(site: Site) -> int:
-    """The number of a site's colour, 0 to ACCENTS - 1: stable, and different for most neighbours."""
-    return hashlib.sha256(site.brand_slug.encode()).digest()[0] % ACCENTS
-
-
 def _long_date(moment: datetime) -> str:
     moment = moment.astimezone(UTC)
     return f"{moment.day} {moment:%B %Y}"
-
-
-def _iso(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,31 +1,13 @@
-"""Where everything is found. Paths start with the path of PUBLIC_URL, for a proxy may serve us below one."""
+"""Where everything is found."""
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
+from chassis.http.public.addresses import PublicUrls
 from publisher.domain import BrandSlug, PageSlug
 
 
 @dataclass(frozen=True, slots=True)
-class SiteUrls:
-    origin: str  # "https://example.org"
-    prefix: str  # "" or "/news"
-
-    @classmethod
-    def under(cls, public_url: str) -> "SiteUrls":
-        parts = urlsplit(public_url)
-        return cls(f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/"))
-
-    def absolute(self, path: str) -> str:
-        return self.origin + path
-
-    @property
-    def root(self) -> str:
-        return f"{self.prefix}/"
-
-    def asset(self, name: str) -> str:
-        return f"{self.prefix}/assets/{name}"
-
+class SiteUrls(PublicUrls):
     def site(self, brand: BrandSlug) -> str:
         return f"{self.prefix}/sites/{brand}/"
 

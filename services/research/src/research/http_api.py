@@ -4,11 +4,11 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Depends, FastAPI, HTTPException, Query, Request, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Query, Response
 from pydantic import BaseModel, TypeAdapter
 
-from chassis import ServiceKey
-from chassis.http.pages import respond
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, api, conditional, router
+from chassis.http.guard import Authorise
 from messaging import Database
 from research import store
 
@@ -51,28 +51,21 @@ _STORED = TypeAdapter(store.StoredResearch)
 _STORED_LIST = TypeAdapter(dict[str, list[store.StoredResearch]])
 
 
-def create_api(database: Database, service_key: ServiceKey) -> FastAPI:
-    api = FastAPI(
-        title="Brand Engine: research",
-        dependencies=[Depends(service_key)],
-        telemetry={
-            "tracing": False,
-            "metrics": False,
-            "logs": False,
-        },  # messaging has them, and knows the chains
-    )
+def create_api(database: Database, authorise: Authorise) -> FastAPI:
+    app = api("Brand Engine: research", authorise)
+    app.include_router(_routes(database))
+    return app
 
-    @api.get(
-        "/v1/research/{research_id}",
-        response_model=ResearchView,
-        responses={304: {"description": "unchanged"}, 404: {"description": "unknown id"}},
-    )
-    async def read_research(research_id: str, request: Request) -> Response:
+
+def _routes(database: Database) -> APIRouter:
+    routes = router("/research")
+
+    @routes.get("/{research_id}", response_model=ResearchView, responses={**READ, **UNKNOWN})
+    async def read_research(research_id: str, if_none_match: IfNoneMatch = None) -> Response:
         research = await _find(database, research_id)
-        body = _STORED.dump_json(research)
-        return respond(request, body, media_type="application/json", cache_control="private, no-cache")
+        return conditional(_STORED.dump_json(research), if_none_match)
 
-    @api.get("/v1/research", response_model=ResearchList)
+    @routes.get("", response_model=ResearchList)
     async def read_several(
         research_id: Annotated[list[str], Query(alias="id", default_factory=list)],
     ) -> Response:
@@ -83,7 +76,7 @@ def create_api(database: Database, service_key: ServiceKey) -> FastAPI:
             found = await store.get_researches(connection, [_identity(each) for each in research_id])
         return Response(_STORED_LIST.dump_json({"items": found}), media_type="application/json")
 
-    return api
+    return routes
 
 
 async def _find(database: Database, research_id: str) -> store.StoredResearch:

@@ -1,7 +1,6 @@
 """The public feeds: pages and Atom. Everything is read-only and open to everybody."""
 
 import re
-from collections.abc import Mapping
 from uuid import UUID
 
 from starlette.applications import Starlette
@@ -13,7 +12,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from chassis import DatabaseUnavailableError
-from chassis.http.pages import SecurityHeaders, respond
+from chassis.http.conditional import respond
+from chassis.http.public.headers import SecurityHeaders
 from messaging import Database
 from social import rendering, store
 from social.domain import BrandSlug
@@ -26,10 +26,8 @@ _ATOM_ENTRIES = 30
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 _BRIEFLY = "public, max-age=30"
-_FOR_EVER = "public, max-age=31536000, immutable"
 _HTML = "text/html; charset=utf-8"
 _ATOM = "application/atom+xml; charset=utf-8"
-_ASSETS: Mapping[str, str] = {"feed.css": "text/css; charset=utf-8", "favicon.svg": "image/svg+xml"}
 
 
 def create_app(database: Database, urls: FeedUrls, *, posts_per_page: int) -> Starlette:
@@ -37,7 +35,7 @@ def create_app(database: Database, urls: FeedUrls, *, posts_per_page: int) -> St
     return Starlette(
         routes=[
             Route("/", pages.feeds),
-            Route("/assets/{name}", pages.asset),
+            Route("/assets/{name}", rendering.ASSETS.serve),
             Route("/feeds/{brand}", pages.feed),
             Route("/feeds/{brand}/", pages.to_feed),
             Route("/feeds/{brand}/feed.xml", pages.atom),
@@ -59,14 +57,6 @@ class Pages:
         async with self._database.connection() as connection:
             feeds = await store.feeds(connection, _MAX_FEEDS)
         return respond(request, self._renderer.feeds(feeds), media_type=_HTML, cache_control=_BRIEFLY)
-
-    async def asset(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in _ASSETS:
-            raise HTTPException(404)
-        current = request.query_params.get("v") == rendering.asset_version(name)
-        cache_control = _FOR_EVER if current else _BRIEFLY
-        return respond(request, rendering.asset(name), media_type=_ASSETS[name], cache_control=cache_control)
 
     async def to_feed(self, request: Request) -> Response:
         # Only text of this form may reach a Location header.

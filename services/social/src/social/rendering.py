@@ -1,23 +1,21 @@
 """Pages and feeds as text. Deterministic: the same rows and settings give the same bytes."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from importlib.resources import files
 from itertools import groupby
+from typing import Final
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from chassis.http.public.assets import Assets
+from chassis.http.public.rendering import Home, templates
 from social.channels import CHANNELS
 from social.domain import BULLET
 from social.store import Feed, StoredPost
 from social.urls import FeedUrls
 
-ACCENTS = 6  # as many as feed.css defines
+ASSETS: Final = Assets("social", "feed.css", otherwise="public, max-age=30")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +28,12 @@ class Block:
 
 class Renderer:
     def __init__(self, urls: FeedUrls) -> None:
-        self._templates = Environment(
-            loader=PackageLoader("social", "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        self._templates.globals.update(
-            urls=urls,
-            accent=_accent,
-            channels=CHANNELS,
-            style_url=f"{urls.asset('feed.css')}?v={asset_version('feed.css')}",
-        )
+        self._urls = urls
+        self._templates = templates("social", urls, ASSETS)
+        self._templates.globals.update(channels=CHANNELS)
         self._templates.filters.update(
             blocks=lambda text: list(blocks(text)),
             host=_host,
-            iso=_iso,
             long_date=_long_date,
             summary=_summary,
         )
@@ -67,24 +53,14 @@ class Renderer:
         return self._render("atom.xml.j2", feed=feed, posts=posts, feed_id=feed_id)
 
     def not_found(self, feed: Feed | None) -> str:
-        return self._render("not_found.html.j2", feed=feed)
+        home = None if feed is None else Home(feed.name, self._urls.feed(feed.brand_slug))
+        return self._render("not_found.html.j2", feed=feed, home=home)
 
     def unavailable(self) -> str:
-        return self._render("unavailable.html.j2")
+        return self._render("public/unavailable.html.j2", things="posts")
 
     def _render(self, template: str, **context: object) -> str:
         return self._templates.get_template(template).render(**context)
-
-
-@cache
-def asset(name: str) -> str:
-    return files("social").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-@cache
-def asset_version(name: str) -> str:
-    """Changes with the file, so that browsers may keep each version for ever."""
-    return hashlib.sha256(asset(name).encode()).hexdigest()[:12]
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -105,15 +81,6 @@ def _host(link: str) -> str:
     return (urlsplit(link).hostname or "").removeprefix("www.")
 
 
-def _accent(feed: Feed) -> int:
-    """The number of a brand's colour, 0 to ACCENTS - 1: stable, and different for most neighbours."""
-    return hashlib.sha256(feed.brand_slug.encode()).digest()[0] % ACCENTS
-
-
 def _long_date(moment: datetime) -> str:
     moment = moment.astimezone(UTC)
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
-
-
-def _iso(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,30 +1,13 @@
-"""Where everything is found. Paths start with the path of PUBLIC_URL, for a proxy may serve us below one."""
+"""Where everything is found."""
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 from uuid import UUID
+
+from chassis.http.public.addresses import PublicUrls
 
 
 @dataclass(frozen=True, slots=True)
-class FeedUrls:
-    origin: str  # "https://example.org"
-    prefix: str  # "" or "/social"
-
-    @classmethod
-    def under(cls, public_url: str) -> "FeedUrls":
-        parts = urlsplit(public_url)
-        return cls(f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/"))
-
-    def absolute(self, path: str) -> str:
-        return self.origin + path
-
-    @property
-    def root(self) -> str:
-        return f"{self.prefix}/"
-
-    def asset(self, name: str) -> str:
-        return f"{self.prefix}/assets/{name}"
-
+class FeedUrls(PublicUrls):
     def feed(self, brand: str) -> str:
         return f"{self.prefix}/feeds/{brand}"
 

@@ -4,19 +4,16 @@ from http import HTTPStatus
 from typing import Final
 
 from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
-from chassis import DatabaseUnavailableError
-from chassis.http.guard import Authorise, Guard
+from chassis.http.api import api
+from chassis.http.guard import Authorise
 from messaging import Database
+from orchestrator.answers import MAX_BODY_BYTES
 from orchestrator.brands import UnknownBrandError, brand_routes
 from orchestrator.cycles import ReusedKeyError, cycle_routes
-from orchestrator.requests import problem_of
 from orchestrator.writing import content_routes
 
-MAX_BODY_BYTES: Final = 4 * 1024 * 1024
-"""1,000 keywords of 200 characters, each written as two JSON escapes, come to 2.4 MB."""
 DESCRIPTION: Final = """
 Turns keywords into published, promoted articles.
 
@@ -30,16 +27,12 @@ Every request needs the header `X-Service-Key`. Every refusal is `{"detail": "a 
 
 def http_api(database: Database, authorise: Authorise) -> FastAPI:
     """The application; `authorise` raises HTTPException 401 for a request without the service's key."""
-    app = FastAPI(
-        title="Brand Engine: orchestrator",
-        version="1",
+    app = api(
+        "Brand Engine: orchestrator",
+        authorise,
+        max_body_bytes=MAX_BODY_BYTES,
         description=DESCRIPTION,
         license_info={"name": "MIT"},
-        telemetry={
-            "tracing": False,
-            "metrics": False,
-            "logs": False,
-        },  # messaging has them, and knows the chains
         openapi_tags=[
             {"name": "brands", "description": "Who writes, in what language, for which site and channels."},
             {"name": "cycles", "description": "Batches of keywords and their progress."},
@@ -49,17 +42,9 @@ def http_api(database: Database, authorise: Authorise) -> FastAPI:
     app.include_router(brand_routes(database))
     app.include_router(cycle_routes(database))
     app.include_router(content_routes(database))
-    app.add_middleware(Guard, authorise=authorise, max_body_bytes=MAX_BODY_BYTES)
-    app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)
-    app.add_exception_handler(DatabaseUnavailableError, _unavailable)
     return app
-
-
-async def _invalid(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    return JSONResponse({"detail": problem_of(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 async def _unknown(_: Request, error: Exception) -> Response:
@@ -68,11 +53,3 @@ async def _unknown(_: Request, error: Exception) -> Response:
 
 async def _reused(_: Request, error: Exception) -> Response:
     return JSONResponse({"detail": str(error)}, HTTPStatus.CONFLICT)
-
-
-async def _unavailable(_: Request, __: Exception) -> Response:
-    return JSONResponse(
-        {"detail": "the database is away; try again in a few seconds"},
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        {"Retry-After": "5"},
-    )

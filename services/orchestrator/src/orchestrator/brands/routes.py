@@ -5,18 +5,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Response
 
+from chassis.http.api import ETAG, READ, UNKNOWN, IfNoneMatch, conditional, router
+from chassis.http.conditional import entity_tag
 from messaging import Database
-from orchestrator.answers import (
-    ETAG,
-    LOCATION,
-    READ,
-    TOO_LARGE,
-    UNKNOWN,
-    IfNoneMatch,
-    conditional,
-    entity_tag,
-    router,
-)
+from orchestrator.answers import LOCATION, TOO_LARGE
 from orchestrator.brands.domain import MAX_SLUG, SLUG_PATTERN, BrandSlug, UnknownBrandError, is_slug
 from orchestrator.brands.models import BrandRequest, BrandView
 from orchestrator.brands.store import find_brand, upsert_brand
@@ -47,7 +39,7 @@ def checked_slug(slug: str) -> BrandSlug:
 
 
 def brand_routes(database: Database) -> APIRouter:
-    routes = router("brands")
+    routes = router(tags=["brands"])
 
     @routes.put(
         "/brands/{slug}",
@@ -78,6 +70,6 @@ def brand_routes(database: Database) -> APIRouter:
             brand = await find_brand(connection, checked_slug(slug))
         if brand is None:
             raise UnknownBrandError(slug)
-        return conditional(BrandView.of(brand), if_none_match)
+        return conditional(BrandView.of(brand).model_dump_json(), if_none_match)
 
     return routes

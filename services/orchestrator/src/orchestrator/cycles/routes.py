@@ -8,20 +8,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, Header, HTTPException, Response
 
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, Problem, Responses, conditional, router
 from chassis.observing import chains
 from envelope import new_event_id
 from messaging import Database
-from orchestrator.answers import (
-    LOCATION,
-    READ,
-    TOO_LARGE,
-    UNKNOWN,
-    IfNoneMatch,
-    Problem,
-    Responses,
-    conditional,
-    router,
-)
+from orchestrator.answers import LOCATION, TOO_LARGE
 from orchestrator.brands import Slug, checked_slug
 from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.domain import CycleId
@@ -52,7 +43,7 @@ def cycle_routes(database: Database) -> APIRouter:
 
 
 def _handing_in(database: Database) -> APIRouter:
-    routes = router("brands")
+    routes = router(tags=["brands"])
 
     @routes.post(
         "/brands/{slug}/research",
@@ -87,7 +78,7 @@ def _handing_in(database: Database) -> APIRouter:
 
 
 def _watching(database: Database) -> APIRouter:
-    routes = router("cycles")
+    routes = router(tags=["cycles"])
 
     @routes.get(
         "/cycles/{cycle_id}",
@@ -105,7 +96,7 @@ def _watching(database: Database) -> APIRouter:
                 HTTPStatus.NOT_FOUND,
                 f"there is no cycle {cycle_id}; cycles are kept for a limited time after they end",
             )
-        return conditional(CycleView.of(cycle, rows), if_none_match)
+        return conditional(CycleView.of(cycle, rows).model_dump_json(), if_none_match)
 
     return routes
 

@@ -7,8 +7,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Query, Response
 
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, conditional, router
+from chassis.http.conditional import entity_tag
 from messaging import Database
-from orchestrator.answers import READ, UNKNOWN, IfNoneMatch, conditional, entity_tag, router
 from orchestrator.writing.models import ContentList, ContentView
 from orchestrator.writing.store import find_content, find_contents
 
@@ -16,7 +17,7 @@ MAX_IDS: Final = 50
 
 
 def content_routes(database: Database) -> APIRouter:
-    routes = router("content")
+    routes = router(tags=["content"])
 
     @routes.get(
         "/content/{content_id}",
@@ -32,7 +33,7 @@ def content_routes(database: Database) -> APIRouter:
                 HTTPStatus.NOT_FOUND,
                 f"there is no article {content_id}; if it is being written, try again later",
             )
-        return conditional(ContentView.of(content), if_none_match)
+        return conditional(ContentView.of(content).model_dump_json(), if_none_match)
 
     @routes.get("/content", summary="Read several articles", response_model=ContentList)
     async def get_several(

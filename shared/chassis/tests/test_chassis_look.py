@@ -1,4 +1,4 @@
-"""The stylesheet's promises."""
+"""What the look of all public pages promises."""
 
 import re
 from importlib.resources import files
@@ -11,10 +11,10 @@ def _luminance(colour: str) -> float:
 
 
 def test_every_text_colour_is_readable_on_every_ground() -> None:
-    """WCAG 2.2, 1.4.3: at least 4.5 to 1, in both colour schemes and with every site's accent."""
+    """WCAG 2.2, 1.4.3: at least 4.5 to 1, in both colour schemes and with every brand's accent."""
     css = (
-        files("publisher")
-        .joinpath("assets", "site.css")
+        files("chassis.http.public")
+        .joinpath("assets", "look.css")
         .read_text(encoding="utf-8")
         .partition("@media print")[0]
     )

@@ -1,0 +1,154 @@
+"""What APIs have in common; takes the extra `chassis[api]`.
+
+Every refusal is `{"detail": "a sentence that says what to do"}`, whoever refuses: the guard, a route, or the database.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any, Final, TypeAlias
+
+from fastapi import APIRouter, FastAPI, Header, Request, Response, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.security import APIKeyHeader
+from pydantic import BaseModel, ConfigDict, Field
+
+from chassis.database.pool import DatabaseUnavailableError
+from chassis.http.conditional import entity_tag, is_known
+from chassis.http.guard import MAX_BODY_BYTES, Authorise, Guard, shown_size
+
+Responses: TypeAlias = dict[int | str, dict[str, Any]]
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    detail: Annotated[str, Field(examples=["keywords: is empty; give at least one keyword"])]
+    """A sentence that says what is wrong and what to do."""
+
+
+IfNoneMatch = Annotated[
+    str | None, Header(description="ETag of the representation you have; 304 if it is still current.")
+]
+REFUSALS: Final[Responses] = {
+    401: {"model": Problem, "description": "The header X-Service-Key is missing or wrong."},
+    422: {"model": Problem, "description": "The request cannot be understood; `detail` says what to change."},
+    503: {"model": Problem, "description": "The database is away; try again after the `Retry-After` header."},
+}
+UNKNOWN: Final[Responses] = {
+    404: {"model": Problem, "description": "There is no such thing; `detail` says what to do."}
+}
+ETAG: Final = {
+    "ETag": {"description": "Changes when the representation changes.", "schema": {"type": "string"}}
+}
+READ: Final[Responses] = {
+    200: {"headers": ETAG, "description": "As it is now."},
+    304: {"description": "Not modified: If-None-Match names the current representation."},
+}
+
+
+def too_large(max_body_bytes: int = MAX_BODY_BYTES) -> Responses:
+    """For the routes of an API that take a body."""
+    description = f"The request body is larger than {shown_size(max_body_bytes)}."
+    return {413: {"model": Problem, "description": description}}
+
+
+def api(
+    title: str, authorise: Authorise, *, max_body_bytes: int = MAX_BODY_BYTES, **described: Any
+) -> FastAPI:
+    """An application behind the guard; `described` are further arguments of FastAPI, for its document.
+
+    Spans and figures are the chassis's own business, which knows the chains: FastAPI's are switched off.
+    """
+    app = FastAPI(
+        title=title,
+        version="1",
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+        **described,
+    )
+    app.add_middleware(Guard, authorise=authorise, max_body_bytes=max_body_bytes)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(DatabaseUnavailableError, _unavailable)
+    return app
+
+
+def router(
+    path: str = "",
+    *,
+    tags: list[str] | None = None,
+    refusals: Responses = REFUSALS,
+    scheme: str = "ServiceKey",
+) -> APIRouter:
+    """For routes under `/v1` and the path, with what all of them refuse.
+
+    Args:
+        path: begins with a slash, or is empty.
+        tags: the headings under which they are documented.
+        refusals: how the document speaks of what every route may refuse.
+        scheme: what the document calls the way of sending the key.
+    """
+    # The guard checks the key before this one sees a request; here it is for the OpenAPI document alone.
+    key = APIKeyHeader(name="X-Service-Key", scheme_name=scheme, auto_error=False)
+    headings: dict[str, Any] = {"tags": tags} if tags else {}
+    return APIRouter(prefix=f"/v1{path}", responses=refusals, dependencies=[Security(key)], **headings)
+
+
+def conditional(document: str | bytes, if_none_match: str | None) -> Response:
+    """The JSON document, or 304 if the client has it already. Always to be asked again: what it tells of changes."""
+    etag = entity_tag(document)
+    headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
+    if if_none_match is not None and is_known(etag, if_none_match):
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+    return Response(document, headers=headers, media_type="application/json")
+
+
+def problem_of(error: RequestValidationError) -> str:
+    """The first complaint as one sentence, e.g. `keywords[2]: is blank; leave it out …`."""
+    first = error.errors()[0]
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"][1:]).lstrip(
+        "."
+    )
+    field = "".join(char if char.isprintable() else "?" for char in place[:120])
+    complaint = _complaint(first)
+    # It may quote what cannot be encoded.
+    return (f"{field}: {complaint}" if field else complaint).encode(errors="replace").decode()
+
+
+_COMPLAINTS: Final = {
+    "missing": "is missing; it is required",
+    "extra_forbidden": "is not a field of this request; remove it or correct its spelling",
+    "model_attributes_type": "the request body must be a JSON object",
+    "string_type": "must be a string",
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "too_long": "has more than {max_length:,} entries, which is the limit; split the list",
+    "string_too_long": "has more than {max_length:,} characters; shorten it",
+    "string_too_short": "is blank; fill it in or leave it out",
+    "string_pattern_mismatch": "does not match {pattern}",
+    "enum": "must be {expected}",
+    "uuid_parsing": "is not a UUID",
+    "value_error": "{error}",
+}
+"""What is said of pydantic's error types; for others, what pydantic says."""
+
+
+def _complaint(error: Mapping[str, Any]) -> str:
+    if error["type"] == "missing" and len(error["loc"]) == 1:
+        return "the request has no body; send a JSON object"
+    template = _COMPLAINTS.get(error["type"])
+    return template.format(**error.get("ctx", {})) if template else str(error["msg"])
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return JSONResponse({"detail": problem_of(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+async def _unavailable(_: Request, __: Exception) -> Response:
+    return JSONResponse(
+        {"detail": "the database is away; try again in a few seconds"},
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        {"Retry-After": "5"},
+    )

@@ -1,0 +1,55 @@
+"""Conditional answers: nothing is sent again to a client that has it already (RFC 9110, section 13)."""
+
+import hashlib
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+
+def entity_tag(content: str | bytes) -> str:
+    """The ETag of a representation, quotes included."""
+    content = content.encode() if isinstance(content, str) else content
+    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def is_known(etag: str, if_none_match: str) -> bool:
+    """Whether the header If-None-Match names the representation; weakly compared, as it asks for."""
+    known = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
+    return "*" in known or etag.removeprefix("W/") in known
+
+
+def respond(
+    request: Request,
+    body: str | bytes,
+    *,
+    media_type: str,
+    last_modified: datetime | None = None,
+    cache_control: str,
+) -> Response:
+    """200 with the body, or 304 without it if the client has it already."""
+    content = body.encode() if isinstance(body, str) else body
+    # Weak, because the same page may travel compressed or not.
+    etag = f"W/{entity_tag(content)}"
+    headers = {"ETag": etag, "Cache-Control": cache_control}
+    if last_modified is not None:
+        last_modified = last_modified.astimezone(UTC).replace(microsecond=0)
+        headers["Last-Modified"] = format_datetime(last_modified, usegmt=True)
+    if _is_fresh(request, etag, last_modified):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def _is_fresh(request: Request, etag: str, last_modified: datetime | None) -> bool:
+    # A client that sends an entity tag is judged by it alone: dates have a resolution of a second.
+    if (tags := request.headers.get("if-none-match")) is not None:
+        return is_known(etag, tags)
+    since = request.headers.get("if-modified-since")
+    if since is None or last_modified is None:
+        return False
+    try:
+        moment = parsedate_to_datetime(since)
+    except ValueError:
+        return False
+    return last_modified <= (moment if moment.tzinfo else moment.replace(tzinfo=UTC))

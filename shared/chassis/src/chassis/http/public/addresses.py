@@ -1,0 +1,30 @@
+"""Where public pages are found. Paths start with the path of PUBLIC_URL, for a proxy may serve us below one."""
+
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class PublicUrls:
+    """What all of them have; a service adds its own pages in a subclass."""
+
+    origin: str
+    """`https://example.org`"""
+    prefix: str
+    """Empty, or `/news`."""
+
+    @classmethod
+    def under(cls, public_url: str) -> Self:
+        parts = urlsplit(public_url)
+        return cls(f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/"))
+
+    def absolute(self, path: str) -> str:
+        return self.origin + path
+
+    @property
+    def root(self) -> str:
+        return f"{self.prefix}/"
+
+    def asset(self, name: str) -> str:
+        return f"{self.prefix}/assets/{name}"

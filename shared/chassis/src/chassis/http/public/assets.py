@@ -1,0 +1,56 @@
+"""What pages load: one stylesheet and one icon, under addresses that change with them."""
+
+import hashlib
+from functools import cached_property
+from importlib.resources import files
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.conditional import respond
+
+_SHARED: Final = "look.css"
+"""The part of every stylesheet that all pages of ours have in common."""
+_ICON: Final = "favicon.svg"
+_FOR_EVER: Final = "public, max-age=31536000, immutable"
+
+
+class Assets:
+    """The files of a package's folder `assets`: `favicon.svg`, and the stylesheet, served with the shared part before it.
+
+    `otherwise` is the Cache-Control of a file that was asked for without its version, or with an old one.
+    """
+
+    def __init__(self, package: str, stylesheet: str, *, otherwise: str) -> None:
+        self._package = package
+        self._otherwise = otherwise
+        self.stylesheet = stylesheet
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """By name, as they are served."""
+        style = _read("chassis.http.public", _SHARED) + "\n" + _read(self._package, self.stylesheet)
+        return {self.stylesheet: style, _ICON: _read(self._package, _ICON)}
+
+    def version(self, name: str) -> str:
+        """Changes with the text, so that browsers may keep each version for ever."""
+        return hashlib.sha256(self.texts[name].encode()).hexdigest()[:12]
+
+    async def serve(self, request: Request) -> Response:
+        """For the route `/assets/{name}`."""
+        name = request.path_params["name"]
+        if name not in self.texts:
+            raise HTTPException(404)
+        current = request.query_params.get("v") == self.version(name)
+        return respond(
+            request,
+            self.texts[name],
+            media_type="image/svg+xml" if name == _ICON else "text/css; charset=utf-8",
+            cache_control=_FOR_EVER if current else self._otherwise,
+        )
+
+
+def _read(package: str, name: str) -> str:
+    return files(package).joinpath("assets", name).read_text(encoding="utf-8")
