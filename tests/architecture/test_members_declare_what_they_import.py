@@ -41,10 +41,11 @@ def imported(member: Path) -> Iterator[tuple[str, Path]]:
 def test_every_import_is_declared(member: Path) -> None:
     distributions = packages_distributions()
     allowed = declared(member)
+    own = {path.name for path in (member / "src").iterdir()}
     undeclared = {
         f"{module} in {path.relative_to(member)}"
         for module, path in imported(member)
-        if module not in sys.stdlib_module_names
+        if module not in sys.stdlib_module_names | own
         and not allowed & {canonical(name) for name in distributions.get(module, [f"brand-engine-{module}"])}
     }
     assert undeclared == set()

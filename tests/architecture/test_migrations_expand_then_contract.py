@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from chassis.database.migrations import Migration
 from messaging.storage import migrations
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +75,7 @@ OPAQUE = re.compile(r"^\s*(do\b|create\s+table\s+if\s+not\s+exists\b)", re.MULTI
 
 def findings(path: Path) -> list[str]:
     """Why a migration cannot be rolled out beside the version before, one line each; empty if it can."""
-    migration = migrations.Migration(path.name, path.read_text())
+    migration = Migration(path.name, path.read_text())
     if CONTRACT.search(migration.sql):
         return []
     if "squawk-" in migration.sql:
