@@ -80,11 +80,14 @@ def is_standard(name: str) -> bool:
 @pytest.mark.parametrize("member", MEMBERS, ids=lambda member: member.name)
 def test_every_import_is_declared(member: Path) -> None:
     allowed = set(declared(member))
+    own = {path.name for path in (member / "src").iterdir()}
     undeclared = {
         f"{name} in {path.relative_to(member)}"
         for path in modules(member).values()
         for name in imported(path)
-        if not is_standard(name) and not allowed & distributions_of(name)
+        if not is_standard(name)
+        and name.partition(".")[0] not in own
+        and not allowed & distributions_of(name)
     }
     assert undeclared == set()
 
