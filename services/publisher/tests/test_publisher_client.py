@@ -24,8 +24,8 @@ async def client(orchestrator: Any) -> AsyncIterator[OrchestratorClient]:
         yield client
 
 
-def client_of(url: str, *, key: str = KEY) -> OrchestratorClient:
-    return OrchestratorClient(url, SecretStr(key), timeout_seconds=0.6, max_bytes=100_000)
+def client_of(url: str, *, key: str = KEY, timeout_seconds: float = 30.0) -> OrchestratorClient:
+    return OrchestratorClient(url, SecretStr(key), timeout_seconds=timeout_seconds, max_bytes=100_000)
 
 
 async def test_an_article_is_read_with_its_entity_tag(orchestrator: Any, client: OrchestratorClient) -> None:
@@ -104,19 +104,16 @@ async def test_nobody_listening_is_retried() -> None:
             await client.article(uuid4())
 
 
-async def test_a_server_that_trickles_is_given_up_in_time(
-    orchestrator: Any, client: OrchestratorClient
-) -> None:
+async def test_a_server_that_trickles_is_given_up(orchestrator: Any) -> None:
     async def trickle() -> AsyncIterator[bytes]:
-        for _ in range(50):
+        while True:
             yield b" "
             await asyncio.sleep(0.1)  # the slowness under test: each pause is shorter than the read timeout
 
     orchestrator.answer = lambda _: StreamingResponse(trickle(), media_type="application/json")
-    started = asyncio.get_running_loop().time()
-    with pytest.raises(RetryLater, match="TimeoutError"):
-        await client.article(uuid4())
-    assert asyncio.get_running_loop().time() - started < 3
+    async with client_of(orchestrator.url, timeout_seconds=0.6) as client, asyncio.timeout(60):
+        with pytest.raises(RetryLater, match="TimeoutError"):
+            await client.article(uuid4())
 
 
 async def test_an_endless_answer_is_cut_off(orchestrator: Any, client: OrchestratorClient) -> None:

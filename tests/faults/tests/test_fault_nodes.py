@@ -49,7 +49,8 @@ async def publish(url: str, body: bytes) -> None:
     async with connection, connection.channel() as channel:
         queue = await channel.declare_queue("kept", durable=True, arguments={"x-queue-type": "quorum"})
         message = aio_pika.Message(body, delivery_mode=aio_pika.DeliveryMode.PERSISTENT)
-        await channel.default_exchange.publish(message, queue.name, timeout=15)
+        # While an alarm is on this waits, and what raises and clears it takes seconds on a busy machine.
+        await channel.default_exchange.publish(message, queue.name, timeout=120)
 
 
 async def has_one(url: str) -> bool:
