@@ -25,7 +25,7 @@ class Problem(BaseModel):
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
-    detail: Annotated[str, Field(examples=["keywords: is empty; give at least one keyword"])]
+    detail: Annotated[str, Field(examples=["name: is blank; fill it in"])]
     """A sentence that says what is wrong and what to do."""
 
 
@@ -105,7 +105,7 @@ def conditional(document: str | bytes, if_none_match: str | None) -> Response:
 
 
 def problem_of(error: RequestValidationError) -> str:
-    """The first complaint as one sentence, e.g. `keywords[2]: is blank; leave it out …`."""
+    """The first complaint as one sentence, e.g. `names[2]: is blank; leave it out …`."""
     first = error.errors()[0]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"][1:]).lstrip(
         "."

@@ -16,7 +16,7 @@ ACCENTS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where a brand's pages begin, for those who are lost among them."""
+    """Where a site's pages begin, for those who are lost among them."""
 
     name: str
     address: str
@@ -44,7 +44,7 @@ def templates(package: str, urls: PublicUrls, assets: Assets) -> Environment:
 
 
 def accent(slug: str) -> int:
-    """The number of a brand's colour, 0 to ACCENTS - 1: stable, and different for most neighbours."""
+    """The number of a site's colour, 0 to ACCENTS - 1: stable, and different for most neighbours."""
     return hashlib.sha256(slug.encode()).digest()[0] % ACCENTS
 
 
