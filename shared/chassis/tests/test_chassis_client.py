@@ -1,6 +1,7 @@
 """Asking another service over HTTP: which troubles pass and which do not, and documents that are wanted together."""
 
 import asyncio
+import traceback
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -67,6 +68,8 @@ class Library:
 
     async def several(self, request: Request) -> Response:
         self.asked.append(request)
+        if self.answer:
+            return self.answer(request)
         wanted = request.query_params.getlist("id")
         return JSONResponse({"items": [{"id": n, "text": self.notes[n]} for n in wanted if n in self.notes]})
 
@@ -131,6 +134,23 @@ async def test_what_is_wanted_at_the_same_time_is_asked_for_together(
     assert texts == ["note 0", "note 1", "note 2"]
     assert isinstance(unknown, NotThereError)
     assert [len(request.query_params.getlist("id")) for request in library.asked] == [4, 0]
+
+
+async def test_what_keeps_several_away_names_to_each_its_own_and_no_other(
+    library: Library, notes: Documents[str]
+) -> None:
+    def refuse(_: Request) -> Response:
+        return Response(status_code=503, headers={"Retry-After": "7"})
+
+    ids = [library.add(f"note {number}") for number in range(3)]
+    library.answer = refuse
+    problems = await asyncio.gather(*map(notes.get, ids), return_exceptions=True)
+    assert len({id(problem) for problem in problems}) == 3
+    for own, problem in zip(ids, problems, strict=True):
+        assert isinstance(problem, UnavailableError)
+        assert problem.after == timedelta(seconds=7)
+        told = "".join(traceback.format_exception(problem))
+        assert [str(each) in told for each in ids] == [each == own for each in ids]
 
 
 @pytest.mark.parametrize(

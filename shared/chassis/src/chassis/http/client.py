@@ -117,37 +117,41 @@ class ServiceClient:
             UnusableAnswerError: any other status, or an answer that is too large.
         """
         url = f"{self._url}{path}"
+        # A query names what others want too, and the error may be about one of them alone.
+        place = path.partition("?")[0]
         headers = {} if known_etag is None else {"If-None-Match": known_etag}
         try:
             # Each read is bounded by the client, their sum by this: a slow trickle would keep it content for ever.
             async with asyncio.timeout(self._timeout_seconds):
                 with client_span("GET", url) as exchange:
-                    return await self._exchange(url, path, about, headers, exchange)
+                    return await self._exchange(url, place, about, headers, exchange)
         except (httpx.TransportError, httpx.InvalidURL, TimeoutError) as error:
-            raise UnavailableError(f"{self.peer.name} does not answer at {url}: {error!r}") from error
+            raise UnavailableError(
+                f"{self.peer.name} does not answer at {self._url}{place}: {error!r}"
+            ) from error
 
     async def _exchange(
-        self, url: str, path: str, about: str, headers: Mapping[str, str], exchange: Exchange
+        self, url: str, place: str, about: str, headers: Mapping[str, str], exchange: Exchange
     ) -> Answer | Unchanged:
         async with self._http.stream("GET", url, headers={**headers, **exchange.headers}) as response:
             exchange.answered(response.status_code)
             if response.status_code == HTTPStatus.NOT_MODIFIED and headers:
                 return Unchanged()
-            self._check(response, path, about)
+            self._check(response, place, about)
             body = bytearray()
             async for chunk in response.aiter_raw():
                 body += chunk
                 if len(body) > self._max_bytes:
                     raise UnusableAnswerError(
-                        f"{self.peer.name}'s answer at {path} is larger than {self._max_bytes} bytes{self._if_too_large}"
+                        f"{self.peer.name}'s answer at {place} is larger than {self._max_bytes} bytes{self._if_too_large}"
                     )
             return Answer(bytes(body), response.headers.get("ETag"))
 
-    def _check(self, response: httpx.Response, path: str, about: str) -> None:
+    def _check(self, response: httpx.Response, place: str, about: str) -> None:
         status = response.status_code
         if status == HTTPStatus.OK:
             return
-        problem = f"{self.peer.name} answered {status} at {path}"
+        problem = f"{self.peer.name} answered {status} at {place}"
         after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
         # What is missing or refused is put right by someone else, so these are worth another attempt too.
         if status == HTTPStatus.NOT_FOUND:

@@ -1,7 +1,6 @@
 """Documents of another service, read by id; those that are wanted at the same time are read together."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Final, Generic, TypeVar
 from uuid import UUID
 
@@ -71,8 +70,12 @@ class Documents(Generic[DocumentT]):
         if len(document_ids) > 1:
             # Whatever is wrong with one of them, asking alone will tell, and not at its neighbours' expense. A list
             # leaves out what is unknown: one that is not there belongs to a version that has no lists yet.
-            with suppress(UnusableAnswerError, NotThereError):
+            try:
                 answers.update(await self._several(document_ids))
+            except (UnusableAnswerError, NotThereError):
+                pass
+            except UnavailableError as problem:
+                return {document_id: self._missed(document_id, problem) for document_id in document_ids}
         for document_id in document_ids:
             if document_id not in answers:
                 answers[document_id] = await self._one_or_problem(document_id)
@@ -92,6 +95,12 @@ class Documents(Generic[DocumentT]):
             return self._understood(path, lambda: self._read_one(document_id, answer))
         except (UnavailableError, UnusableAnswerError) as problem:
             return problem
+
+    def _missed(self, document_id: UUID, problem: UnavailableError) -> UnavailableError:
+        """What kept all of them away, as an error of this one's own: it ends in the records of one message."""
+        missed = UnavailableError(f"{problem}; asked for {self._called(document_id)}", after=problem.after)
+        missed.__cause__ = problem.__cause__
+        return missed
 
     def _path(self, document_id: UUID) -> str:
         return f"/v1/{self._kind}/{document_id}"
