@@ -68,6 +68,13 @@ def test_what_prepares_runs_once(name: str) -> None:
     assert MAIN["services"][name]["restart"] == "no"
 
 
+def test_users_are_made_once_their_exchanges_are_there() -> None:
+    """RabbitMQ 4.3 refuses a permission on an exchange that it does not have."""
+    assert MAIN["services"]["users"]["depends_on"] == {
+        "topology": {"condition": "service_completed_successfully"}
+    }
+
+
 @pytest.mark.parametrize("name", [*SERVICES, "rabbitmq", "postgres", "jaeger", "prometheus", "grafana"])
 def test_what_stays_has_a_health_check_and_comes_back_by_itself(name: str) -> None:
     container = everything()[name]
