@@ -14,7 +14,9 @@ from starlette.applications import Starlette
 from chassis.database.migrations import NotMigratedError
 from chassis.database.pool import Connections, DatabaseUnavailableError
 from chassis.http import server
+from chassis.http.request_metrics import MeasuredRequests, request_seconds
 from chassis.observing import traces
+from chassis.observing.build import BuildInfo
 from chassis.observing.metrics import Metrics, Read, TableGauge
 from chassis.settings import AppSettings
 from chassis.tasks import cancel_all
@@ -43,6 +45,9 @@ class App:
             settings.database_url.get_secret_value(), name=name, size=settings.database_connections
         )
         self.metrics = Metrics(self.connections, prefix=system)
+        self.metrics.add_collector(BuildInfo(system, name, settings.revision))
+        self._request_seconds = request_seconds(system)
+        self.metrics.add_collector(self._request_seconds)
         self._app: Starlette = Starlette()
         self._background: list[tuple[str, Background]] = [("metrics", self.metrics.keep_sampling)]
         self._stop = asyncio.Event()
@@ -72,7 +77,8 @@ class App:
             with suppress(RuntimeError, ValueError):  # not on the main thread, as in tests
                 loop.add_signal_handler(number, self.stop)
         self._app.router.routes[:0] = [*server.health_routes(self.problems), self.metrics.route()]
-        self._server = server.server(self._app, self.settings.http_host, self.settings.http_port)
+        measured = MeasuredRequests(self._app, self._request_seconds)
+        self._server = server.server(measured, self.settings.http_host, self.settings.http_port)
         serving = asyncio.create_task(self._server.serve(), name="http")
         stopping = asyncio.create_task(self._stop.wait(), name="stop")
         tasks: list[asyncio.Task[Any]] = []

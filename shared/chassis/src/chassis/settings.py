@@ -41,5 +41,7 @@ class AppSettings(DatabaseSettings):
     log_format: Literal["json", "console"] = "json"
     otel_exporter_otlp_endpoint: str | None = None
     """`http://host:4318`; spans are sent there as OTLP over HTTP. Unset: no tracing."""
+    revision: str = ""
+    """Of the sources, for `/metrics`; images have it built in."""
     shutdown_grace_seconds: Annotated[float, Field(ge=0)] = 20.0
     """How long work in hand may take to finish once asked to stop."""

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from chassis.http.spans import TracedApi
 from chassis.observing import traces
@@ -42,7 +42,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-def server(app: Starlette, host: str, port: int) -> uvicorn.Server:
+def server(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
     """An HTTP server for the app; `await server.serve()` runs it, `server.should_exit = True` ends it."""
     config = uvicorn.Config(
         TracedApi(app) if traces.active() else app,
