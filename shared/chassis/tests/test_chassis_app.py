@@ -1,6 +1,7 @@
 """A process made of the chassis alone, with a real database and no broker anywhere."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,18 @@ async def test_it_serves_tells_its_health_and_shows_its_figures(migrated: str) -
         shown = (await client.get("/metrics")).text
     assert 'kiosk_visits{page="start"} 1.0' in shown
     assert "process_resident_memory_bytes" in shown
+
+
+async def test_figures_can_have_a_port_that_visitors_do_not_reach(
+    migrated: str, free_port: Callable[[], int]
+) -> None:
+    port = free_port()
+    async with running(Counter(settings(migrated, metrics_port=port))) as app, client_of(app) as client:
+        assert (await client.get("/")).text == "1"
+        assert (await client.get("/metrics")).status_code == 404
+        elsewhere = await client.get(f"http://127.0.0.1:{port}/metrics")
+        assert "kiosk_http_request_seconds" in elsewhere.text
+        assert (await client.get(f"http://127.0.0.1:{port}/")).status_code == 404
 
 
 async def test_while_the_database_is_away_it_is_not_ready_and_says_why(migrated: str) -> None:

@@ -52,7 +52,7 @@ class App:
         self._background: list[tuple[str, Background]] = [("metrics", self.metrics.keep_sampling)]
         self._stop = asyncio.Event()
         self._started = False
-        self._server: uvicorn.Server | None = None
+        self._servers: list[uvicorn.Server] = []
 
     # -- wiring ------------------------------------------------------------------------------------------------------
 
@@ -76,10 +76,8 @@ class App:
         for number in (signal.SIGTERM, signal.SIGINT):
             with suppress(RuntimeError, ValueError):  # not on the main thread, as in tests
                 loop.add_signal_handler(number, self.stop)
-        self._app.router.routes[:0] = [*server.health_routes(self.problems), self.metrics.route()]
-        measured = MeasuredRequests(self._app, self._request_seconds)
-        self._server = server.server(measured, self.settings.http_host, self.settings.http_port)
-        serving = asyncio.create_task(self._server.serve(), name="http")
+        self._servers = self._make_servers()
+        serving = asyncio.create_task(self._serve(), name="http")
         stopping = asyncio.create_task(self._stop.wait(), name="stop")
         tasks: list[asyncio.Task[Any]] = []
         working = asyncio.create_task(self._start(tasks), name="start")
@@ -104,10 +102,24 @@ class App:
     @property
     def port(self) -> int:
         """The port the HTTP side listens on; 0 before it does."""
-        if self._server is None or not self._server.started:
+        if not self._servers or not self._servers[0].started:
             return 0
-        port: int = self._server.servers[0].sockets[0].getsockname()[1]
+        port: int = self._servers[0].servers[0].sockets[0].getsockname()[1]
         return port
+
+    def _make_servers(self) -> list[uvicorn.Server]:
+        """The process's own first; then one for `/metrics`, where that has a port to itself."""
+        host, port = self.settings.http_host, self.settings.http_port
+        measured = MeasuredRequests(self._app, self._request_seconds)
+        self._app.router.routes[:0] = server.health_routes(self.problems)
+        if (metrics_port := self.settings.metrics_port) is None:
+            self._app.router.routes.insert(0, self.metrics.route())
+            return [server.server(measured, host, port)]
+        shown = Starlette(routes=[self.metrics.route()])
+        return [server.server(measured, host, port), server.server(shown, host, metrics_port)]
+
+    async def _serve(self) -> None:
+        await asyncio.gather(*(each.serve() for each in self._servers))
 
     async def _start(self, tasks: list[asyncio.Task[Any]]) -> None:
         await self._start_work(tasks)
@@ -160,8 +172,8 @@ class App:
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
         await self._finish_work(grace)
-        if self._server is not None:
-            self._server.should_exit = True
+        for each in self._servers:
+            each.should_exit = True
         await asyncio.gather(serving, return_exceptions=True)
         await cancel_all(tasks)
         await self._disconnect()

@@ -36,6 +36,8 @@ class AppSettings(DatabaseSettings):
     """The key that callers of the API send as `X-Service-Key`, and that services send each other."""
     http_host: str = "127.0.0.1"
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
+    """Where `/metrics` is answered instead of on `http_port`: for a process whose own port is open to visitors."""
     database_connections: Annotated[int, Field(ge=2, le=100)] = 10
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
