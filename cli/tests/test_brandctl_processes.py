@@ -174,7 +174,7 @@ def test_services_are_told_their_settings_and_not_the_administrators(
         addresses=addresses,
         rabbitmq_url="amqp://broker",
         database_url="postgresql://own",
-        service_key="k" * 20,
+        service_key="a-key-for-tests-only",
         corpus=tmp_path,
     )
     assert env["HTTP_PORT"] == "8012"

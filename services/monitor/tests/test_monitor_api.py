@@ -163,7 +163,29 @@ async def test_bulk_replay_takes_what_matches_up_to_the_limit(
 
 
 @pytest.mark.parametrize(
-    "body", [{"limit": 0}, {"limit": 501}, {"ids": []}, {"quue": "typo"}, {"ids": ["x"]}, []]
+    ("until", "replayed"),
+    [("0001-01-01T00:00:00", 0), ("9999-12-31T23:59:59.999999", 1), ("9999-12-31T23:59:59.999999Z", 1)],
+)
+async def test_bulk_replay_takes_any_moment_there_is(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath, until: str, replayed: int
+) -> None:
+    await record(new_death())
+    answer = await api.post("/replay", json={"until": until})
+    assert (answer.status_code, answer.json()["replayed"]) == (202, replayed)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"limit": 0},
+        {"limit": 501},
+        {"ids": []},
+        {"quue": "typo"},
+        {"ids": ["x"]},
+        [],
+        {"until": "0001-01-01T00:00:00+14:00"},
+        {"until": "9999-12-31T23:59:59-14:00"},
+    ],
 )
 async def test_a_wrong_bulk_request_replays_nothing(
     api: httpx.AsyncClient, record: Record, new_death: NewDeath, body: Any

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
@@ -25,6 +25,13 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterVali
 Reason = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500), AfterValidator(_storable)
 ]
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise ValueError("is beyond the years 1 to 9999 in UTC; take `now` of a page") from None
 
 
 class Detail(BaseModel):
@@ -127,8 +134,9 @@ class BulkReplayRequest(BaseModel):
     queue: Text | None = None
     type: Text | None = None
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)] | None = None
-    until: datetime | None = Field(
-        default=None, description="Only what was recorded by then: `now` of a page that was looked at."
+    until: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
+        default=None,
+        description="Only what was recorded by then: `now` of a page that was looked at; UTC, if it names no zone.",
     )
     limit: Annotated[int, Field(ge=1, le=MAX_BULK)] = 100
 

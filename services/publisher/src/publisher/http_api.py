@@ -44,7 +44,7 @@ def create_app(database: Database, urls: SiteUrls, *, articles_per_page: int) ->
             Route("/sites/{brand}/sitemap.xml", pages.sitemap),
             Route("/sites/{brand}/robots.txt", pages.robots),
             Route("/sites/{brand}/favicon.svg", pages.icon),
-            Route("/sites/{brand}/page/{number:int}", pages.listing),
+            Route("/sites/{brand}/page/{number}", pages.listing),
             Route("/sites/{brand}/{slug}", pages.article),
             Route("/sites/{brand}/{slug}/", pages.to_article),
         ],
@@ -82,7 +82,7 @@ class Pages:
         return await self._list(request, 1)
 
     async def listing(self, request: Request) -> Response:
-        number = request.path_params["number"]
+        number = _number(request.path_params["number"])
         if number == 1:
             return RedirectResponse(self._urls.site(_brand(request)), status_code=308)
         return await self._list(request, number)
@@ -155,6 +155,12 @@ class Pages:
             return None
         async with self._database.connection() as connection:
             return await store.site(connection, BrandSlug(brand))
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_LISTING_NUMBER))):
+        raise HTTPException(404)
+    return int(text)
 
 
 def _brand(request: Request) -> BrandSlug:

@@ -1,5 +1,6 @@
 """What every process is configured with; each adds its own fields in a subclass."""
 
+from itertools import pairwise
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -20,10 +21,38 @@ WebAddress = Annotated[str, AfterValidator(_web_address)]
 """Where something is found by HTTP: a host, perhaps a path, no query; without a slash at its end."""
 
 
+_HOW_TO_MAKE_A_KEY = "make one with `openssl rand -hex 24` and give it to every service"
+_SHORTEST_KEY = 16
+_FEWEST_DIFFERENT = 6
+
+
+def _service_key(key: SecretStr) -> SecretStr:
+    """What a header can carry unchanged, and what is not the first thing to try."""
+    text = key.get_secret_value()
+    if len(text) < _SHORTEST_KEY:
+        raise ValueError(f"has fewer than {_SHORTEST_KEY} characters; {_HOW_TO_MAKE_A_KEY}")
+    if not all("!" <= char <= "~" for char in text):
+        raise ValueError(
+            f"has other characters than visible ASCII, which a header cannot carry; {_HOW_TO_MAKE_A_KEY}"
+        )
+    steps = [ord(after) - ord(before) for before, after in pairwise(text)]
+    runs = sum(step in {-1, 0, 1} for step in steps) > len(steps) / 2  # 1234567890…, aaaabbbb…
+    repeats = text in (text + text)[1:-1]  # change-mechange-me
+    if runs or repeats or len(set(text)) < _FEWEST_DIFFERENT:
+        raise ValueError(f"is easily guessed; {_HOW_TO_MAKE_A_KEY}")
+    return key
+
+
+ServiceKeyText = Annotated[SecretStr, AfterValidator(_service_key)]
+"""A key of at least 16 visible ASCII characters, and no trivial one."""
+
+
 class DatabaseSettings(BaseSettings):
     """All that a migration needs to know: neither the service key nor anything else."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
+    )
 
     database_url: SecretStr
     """`postgresql://user:password@host:5432/name`, this process's own database."""
@@ -32,7 +61,7 @@ class DatabaseSettings(BaseSettings):
 class AppSettings(DatabaseSettings):
     """Read from environment variables of the same names in upper case."""
 
-    service_key: Annotated[SecretStr, Field(min_length=16)]
+    service_key: ServiceKeyText
     """The key that callers of the API send as `X-Service-Key`, and that services send each other."""
     http_host: str = "127.0.0.1"
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8000

@@ -7,13 +7,13 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final, Self
 
 import httpx
 from pydantic import SecretStr
 
+from chassis.http.conditional import http_date
 from chassis.http.spans import Exchange, client_span
 
 _CONNECT_SECONDS: Final = 3.0
@@ -173,9 +173,5 @@ def retry_after(header: str | None, now: datetime) -> timedelta | None:
     value = (header or "").strip()
     if value.isascii() and value.isdigit():
         return timedelta(seconds=min(int(value[:9]), _LONGEST_WAIT.total_seconds()))
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    wait = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now
-    return min(max(wait, timedelta()), _LONGEST_WAIT)
+    moment = http_date(value)
+    return None if moment is None else min(max(moment - now, timedelta()), _LONGEST_WAIT)

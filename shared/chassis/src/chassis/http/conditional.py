@@ -41,6 +41,15 @@ def respond(
     return Response(content, media_type=media_type, headers=headers)
 
 
+def http_date(text: str) -> datetime | None:
+    """The moment that a header names (RFC 9110, 5.6.7), in UTC; None if it names none."""
+    try:
+        moment = parsedate_to_datetime(text)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # no date, or one beyond what a date can be
+        return None
+
+
 def _is_fresh(request: Request, etag: str, last_modified: datetime | None) -> bool:
     # A client that sends an entity tag is judged by it alone: dates have a resolution of a second.
     if (tags := request.headers.get("if-none-match")) is not None:
@@ -48,8 +57,5 @@ def _is_fresh(request: Request, etag: str, last_modified: datetime | None) -> bo
     since = request.headers.get("if-modified-since")
     if since is None or last_modified is None:
         return False
-    try:
-        moment = parsedate_to_datetime(since)
-    except ValueError:
-        return False
-    return last_modified <= (moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    moment = http_date(since)
+    return moment is not None and last_modified <= moment
