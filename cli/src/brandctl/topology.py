@@ -3,13 +3,13 @@
 import asyncio
 from typing import Annotated
 
-import aio_pika
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from envelope.brand import CATALOGUE
 from messaging import topology
+from messaging.errors import BROKER_ERRORS
 
 app = typer.Typer(
     name="topology", help="Exchanges, queues and bindings: show, declare.", no_args_is_help=True
@@ -42,7 +42,7 @@ def declare(
         raise typer.Exit(2)
     try:
         asyncio.run(topology.declare(given, CATALOGUE))
-    except (aio_pika.exceptions.AMQPError, OSError, TimeoutError) as error:
+    except BROKER_ERRORS as error:
         typer.echo(f"cannot declare the topology: {error}", err=True)
         raise typer.Exit(1) from error
     typer.echo(f"declared {len(topology.describe(CATALOGUE).queues)} queues")

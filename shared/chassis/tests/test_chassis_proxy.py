@@ -126,6 +126,19 @@ async def test_a_cut_proxy_refuses_until_mended(proxy: TcpProxy) -> None:
     assert proxy.fired["refused"] == 1
 
 
+async def test_connections_are_accepted_and_closed_until_mended(proxy: TcpProxy, echo: Echo) -> None:
+    async with talking(proxy) as first:
+        proxy.close_at_once()
+        assert await first.is_reset()
+    async with connected(proxy) as second:
+        assert await second.hear_end() == b""
+    assert proxy.fired["closed"] == 1
+    assert echo.heard == b"hello"
+    proxy.mend()
+    async with talking(proxy):
+        pass
+
+
 async def test_a_client_that_resets_is_gone_for_the_server_too(proxy: TcpProxy, echo: Echo) -> None:
     async with talking(proxy):
         pass

@@ -8,10 +8,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import aio_pika
-
 from envelope import Catalogue, Message
 from envelope.catalogue import load
+from messaging.errors import BROKER_ERRORS
 from messaging.topology import contracts, declare, describe
 from messaging.topology.users import UsersError, renew_from
 
@@ -76,7 +75,7 @@ def _topology(catalogue: Catalogue) -> None:
     described = describe(catalogue)
     try:
         asyncio.run(declare(url, catalogue))
-    except (aio_pika.exceptions.AMQPError, OSError, TimeoutError) as error:
+    except BROKER_ERRORS as error:
         sys.exit(f"cannot declare the topology: {error}")
     sys.stdout.write(
         f"declared {len(described.exchanges)} exchanges, {len(described.queues)} queues, "

@@ -1,6 +1,15 @@
 """What a handler raises to say how its message should end, and what the runtime raises itself."""
 
 from datetime import timedelta
+from typing import Final
+
+import aio_pika
+
+BROKER_ERRORS: Final = (*aio_pika.exceptions.CONNECTION_EXCEPTIONS, TimeoutError)
+"""What connecting to the broker and asking it something may raise: the client library's own list, and our time limits.
+
+A peer that accepts a connection and closes it makes that library raise `StopAsyncIteration`.
+"""
 
 
 class RetryLater(Exception):  # noqa: N818  (reads as what it asks for: `raise RetryLater(...)`)

@@ -13,6 +13,7 @@ from faststream.rabbit import RabbitBroker
 from chassis.app import App
 from envelope import Catalogue, DomainMessage
 from messaging.broker.publisher import Publisher
+from messaging.errors import BROKER_ERRORS
 from messaging.flow import dead_letters
 from messaging.flow.codec import Decode, decoder
 from messaging.flow.dead_letters import DeadLetter
@@ -135,7 +136,7 @@ class Service(App):
         while True:
             try:
                 await self._broker.connect()
-            except (aio_pika.exceptions.AMQPError, OSError, TimeoutError) as error:
+            except BROKER_ERRORS as error:
                 log.warning(
                     "broker_unavailable", connection="consume", error=repr(error), retry_seconds=delay
                 )
@@ -156,7 +157,7 @@ class Service(App):
                     hint="declare the topology: python -m messaging topology CATALOGUE",
                     retry_seconds=delay,
                 )
-            except (aio_pika.exceptions.AMQPError, OSError, TimeoutError, RuntimeError) as error:
+            except BROKER_ERRORS as error:
                 log.warning(
                     "consumer_not_started", queue=runner.queue, error=repr(error), retry_seconds=delay
                 )

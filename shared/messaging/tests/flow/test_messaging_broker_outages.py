@@ -1,15 +1,21 @@
 """The broker goes away, or the queue that is consumed does."""
 
 import asyncio
+import socket
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 
 import structlog
+import uvloop
 
+from chassis.tasks import cancel_all
 from chassis.testing import eventually, running
 from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchCompleted, ResearchRequested
-from messaging import Transaction, on_batch, topology
+from messaging import Service, ServiceSettings, Transaction, on_batch, topology
+from messaging.broker.publisher import Publisher
 from messaging.flow.relay import LEASE
 from messaging.testing import Broker
 
@@ -91,6 +97,37 @@ async def test_a_consumer_that_the_broker_cancelled_is_brought_back(world, monke
         await world.send(world.request("after"))
         await eventually(world.effects)
     assert await world.effects() == ["after"]
+
+
+def test_a_peer_that_accepts_and_closes_is_a_broker_that_is_away() -> None:
+    """As a load balancer does without a living broker. On the event loop of the services: it matters what is read when."""
+    accepted = 0
+
+    def accept_and_close(listener: socket.socket) -> None:
+        nonlocal accepted
+        with suppress(OSError):
+            while True:
+                listener.accept()[0].close()
+                accepted += 1
+
+    async def connect(url: str) -> None:
+        publisher = Publisher(url, name="test")
+        values = {
+            "rabbitmq_url": url,
+            "database_url": "postgresql://nowhere",
+            "service_key": "a-key-for-tests-only",
+        }
+        service = Service("research", ServiceSettings.model_validate(values), CATALOGUE)
+        trying = [asyncio.create_task(each) for each in (publisher.run(), service._connect_broker())]
+        await eventually(lambda: accepted > 8 or any(task.done() for task in trying))
+        ended = [task for task in trying if task.done()]
+        await cancel_all(trying)
+        assert not ended
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept_and_close, args=(listener,), daemon=True).start()
+        uvloop.run(connect(f"amqp://user:password@127.0.0.1:{listener.getsockname()[1]}/"))
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 async def test_the_queue_missing_at_the_start_is_waited_for(world, make_vhost) -> None:

@@ -76,8 +76,8 @@ class _Link:
 class TcpProxy:
     """A TCP proxy on a free port of the loopback, with faults that can be set at any time, together too.
 
-    All of them end with `mend`. `fired` counts, by name, how often each has really struck: `reset` and `refused`
-    connections, `hung` (new connections in a black hole), `held` and `lost` chunks, `delayed` chunks, `cut_after`,
+    All of them end with `mend`. `fired` counts, by name, how often each has really struck: `reset`, `refused`
+    and `closed` connections, `hung` (new connections in a black hole), `held` and `lost` chunks, `delayed` chunks, `cut_after`,
     `strike`.
     """
 
@@ -88,6 +88,7 @@ class TcpProxy:
         self._links: set[_Link] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._open = True
+        self._closes = False
         self._directions = {towards: _Direction(_event_set()) for towards in Towards}
         self.fired: Counter[str] = Counter()
 
@@ -125,6 +126,11 @@ class TcpProxy:
         """Resets every connection; new ones are let in."""
         for link in list(self._links):
             self._reset(link, "reset")
+
+    def close_at_once(self) -> None:
+        """Resets every connection; new ones are accepted and closed, as by a load balancer that has no server left."""
+        self._closes = True
+        self.reset()
 
     def delay(self, seconds: float, *, jitter: float = 0.0, towards: Iterable[Towards] = BOTH) -> None:
         """Lets everything arrive later by `seconds`, give or take `jitter`; order stays, as it does in TCP."""
@@ -165,6 +171,7 @@ class TcpProxy:
     def mend(self) -> None:
         """Ends every fault. Connections that bytes are missing from are reset."""
         self._open = True
+        self._closes = False
         for direction in self._directions.values():
             direction.delay = direction.jitter = 0.0
             direction.budget = None
@@ -200,6 +207,9 @@ class TcpProxy:
         if not self._open:
             self.fired["refused"] += 1
             _reset(writer)
+            return
+        if self._closes:
+            self.fired["closed"] += 1
             return
         try:
             target_reader, target_writer = await asyncio.open_connection(*self._target)

@@ -22,7 +22,7 @@ from messaging import headers as header
 from messaging.broker import frames
 from messaging.broker.bulk_publish import BulkPublisher, Publication
 from messaging.broker.refusals import Refusals
-from messaging.errors import BrokerUnavailableError, UnroutableError
+from messaging.errors import BROKER_ERRORS, BrokerUnavailableError, UnroutableError
 from messaging.observing import spans
 from messaging.storage.outbox import OutboxRow
 
@@ -71,7 +71,7 @@ class Publisher:
             while True:
                 try:
                     closed = await self._connect()
-                except (aio_pika.exceptions.AMQPError, OSError, TimeoutError) as error:
+                except BROKER_ERRORS as error:
                     log.warning(
                         "broker_unavailable", connection=self._name, error=repr(error), retry_seconds=delay
                     )

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-import aio_pika
 import structlog
 from aio_pika.abc import AbstractIncomingMessage, AbstractRobustChannel, AbstractRobustQueue
 from faststream import AckPolicy
@@ -17,6 +16,7 @@ from faststream.rabbit import Channel, QueueType, RabbitBroker, RabbitQueue
 
 from messaging.broker import frames
 from messaging.broker.deliveries import Delivery, delivery_of
+from messaging.errors import BROKER_ERRORS
 
 log = structlog.get_logger(__name__)
 
@@ -81,7 +81,7 @@ class Subscription:
             self._paused = False
             try:
                 await self._consume_again()
-            except (aio_pika.exceptions.AMQPError, OSError, TimeoutError, RuntimeError) as error:
+            except BROKER_ERRORS as error:
                 log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
 
     @property
@@ -119,7 +119,7 @@ class Subscription:
                         log.error("consumer_lost", queue=self.queue)
                         await self._consume_again()
                         log.info("consumer_restored", queue=self.queue)
-            except (aio_pika.exceptions.AMQPError, OSError, TimeoutError, RuntimeError) as error:
+            except BROKER_ERRORS as error:
                 log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
 
     async def _consume_again(self) -> None:
@@ -143,6 +143,6 @@ class Subscription:
         try:
             async with asyncio.timeout(RPC_SECONDS):
                 await queue.cancel(tag)
-        except (aio_pika.exceptions.AMQPError, OSError, TimeoutError, RuntimeError) as error:
+        except BROKER_ERRORS as error:
             # A consumer on a lost channel is gone anyway, and the client was told not to restore it.
             log.debug("consumer_cancel_failed", queue=self.queue, error=repr(error))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-import aio_pika
 import asyncpg
 
 from chassis.database.pool import Pool
@@ -28,6 +27,7 @@ from faults.workers.worker import WorkerSettings
 from faults.workload import commands
 from faults.workload.sender import Sender, Sending
 from messaging import QueuePolicy
+from messaging.errors import BROKER_ERRORS
 from messaging.flow.dead_letters import DeadLetter
 from messaging.topology import dead_letter_queue
 
@@ -46,9 +46,7 @@ Change = Callable[[Sending], Sending]
 OUTAGES: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
-    aio_pika.exceptions.AMQPError,
-    OSError,
-    TimeoutError,
+    *BROKER_ERRORS,
 )
 
 

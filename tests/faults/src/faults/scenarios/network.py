@@ -8,7 +8,16 @@ from typing import Final
 
 from chassis.database.pool import STATEMENT_SECONDS
 from chassis.testing import TcpProxy, Towards, eventually
-from faults.playing.recovery import back_in_time, complains, consumers, tells, told, under_way, workers
+from faults.playing.recovery import (
+    BACK_SECONDS,
+    back_in_time,
+    complains,
+    consumers,
+    tells,
+    told,
+    under_way,
+    workers,
+)
 from faults.playing.scenario import REGISTRY, Scenario, scenario
 from faults.playing.world import World
 from faults.surroundings.processes import Worker
@@ -140,6 +149,28 @@ async def one_consumer_each(world: World, count: int) -> bool:
     found = await consumers(world)
     world.history.note("consumers", found=found)
     return found == count
+
+
+@scenario(
+    "a peer that accepts and closes",
+    "in the place of the broker stands a load balancer without a living one: it takes connections and closes them",
+    faults=("proxy.closed",),
+)
+async def accepted_and_closed(world: World) -> None:
+    proxy, url = await world.proxy("broker")
+    (running,) = await workers(world, 1, rabbitmq_url=url)
+    async with world.load(100):
+        await under_way(world, 50)
+        proxy.close_at_once()
+        starting = world.start_worker(rabbitmq_url=url)
+        # Each has two connections, and tries both again and again.
+        for worker in (running, starting):
+            await tells(worker, "broker_unavailable", within=BACK_SECONDS, times=3)
+        await eventually(lambda: proxy.fired["closed"] > 20)
+        assert all(worker.running for worker in (running, starting)), "they wait, and do not end"
+    await world.heal()
+    await back_in_time(world)
+    await world.submit(50)
 
 
 @scenario(

@@ -11,6 +11,7 @@ import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection
 
 from faults.judging.history import Command, History
+from messaging.errors import BROKER_ERRORS
 from messaging.topology import COMMANDS
 
 _AT_ONCE: Final = 200
@@ -69,7 +70,7 @@ class Sender:
                     delivery_mode=sending.delivery_mode,
                 )
                 await exchange.publish(message, command.queue, mandatory=True)
-        except (aio_pika.exceptions.AMQPError, OSError, TimeoutError, RuntimeError) as error:
+        except BROKER_ERRORS as error:
             self._history.info(command.id, repr(error))
             await asyncio.sleep(_RECONNECT_SECONDS)
         else:
