@@ -14,8 +14,8 @@ import pytest
 from pydantic import SecretStr
 from rich.console import Console
 
-from brandctl.dead_letter_view import show_full, show_list
-from brandctl.monitor_client import DeadLetter
+from brandctl.dead_letters.monitor import DeadLetter
+from brandctl.dead_letters.view import show_full, show_list
 from chassis.testing import eventually, running
 from envelope import DomainMessage
 from envelope.brand import CATALOGUE

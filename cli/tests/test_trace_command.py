@@ -14,80 +14,97 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pytest
 
+from chassis.testing.spans import ReceivedSpan, SpanReceiver
 from envelope import new_event_id
 
 CHAIN = str(new_event_id())
 CYCLE = str(new_event_id())
+ARTICLE = str(new_event_id())
 BEGAN = 1_800_000_000_000_000_000
 TRACE = "0af7651916cd43dd8448eb211c80319c"
-KEY = "test-service-key-0123456789"
 
 
-def group(service: str, *spans: dict[str, Any]) -> dict[str, Any]:
-    attributes = [{"key": "service.name", "value": {"stringValue": service}}]
-    return {
-        "resource": {"attributes": attributes},
-        "scopeSpans": [{"scope": {"name": "messaging"}, "spans": spans}],
-    }
+def span(
+    number: int, parent: int | None, service: str, name: str, at_ms: float, ms: float, **more: Any
+) -> ReceivedSpan:
+    attributes = {"correlation_id": CHAIN} | more.pop("attributes", {})
+    return ReceivedSpan(
+        service=service,
+        name=name,
+        kind="CONSUMER",
+        trace_id=more.pop("trace_id", TRACE),
+        span_id=f"{number:016x}",
+        parent_id="" if parent is None else f"{parent:016x}",
+        attributes=attributes,
+        links=(),
+        failed="error.type" in attributes,
+        began=BEGAN + round(at_ms * 1e6),
+        ended=BEGAN + round((at_ms + ms) * 1e6),
+    )
 
 
-def span(number: int, parent: int | None, name: str, at_ms: int, ms: float, **more: Any) -> dict[str, Any]:
-    return {
-        "traceId": TRACE,
-        "spanId": f"{number:016x}",
-        **({} if parent is None else {"parentSpanId": f"{parent:016x}"}),
-        "name": name,
-        "kind": 4,
-        "startTimeUnixNano": str(BEGAN + at_ms * 1_000_000),
-        "endTimeUnixNano": str(BEGAN + round((at_ms + ms) * 1e6)),
-        **more,
-    }
+def about(keyword: str, **more: str) -> dict[str, str]:
+    return {"brand_engine.keyword": keyword, **more}
 
 
-FAILED = {
-    "status": {"code": 2, "message": "why"},
-    "attributes": [{"key": "error.type", "value": {"stringValue": "Unprocess\x1b[31mable"}}],
-}
-GROUPS = [
-    group("research", span(3, 2, "process commands:research-commands", 30, 1500.0, **FAILED)),
-    group(
-        "orchestrator",
-        span(1, None, "POST /v1/brands/{slug}/research", 0, 12.3),
-        span(2, 1, "publish commands:research-commands", 15, 4.0),
+REQUEST = "POST /v1/brands/{slug}/research"
+ONE_CHAIN = (
+    span(1, None, "orchestrator", REQUEST, 0, 12.3, attributes={"brand_engine.cycle_id": CYCLE}),
+    span(2, 1, "orchestrator", "publish commands:research-commands", 15, 4.0, attributes=about("moka pot")),
+    span(
+        *(3, 2, "research", "process commands:research-commands", 30, 1500.0),
+        attributes=about("moka pot", **{"error.type": "Unprocess\x1b[31m\x9b31mable"}),
     ),
-]
+    span(4, 1, "orchestrator", "publish commands:research-commands", 16, 4.0, attributes=about("cold brew")),
+    span(5, 4, "research", "process commands:research-commands", 40, 20.0, attributes=about("cold brew")),
+    span(6, 5, "research", "commit research-commands", 41, 2.0),
+    span(
+        *(7, 5, "orchestrator", "publish commands:publisher-commands", 90, 20.0),
+        attributes=about("cold brew", **{"brand_engine.content_id": ARTICLE}),
+    ),
+)
 
 
-def in_base64(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def in_base64(answer: bytes) -> bytes:
     """As plain protobuf has it in JSON."""
-    document = json.loads(json.dumps(groups))
-    for one in document:
-        for each in one["scopeSpans"][0]["spans"]:
+    document = json.loads(answer)
+    for group in document["result"]["resourceSpans"]:
+        for each in group["scopeSpans"][0]["spans"]:
             for name in {"traceId", "spanId", "parentSpanId"} & each.keys():
                 each[name] = base64.b64encode(bytes.fromhex(each[name])).decode()
-    return document
+    return json.dumps(document).encode()
+
+
+@pytest.fixture
+def jaeger() -> Iterator[SpanReceiver]:
+    with SpanReceiver.running() as receiver:
+        receiver.spans += ONE_CHAIN
+        yield receiver
 
 
 @dataclass
 class Server:
-    """Jaeger and the orchestrator in one."""
+    """Something at Jaeger's address; or something before it, that passes on what it answers."""
 
     url: str = ""
     status: int = 200
     media_type: str = "application/json"
-    body: bytes = json.dumps({"result": {"resourceSpans": GROUPS}}).encode()
-    asked: list[dict[str, list[str]]] = field(default_factory=list)
+    body: bytes = b""
+    before: str | None = None
+    change: Callable[[bytes], bytes] = bytes
+    asked: list[tuple[str, dict[str, list[str]]]] = field(default_factory=list)
 
-    def answer(self, path: str, key: str | None) -> tuple[int, str, bytes]:
+    def answer(self, path: str) -> tuple[int, str, bytes]:
         parts = urlsplit(path)
-        if parts.path.startswith("/v1/cycles/"):
-            known = key == KEY and parts.path.endswith(CYCLE)
-            return (200 if known else 404), "application/json", json.dumps({"correlation_id": CHAIN}).encode()
-        assert parts.path == "/api/v3/traces"
-        self.asked.append(parse_qs(parts.query))
-        return self.status, self.media_type, self.body
+        self.asked.append((parts.path, parse_qs(parts.query)))
+        if self.before is None:
+            return self.status, self.media_type, self.body
+        answer = httpx.get(f"{self.before}{path}", trust_env=False)
+        body = self.change(answer.content) if parts.path == "/api/v3/traces" else answer.content
+        return answer.status_code, answer.headers["content-type"], body
 
 
 @pytest.fixture
@@ -96,7 +113,7 @@ def server() -> Iterator[Server]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            status, media_type, body = server.answer(self.path, self.headers.get("X-Service-Key"))
+            status, media_type, body = server.answer(self.path)
             self.send_response(status)
             self.send_header("Content-Type", media_type)
             self.end_headers()
@@ -129,11 +146,11 @@ async def brandctl(folder: Path, *arguments: str, **variables: str) -> tuple[int
     return process.returncode, out.decode(), err.decode()
 
 
-@pytest.mark.parametrize("form", [list, in_base64], ids=["hexadecimal", "base64"])
-async def test_a_chain_is_shown_as_a_tree_with_durations_errors_and_links(
-    server: Server, tmp_path: Path, form: Callable[..., Any]
+@pytest.mark.parametrize("form", [bytes, in_base64], ids=["hexadecimal", "base64"])
+async def test_a_chain_is_shown_as_a_tree_with_durations_keywords_errors_and_links(
+    jaeger: SpanReceiver, server: Server, tmp_path: Path, form: Callable[[bytes], bytes]
 ) -> None:
-    server.body = json.dumps({"result": {"resourceSpans": form(GROUPS)}}).encode()
+    server.before, server.change = jaeger.url, form
     code, out, err = await brandctl(tmp_path, CHAIN, JAEGER_URL=server.url)
     assert (code, err) == (0, "")
     search, _, link, *lines = out.splitlines()
@@ -141,54 +158,105 @@ async def test_a_chain_is_shown_as_a_tree_with_durations_errors_and_links(
     assert link == f"{server.url}/trace/{TRACE}"
     assert [line.rstrip() for line in lines] == [
         "orchestrator POST /v1/brands/{slug}/research  12.3 ms  +0.0 ms",
-        "└── orchestrator publish commands:research-commands  4.0 ms  +15.0 ms",
-        "    └── research process commands:research-commands  1.50 s  +30.0 ms  Unprocess\ufffd[31mable",
+        "├── orchestrator publish commands:research-commands  4.0 ms  +15.0 ms  moka pot",
+        "│   └── research process commands:research-commands  1.50 s  +30.0 ms  Unprocess\ufffd[31m\ufffd31mable",
+        "└── orchestrator publish commands:research-commands  4.0 ms  +16.0 ms  cold brew",
+        "    └── research process commands:research-commands  20.0 ms  +40.0 ms",
+        "        ├── research commit research-commands  2.0 ms  +41.0 ms",
+        "        └── orchestrator publish commands:publisher-commands  20.0 ms  +90.0 ms",
     ]
 
 
-async def test_jaeger_is_asked_for_every_service_and_from_when_the_id_was_made(
-    server: Server, tmp_path: Path
+async def test_jaeger_is_asked_from_when_the_id_was_made_and_for_no_more_than_it_takes(
+    jaeger: SpanReceiver, server: Server, tmp_path: Path
 ) -> None:
+    server.before = jaeger.url
     await brandctl(tmp_path, CHAIN, JAEGER_URL=server.url)
-    assert {each["query.serviceName"][0] for each in server.asked} == {
-        "orchestrator",
-        "research",
-        "publisher",
-        "social",
-        "monitor",
-    }
-    (query, *_) = server.asked
-    assert json.loads(query["query.attributes"][0]) == {"correlation_id": CHAIN}
-    since = datetime.fromisoformat(query["query.startTimeMin"][0])
-    until = datetime.fromisoformat(query["query.startTimeMax"][0])
-    assert 0 < (datetime.now(UTC) - since).total_seconds() < 1800
-    assert until > datetime.now(UTC)
+    # Where chains begin, and where replays do: they have a trace of their own.
+    assert [(path, query["query.serviceName"]) for path, query in server.asked] == [
+        ("/api/v3/trace-summaries", ["orchestrator"]),
+        ("/api/v3/trace-summaries", ["monitor"]),
+        ("/api/v3/traces", ["orchestrator"]),
+    ]
+    for _, query in server.asked:
+        assert json.loads(query["query.attributes"][0]) == {"correlation_id": CHAIN}
+        since = datetime.fromisoformat(query["query.startTimeMin"][0])
+        until = datetime.fromisoformat(query["query.startTimeMax"][0])
+        assert 0 < (datetime.now(UTC) - since).total_seconds() < 1800
+        assert until > datetime.now(UTC)
 
 
-async def test_a_cycle_is_turned_into_its_chain(server: Server, tmp_path: Path) -> None:
-    code, _, err = await brandctl(
-        tmp_path, CYCLE, JAEGER_URL=server.url, ORCHESTRATOR_URL=server.url, SERVICE_KEY=KEY
+async def test_a_chain_that_began_elsewhere_is_found_too(jaeger: SpanReceiver, tmp_path: Path) -> None:
+    jaeger.spans[:] = [
+        span(1, None, "social", "process commands:social-commands", 0, 1, attributes={"correlation_id": "x"})
+    ]
+    code, out, err = await brandctl(tmp_path, "x", JAEGER_URL=jaeger.url)
+    assert (code, err) == (0, "")
+    assert "social process" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords"),
+    [
+        ((CYCLE,), {"moka pot", "cold brew"}),
+        ((ARTICLE,), {"cold brew"}),
+        ((CHAIN, "--keyword", "cold brew"), {"cold brew"}),
+        (("--keyword", "moka pot"), {"moka pot"}),
+        ((CYCLE, "--keyword", "moka pot"), {"moka pot"}),
+    ],
+)
+async def test_a_cycle_an_article_or_a_keyword_is_found_by_its_name(
+    jaeger: SpanReceiver, tmp_path: Path, arguments: tuple[str, ...], keywords: set[str]
+) -> None:
+    code, out, err = await brandctl(tmp_path, *arguments, JAEGER_URL=jaeger.url)
+    assert (code, err) == (0, "")
+    assert f"orchestrator {REQUEST}  12.3 ms" in out
+    assert {keyword for keyword in ("moka pot", "cold brew") if f"  {keyword}\n" in out} == keywords
+    assert ("commit research-commands" in out) == ("cold brew" in keywords)
+
+
+async def test_a_thousand_keywords_are_summed_up_with_what_failed_and_what_was_slow(
+    jaeger: SpanReceiver, server: Server, tmp_path: Path
+) -> None:
+    jaeger.spans[:] = [
+        span(
+            *(number, None, "orchestrator", "create commands:research-commands", number, number),
+            trace_id=f"{number // 3:032x}",
+            attributes=about(f"keyword {number // 3}")
+            | ({"error.type": "RetryLater"} if number == 1500 else {}),
+        )
+        for number in range(1, 3000)
+    ]
+    server.before = jaeger.url
+    code, out, err = await brandctl(
+        tmp_path, CHAIN, JAEGER_URL=server.url, JAEGER_PUBLIC_URL="https://traces.example.org/"
     )
     assert (code, err) == (0, "")
-    assert json.loads(server.asked[0]["query.attributes"][0]) == {"correlation_id": CHAIN}
+    assert "\n1,000 traces, 2,999 spans in 6.00 s; 1 with failed spans\n" in out
+    assert f"  keyword 500  https://traces.example.org/trace/{500:032x}\n" in out
+    assert f"  keyword 999  https://traces.example.org/trace/{999:032x}\n" in out
+    assert "--keyword" in out
+    # Not all of it was sent: that alone would take seconds.
+    assert "/api/v3/traces" not in {path for path, _ in server.asked}
+    code, out, err = await brandctl(tmp_path, CHAIN, "--keyword", "keyword 7", JAEGER_URL=server.url)
+    assert (code, err, out.count("orchestrator create")) == (0, "", 3)
 
 
-async def test_beside_a_local_run_the_orchestrator_is_found_by_itself(server: Server, tmp_path: Path) -> None:
-    local = tmp_path / ".local"
-    local.mkdir()
-    (local / "endpoints.json").write_text(
-        json.dumps({"orchestrator_url": server.url, "service_key_file": "key"})
-    )
-    (local / "key").write_text(KEY)
-    assert (await brandctl(tmp_path, CYCLE, "--jaeger-url", server.url))[0] == 0
-    assert json.loads(server.asked[0]["query.attributes"][0]) == {"correlation_id": CHAIN}
+async def test_after_make_up_jaeger_is_found_where_the_settings_say(
+    jaeger: SpanReceiver, tmp_path: Path
+) -> None:
+    port = urlsplit(jaeger.url).port
+    (tmp_path / ".env").write_text(f"# JAEGER_PORT=1\nBIND=0.0.0.0\nJAEGER_PORT={port}\n")
+    code, out, err = await brandctl(tmp_path, CHAIN)
+    assert (code, err) == (0, "")
+    assert f"{jaeger.url}/trace/" in out
 
 
 @pytest.mark.parametrize(
     ("status", "media_type", "body"),
     [
-        (404, "application/json", b'{"error": {"message": "No traces found"}}'),
-        (200, "application/json", b'{"result": {}}'),
+        (404, "text/plain; charset=utf-8", b'{"error":{"httpCode":404,"message":"No traces found"}}\n'),
+        (200, "application/json", b"{}"),
     ],
 )
 async def test_nothing_found_is_said_with_what_may_be_wrong(
@@ -208,6 +276,7 @@ async def test_nothing_found_is_said_with_what_may_be_wrong(
         (200, "text/html", b"<html>an older Jaeger's page</html>", "2.19 or later"),
         (400, "application/json", b'{"error": "malformed"}', "malformed"),
         (404, "text/plain", b"404 page not found", "404"),
+        (404, "application/json", b'{"detail": "Not Found\x9b2J"}', "Not Found\ufffd2J"),
     ],
 )
 async def test_something_else_at_that_address_is_named_and_the_link_still_printed(

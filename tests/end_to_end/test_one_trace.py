@@ -269,12 +269,7 @@ async def assert_brandctl_shows_it(stack: Stack, receiver: SpanReceiver, submitt
     for given in (submitted["correlation_id"], submitted["cycle_id"]):
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "brandctl", "trace", given),
-            env=os.environ
-            | {
-                "JAEGER_URL": receiver.url,
-                "ORCHESTRATOR_URL": stack.addresses.url("orchestrator"),
-                "SERVICE_KEY": KEY,
-            },
+            env=os.environ | {"JAEGER_URL": receiver.url},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )

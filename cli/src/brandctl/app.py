@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from brandctl import dead_letters, demo, signals, topology
+from brandctl import demo, signals, topology
 from brandctl.api import ApiError
+from brandctl.dead_letters import app as dead_letters_app
 from brandctl.local import postgres, processes, rabbitmq, services
 from brandctl.local.folder import InUseError
-from brandctl.progress import say
-from brandctl.trace import trace
+from brandctl.terminal import say
+from brandctl.traces import trace
 
 app = typer.Typer(
     name="brandctl",
@@ -33,7 +34,7 @@ _EXPECTED = (
 )
 
 
-app.add_typer(dead_letters.app)
+app.add_typer(dead_letters_app)
 app.add_typer(topology.app)
 app.command()(trace)
 

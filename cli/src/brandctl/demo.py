@@ -18,7 +18,7 @@ from brandctl import progress, signals
 from brandctl.api import Brand, Cycle, Orchestrator
 from brandctl.local import broker_users, databases, postgres, processes, rabbitmq, services
 from brandctl.local.folder import LocalFolder
-from brandctl.progress import say
+from brandctl.terminal import say
 from envelope.brand import CATALOGUE
 from messaging import topology
 from messaging.topology.users import UsersError

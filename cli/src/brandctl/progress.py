@@ -12,6 +12,7 @@ from rich.text import Text
 
 from brandctl.api import Cycle, KeywordProgress
 from brandctl.local.services import NAMES, Addresses
+from brandctl.terminal import printable, say
 
 _STYLES: Final = {"completed": "green", "refused": "yellow", "failed": "red"}
 
@@ -45,11 +46,6 @@ class ProgressView:
                 say(self._console, f"  {keyword.keyword}: {keyword.state}{reason}")
 
 
-def say(console: Console, text: str, style: str | None = None) -> None:
-    """One line, never wrapped or marked up: what is in it may be anything."""
-    console.print(Text(text, style=style or ""), soft_wrap=True)
-
-
 def show_links(console: Console, slug: str, cycle: Cycle, addresses: Addresses) -> None:
     """Every address worth opening, one a line."""
     say(console, "")
@@ -81,9 +77,9 @@ def _table(keywords: Sequence[KeywordProgress]) -> Table:
     for keyword in keywords:
         result = keyword.published_url or keyword.reason or ""
         state = (
-            Text(keyword.state, style=_STYLES[keyword.state])
+            Text(printable(keyword.state), style=_STYLES[keyword.state])
             if keyword.ended
-            else Spinner("dots", text=keyword.state)
+            else Spinner("dots", text=printable(keyword.state))
         )
-        table.add_row(Text(keyword.keyword), state, Text(result))
+        table.add_row(Text(printable(keyword.keyword)), state, Text(printable(result)))
     return table

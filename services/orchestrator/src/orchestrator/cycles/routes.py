@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, HTTPException, Response
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, Problem, Responses, conditional, router
 from chassis.observing import chains
 from envelope import new_event_id
+from envelope.brand import CATALOGUE
 from messaging import Database
 from orchestrator.answers import LOCATION, TOO_LARGE
 from orchestrator.brands import Slug, checked_slug
@@ -20,6 +21,8 @@ from orchestrator.cycles.models import CycleAccepted, CycleView, ResearchRequest
 from orchestrator.cycles.store import NewCycle, find_cycle, keywords_of
 
 MAX_IDEMPOTENCY_KEY: Final = 200
+CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
+"""Attribute of the request's span, so that its trace is found by the cycle's id."""
 
 IdempotencyKey = Annotated[
     str | None,
@@ -70,7 +73,7 @@ def _handing_in(database: Database) -> APIRouter:
             request_digest=_digest(request),
         )
         cycle = await begin_cycle(database, wanted)
-        chains.name_chain(cycle.correlation_id)
+        chains.name_chain(cycle.correlation_id, also={CYCLE_ID: str(cycle.cycle_id)})
         response.headers["Location"] = f"/v1/cycles/{cycle.cycle_id}"
         return CycleAccepted.of(cycle)
 

@@ -1,5 +1,6 @@
 """Which chain a span belongs to: the `correlation_id` that every span carries."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from opentelemetry import trace
@@ -14,8 +15,14 @@ def chain_of(span: Span) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def name_chain(correlation_id: str | None) -> None:
-    """Tells the running span to which chain it has turned out to belong, unless it knows."""
+def name_chain(correlation_id: str | None, *, also: Mapping[str, str] | None = None) -> None:
+    """Tells the running span to which chain it has turned out to belong, unless it knows.
+
+    `also` are attributes under which the chain is looked for too.
+    """
     span = trace.get_current_span()
-    if correlation_id and span.is_recording() and chain_of(span) is None:
+    if not span.is_recording():
+        return
+    if correlation_id and chain_of(span) is None:
         span.set_attribute(CORRELATION_ID, correlation_id)
+    span.set_attributes(dict(also or {}))

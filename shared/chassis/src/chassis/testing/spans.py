@@ -3,7 +3,7 @@
 import gzip
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,7 +35,7 @@ class ReceivedSpan:
 
 @dataclass(slots=True)
 class SpanReceiver:
-    """What has been sent to `url`; the same address answers searches as Jaeger does, at `/api/v3/traces`."""
+    """What has been sent to `url`; the same address answers as Jaeger's own `/api/v3` does."""
 
     url: str
     spans: list[ReceivedSpan] = field(default_factory=list)
@@ -85,13 +85,31 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer("application/x-protobuf", b"")
 
     def do_GET(self) -> None:
-        query = parse_qs(urlsplit(self.path).query)
+        parts = urlsplit(self.path)
+        path = parts.path.removeprefix("/api/v3/")
+        if path.startswith("traces/"):
+            wanted = path.removeprefix("traces/")
+            self._send_spans([span for span in _receivers[self.server].spans if span.trace_id == wanted])
+            return
+        query = parse_qs(parts.query)
         service, tags = query["query.serviceName"][0], json.loads(query["query.attributes"][0])
-        groups = [_as_json(span) for span in _receivers[self.server].found(service, tags)]
+        found = _receivers[self.server].found(service, tags)
+        if path == "trace-summaries":
+            self._answer("application/json", json.dumps({"summaries": _summaries(found)}).encode())
+        else:
+            self._send_spans(found)
+
+    def _send_spans(self, spans: Sequence[ReceivedSpan]) -> None:
+        if not spans:
+            # Its own way of saying so, with the media type of its plain errors.
+            nothing = {"error": {"httpCode": 404, "message": "No traces found"}}
+            self._answer("text/plain; charset=utf-8", json.dumps(nothing).encode(), status=404)
+            return
+        groups = [_as_json(span) for span in spans]
         self._answer("application/json", json.dumps({"result": {"resourceSpans": groups}}).encode())
 
-    def _answer(self, media_type: str, body: bytes) -> None:
-        self.send_response(200)
+    def _answer(self, media_type: str, body: bytes, *, status: int = 200) -> None:
+        self.send_response(status)
         self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -119,6 +137,24 @@ def _received(service: str, span: Any) -> ReceivedSpan:
 
 def _values(attributes: Any) -> dict[str, Any]:
     return {each.key: getattr(each.value, each.value.WhichOneof("value")) for each in attributes}
+
+
+def _summaries(spans: Sequence[ReceivedSpan]) -> list[dict[str, Any]]:
+    by_trace: dict[str, list[ReceivedSpan]] = {}
+    for span in spans:
+        by_trace.setdefault(span.trace_id, []).append(span)
+    return [
+        {
+            "traceId": trace_id,
+            "rootOperationName": next((span.name for span in mine if not span.parent_id), ""),
+            "minStartTimeUnixNano": str(min(span.began for span in mine)),
+            "maxEndTimeUnixNano": str(max(span.ended for span in mine)),
+            "spanCount": len(mine),
+            # What is zero or empty is left out.
+            **({"errorSpanCount": failed} if (failed := sum(span.failed for span in mine)) else {}),
+        }
+        for trace_id, mine in by_trace.items()
+    ]
 
 
 def _as_json(span: ReceivedSpan) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from brandctl.monitor_client import DeadLetter
+from brandctl.dead_letters.monitor import DeadLetter
 
 _COLOURS: Final = {"open": "red", "replaying": "yellow", "resolved": "green", "discarded": "dim"}
 _FACTS: Final = (

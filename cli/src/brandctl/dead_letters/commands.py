@@ -1,6 +1,5 @@
 """`brandctl dead-letters`: look at messages that died, replay them, or discard them."""
 
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -10,10 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
 
-from brandctl import dead_letter_view as view
-from brandctl.monitor_client import AccessError, DeadLetter, Monitor, MonitorError, find_access
+from brandctl.access import AccessError, find_access
+from brandctl.dead_letters import view
+from brandctl.dead_letters.monitor import DeadLetter, Monitor, MonitorError
+from brandctl.terminal import note, out, print_json
 
 app = typer.Typer(
     name="dead-letters",
@@ -101,13 +101,13 @@ def list_letters(
             before=before,
         )
     if as_json:
-        _print_json({"items": page.items, "next": page.next, "matching": page.matching, "open": page.open})
+        print_json({"items": page.items, "next": page.next, "matching": page.matching, "open": page.open})
     elif page.items:
-        view.show_list(_out(), page.dead_letters())
+        view.show_list(out(), page.dead_letters())
     if page.next is not None:
-        _note(f"{len(page.items)} of {page.matching}. Older ones: add --before {page.next}")
+        note(f"{len(page.items)} of {page.matching}. Older ones: add --before {page.next}")
     if not page.items:
-        _note(f"No dead letters match ({page.open} open in all).")
+        note(f"No dead letters match ({page.open} open in all).")
         raise typer.Exit(1)
 
 
@@ -124,9 +124,9 @@ def show(
     with _monitor(monitor_url, key_file) as monitor:
         letter = monitor.full(dead)
     if as_json:
-        _print_json(letter)
+        print_json(letter)
     else:
-        view.show_full(_out(), letter)
+        view.show_full(out(), letter)
 
 
 @app.command()
@@ -165,7 +165,7 @@ def replay(
             started, refused = _replay_each(monitor, dead or [])
         ended = _wait(monitor, started, timeout) if wait else {}
     if as_json:
-        _print_json(_replay_report(started, refused, ended, waited=wait))
+        print_json(_replay_report(started, refused, ended, waited=wait))
     _report_replays(started, refused, ended, waited=wait)
     handled = all(_was_handled(ended.get(one)) for one in started)
     raise typer.Exit(0 if started and not refused and (handled or not wait) else 1)
@@ -197,29 +197,29 @@ def discard(
             except MonitorError as error:
                 refused[one] = str(error)
     if as_json:
-        _print_json({"discarded": discarded, "refused": _as_rows(refused)})
+        print_json({"discarded": discarded, "refused": _as_rows(refused)})
     for one in discarded:
-        _note(f"{one} discarded")
+        note(f"{one} discarded")
     for message in refused.values():
-        _note(message)
+        note(message)
     raise typer.Exit(1 if refused else 0)
 
 
 def _list_groups(monitor: Monitor, state: str | None, queue: str | None, *, as_json: bool) -> None:
     groups = monitor.summary(state=state, queue=queue)
     if as_json:
-        _print_json({"groups": groups})
+        print_json({"groups": groups})
     elif groups:
-        view.show_groups(_out(), groups)
+        view.show_groups(out(), groups)
     if not groups:
-        _note("No dead letters match.")
+        note("No dead letters match.")
         raise typer.Exit(1)
 
 
 def _replay_all(monitor: Monitor, queue: str | None, type_name: str | None, *, yes: bool) -> list[str]:
     page = monitor.page(state="open", queue=queue, type=type_name, replayable=True, limit=1)
     if page.matching == 0:
-        _note("No open dead letter that could be replayed matches.")
+        note("No open dead letter that could be replayed matches.")
         raise typer.Exit(1)
     if not yes:
         _confirm(page.matching, queue, type_name)
@@ -238,10 +238,10 @@ def _replay_all(monitor: Monitor, queue: str | None, type_name: str | None, *, y
 def _confirm(count: int, queue: str | None, type_name: str | None) -> None:
     selected = "".join([f" of {queue}" if queue else "", f" of type {type_name}" if type_name else ""])
     if not sys.stdin.isatty():
-        _note(f"This would replay {count} dead letters{selected}. Add --yes to do it without being asked.")
+        note(f"This would replay {count} dead letters{selected}. Add --yes to do it without being asked.")
         raise typer.Exit(_USAGE)
     if not typer.confirm(f"Replay {count} dead letters{selected}?", err=True):
-        _note("Nothing was replayed.")
+        note("Nothing was replayed.")
         raise typer.Exit(1)
 
 
@@ -312,15 +312,15 @@ def _report_replays(
         letter = ended.get(one)
         match _outcome(letter, waited=waited):
             case "replaying":
-                _note(f"{one} sent again")
+                note(f"{one} sent again")
             case "waiting":
-                _note(f"{one} sent again, no outcome yet: look later with `brandctl dead-letters show {one}`")
+                note(f"{one} sent again, no outcome yet: look later with `brandctl dead-letters show {one}`")
             case "dead_again" if letter is not None:
-                _note(f"{one} died again, now as {letter.replaced_by}")
+                note(f"{one} died again, now as {letter.replaced_by}")
             case outcome:
-                _note(f"{one} {outcome}")
+                note(f"{one} {outcome}")
     for message in refused.values():
-        _note(message)
+        note(message)
 
 
 def _as_rows(refused: dict[str, str]) -> list[dict[str, str]]:
@@ -332,24 +332,11 @@ def _monitor(monitor_url: str | None, key_file: Path | None) -> Iterator[Monitor
     try:
         access = find_access(monitor_url, key_file)
     except AccessError as error:
-        _note(str(error))
+        note(str(error))
         raise typer.Exit(_USAGE) from error
     try:
         with Monitor(access) as monitor:
             yield monitor
     except MonitorError as error:
-        _note(str(error))
+        note(str(error))
         raise typer.Exit(1) from error
-
-
-def _out() -> Console:
-    return Console(highlight=False)
-
-
-def _note(text: str) -> None:
-    """What is said about the result goes to standard error, so that standard output holds the result alone."""
-    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

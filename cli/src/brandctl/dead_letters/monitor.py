@@ -1,11 +1,8 @@
 """The monitor's HTTP API, as an operator's command uses it."""
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import quote
@@ -14,14 +11,9 @@ from uuid import UUID
 import httpx
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-ENDPOINTS: Final = Path(".local/endpoints.json")
-"""Where a local run tells its addresses: `{"monitor_url": …, "service_key_file": …}`."""
+from brandctl.access import Access
 
 MAX_BULK: Final = 500
-
-
-class AccessError(RuntimeError):
-    """It is not known where the monitor is, or with which key it may be asked; the message says what to give."""
 
 
 class MonitorError(RuntimeError):
@@ -62,57 +54,6 @@ class Page:
 
     def dead_letters(self) -> list[DeadLetter]:
         return [DeadLetter.model_validate(item) for item in self.items]
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    url: str
-    key: str
-
-
-def find_access(given_url: str | None, key_file: Path | None, *, service: str = "monitor") -> Access:
-    """Where to ask and with which key: options first, then the environment, then the file of a local run.
-
-    Raises:
-        AccessError: neither names it.
-    """
-    told = _read_endpoints()
-    url = given_url or told.get(f"{service}_url")
-    if not url:
-        raise AccessError(
-            f"where is the {service}? Give --{service}-url or set {service.upper()}_URL"
-            f" (no {ENDPOINTS} of a local run here)"
-        )
-    if key_file is not None:
-        return Access(url, _read_key(key_file))
-    if key := os.environ.get("SERVICE_KEY"):
-        return Access(url, key.strip())
-    # The key of the local run is for the local run: it must not reach a server that somebody else has named.
-    if (told_file := told.get("service_key_file")) and url == told.get(f"{service}_url"):
-        return Access(url, _read_key(ENDPOINTS.parent / told_file))
-    raise AccessError("with which key? Set SERVICE_KEY, or give --key-file with a file that holds it")
-
-
-def _read_endpoints() -> dict[str, str]:
-    try:
-        told = json.loads(ENDPOINTS.read_text())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise AccessError(f"{ENDPOINTS} cannot be read: {error}") from error
-    if not isinstance(told, dict):
-        raise AccessError(f"{ENDPOINTS} holds no JSON object")
-    return {name: value for name, value in told.items() if isinstance(value, str)}
-
-
-def _read_key(path: Path) -> str:
-    try:
-        key = path.read_text().strip()
-    except (OSError, ValueError) as error:
-        raise AccessError(f"the key file {path} cannot be read: {error}") from error
-    if not key:
-        raise AccessError(f"the key file {path} is empty")
-    return key
 
 
 class Monitor:

@@ -1,0 +1,93 @@
+"""Where the services are and with which key they may be asked: options, environment, a local run, or the containers."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ENDPOINTS: Final = Path(".local/endpoints.json")
+"""Where a local run tells its addresses: `{"monitor_url": …, "service_key_file": …}`."""
+CONTAINERS: Final = Path(".env")
+"""Where `make up` keeps the settings of the containers: ports of this machine, and the service key."""
+
+
+class AccessError(RuntimeError):
+    """It is not known where a service is, or with which key it may be asked; the message says what to give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    url: str
+    key: str
+
+
+def find_access(given_url: str | None, key_file: Path | None, *, service: str = "monitor") -> Access:
+    """Where to ask and with which key: options first, then the environment, a local run, the containers of `make up`.
+
+    Raises:
+        AccessError: none of them names it.
+    """
+    local, containers = _read_endpoints(), _read_containers()
+    local_url, containers_url = local.get(f"{service}_url"), _published(containers, service.upper())
+    url = given_url or local_url or containers_url
+    if not url:
+        raise AccessError(
+            f"where is the {service}? Give --{service}-url or set {service.upper()}_URL"
+            f" (no {ENDPOINTS} of a local run here, nor {CONTAINERS} of `make up`)"
+        )
+    if key_file is not None:
+        return Access(url, _read_key(key_file))
+    if key := os.environ.get("SERVICE_KEY"):
+        return Access(url, key.strip())
+    # A key found beside an address is for that address: it must not reach a server that somebody else has named.
+    if (told_file := local.get("service_key_file")) and url == local_url:
+        return Access(url, _read_key(ENDPOINTS.parent / told_file))
+    if (key := containers.get("SERVICE_KEY")) and url == containers_url:
+        return Access(url, key)
+    raise AccessError("with which key? Set SERVICE_KEY, or give --key-file with a file that holds it")
+
+
+def find_jaeger(given_url: str | None) -> str:
+    return given_url or _published(_read_containers(), "JAEGER") or "http://localhost:16686"
+
+
+def _published(containers: Mapping[str, str], name: str) -> str | None:
+    """Under which address of this machine a container is found."""
+    port = containers.get(f"{name}_PORT")
+    bind = containers.get("BIND") or "127.0.0.1"
+    return f"http://{'127.0.0.1' if bind == '0.0.0.0' else bind}:{port}" if port else None  # noqa: S104
+
+
+def _read_endpoints() -> dict[str, str]:
+    try:
+        told = json.loads(ENDPOINTS.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise AccessError(f"{ENDPOINTS} cannot be read: {error}") from error
+    if not isinstance(told, dict):
+        raise AccessError(f"{ENDPOINTS} holds no JSON object")
+    return {name: value for name, value in told.items() if isinstance(value, str)}
+
+
+def _read_containers() -> dict[str, str]:
+    """The lines `NAME=value` of the file, as Docker Compose reads them; variables of the shell win over it there too."""
+    try:
+        lines = CONTAINERS.read_text().splitlines()
+    except (OSError, ValueError):
+        return {}  # whoever may not read it has to say what is in it
+    pairs = (line.partition("=") for line in lines if "=" in line and not line.lstrip().startswith("#"))
+    told = {name.strip(): value.strip().strip("'\"") for name, _, value in pairs}
+    return {name: os.environ.get(name) or value for name, value in told.items()}
+
+
+def _read_key(path: Path) -> str:
+    try:
+        key = path.read_text().strip()
+    except (OSError, ValueError) as error:
+        raise AccessError(f"the key file {path} cannot be read: {error}") from error
+    if not key:
+        raise AccessError(f"the key file {path} is empty")
+    return key

@@ -1,0 +1,50 @@
+"""What a command says: results to standard output, what is said about them to standard error.
+
+Nothing that comes from elsewhere may steer the terminal: messages, errors and answers hold whatever strangers sent.
+"""
+
+import json
+import re
+from typing import Any, Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+_UNPRINTABLE_IN_JSON: Final = re.compile(r"[^\x20-\x7e\n]")
+
+
+def out() -> Console:
+    return Console(highlight=False)
+
+
+def say(console: Console, text: str, style: str | None = None) -> None:
+    """Lines that are never wrapped or marked up: what is in them may be anything."""
+    console.print(Text(printable(text, keep_lines=True), style=style or ""), soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Says something about the result, to standard error, so that standard output holds the result alone."""
+    say(Console(stderr=True, highlight=False), text)
+
+
+def print_json(value: Any) -> None:
+    """JSON for scripts. What no terminal should get is escaped; to a reader of JSON it is the same."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    typer.echo(_UNPRINTABLE_IN_JSON.sub(lambda found: _escaped(found.group()), text))
+
+
+def printable(text: str, *, keep_lines: bool = False) -> str:
+    """Without control characters, C1 and marks of direction included."""
+    kept = "\n\t" if keep_lines else ""
+
+    def shown(character: str) -> str:
+        if character.isprintable() or character in kept:
+            return character
+        return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
+
+    return "".join(map(shown, text))
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else json.dumps(character)[1:-1]

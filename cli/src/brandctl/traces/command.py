@@ -1,0 +1,217 @@
+"""`brandctl trace`: what became of a request, from the call to the last post, as Jaeger has recorded it."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
+from uuid import UUID
+
+import typer
+from rich.console import Console
+
+from brandctl.access import find_jaeger
+from brandctl.local.services import NAMES
+from brandctl.terminal import note, say
+from brandctl.traces.jaeger import MAX_TRACES, Jaeger, JaegerError, Links, Search, Span, Summary
+from brandctl.traces.tree import branch, duration, trees
+from envelope.brand import CATALOGUE
+
+CHAIN: Final = "correlation_id"
+CYCLE: Final = f"{CATALOGUE.system}.cycle_id"
+CONTENT: Final = f"{CATALOGUE.system}.content_id"
+KEYWORD: Final = f"{CATALOGUE.system}.keyword"
+
+_CHAINS_BEGIN_AT: Final = "orchestrator"
+_REPLAYS_BEGIN_AT: Final = "monitor"
+_CLOCKS_DIFFER: Final = timedelta(minutes=5)
+_TIMED_UUID: Final = 7
+_UNBROKEN: Final = 1_000
+_SPANS_SHOWN: Final = 2_000
+"""More than these are summed up: nobody reads so many, and Jaeger needs its time to send them."""
+_SLOWEST: Final = 5
+_FAILED: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Traces, and the keyword whose branches of them are wanted; None: all of them."""
+
+    searches: Sequence[Search]
+    """Each of which finds some of them."""
+    summaries: Sequence[Summary]
+    keyword: str | None
+
+
+def trace(
+    identity: Annotated[
+        str | None,
+        typer.Argument(metavar="[ID]", help="A correlation_id, a cycle_id, or the content_id of an article."),
+    ] = None,
+    keyword: Annotated[
+        str | None, typer.Option(help="Only the branch of this keyword; without ID, in whichever request.")
+    ] = None,
+    jaeger_url: Annotated[
+        str | None, typer.Option(envvar="JAEGER_URL", help="Address of Jaeger.", show_default="this machine")
+    ] = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            "--jaeger-public-url",
+            envvar="JAEGER_PUBLIC_URL",
+            help="Where a browser finds it: what links begin with.",
+            show_default="the same",
+        ),
+    ] = None,
+    hours: Annotated[
+        float, typer.Option(min=0.1, help="How far to look back, where the id does not tell its time.")
+    ] = 48,
+) -> None:
+    """Shows the chain of a request as a tree with durations, and links to it in Jaeger.
+
+    A correlation_id is found in log lines, messages, dead letters and the answers of the API. A request of many keywords
+    is summed up: --keyword shows one of them. Exit code 1 if Jaeger has nothing about it, or does not answer; the link is
+    printed all the same.
+
+    For example:
+
+        brandctl trace 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
+        brandctl trace 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --keyword "pour-over coffee"
+        brandctl trace --keyword "pour-over coffee" --hours 2
+    """
+    if not identity and not keyword:
+        raise typer.BadParameter("give an id, or --keyword", param_hint="ID")
+    # Lines are for the terminal to break; in a file or a pipe they stay whole.
+    out = Console(highlight=False, width=None if sys.stdout.isatty() else _UNBROKEN)
+    since, until = _period(identity, timedelta(hours=hours), datetime.now(UTC))
+    url = find_jaeger(jaeger_url)
+    links = Links(public_url or url)
+    asked = Search(_CHAINS_BEGIN_AT, _wanted(identity, keyword), since, until)
+    try:
+        with Jaeger(url) as jaeger:
+            found = _find(jaeger, asked, identity, keyword)
+            say(out, links.search(asked if found is None else found.searches[0]))
+            if found is not None:
+                _show(jaeger, found, links, out, identity)
+    except JaegerError as error:
+        say(out, links.search(asked))
+        note(str(error))
+        raise typer.Exit(1) from error
+    if found is None:
+        note(
+            f"Jaeger has no span of {identity or keyword} (yet: services send theirs every few seconds)."
+            " Is OTEL_EXPORTER_OTLP_ENDPOINT set for them?"
+        )
+        raise typer.Exit(1)
+
+
+def _wanted(identity: str | None, keyword: str | None) -> dict[str, str]:
+    return {name: value for name, value in ((CHAIN, identity), (KEYWORD, keyword)) if value}
+
+
+def _find(jaeger: Jaeger, asked: Search, identity: str | None, keyword: str | None) -> _Found | None:
+    """The traces of whatever has this id, the likeliest first: every search takes its time."""
+    if found := _search(jaeger, asked, (_CHAINS_BEGIN_AT, _REPLAYS_BEGIN_AT), keyword):
+        return found
+    if identity is None:
+        return None
+    if _uuid(identity) is not None:
+        for attribute in (CYCLE, CONTENT):
+            spans = jaeger.spans(replace(asked, attributes={attribute: identity}))
+            for span in spans:
+                if span.attributes.get(attribute) == identity and (chain := span.attributes.get(CHAIN)):
+                    mine = keyword or (span.attributes.get(KEYWORD) if attribute == CONTENT else None)
+                    # It may have begun long before this part of it.
+                    since = min(asked.since, _made_at(chain) or asked.since)
+                    of_chain = replace(asked, attributes=_wanted(chain, mine), since=since)
+                    return _search(jaeger, of_chain, (_CHAINS_BEGIN_AT, _REPLAYS_BEGIN_AT), mine)
+    # A chain of somebody else's begins wherever their message came in.
+    for service in NAMES:
+        if found := _search(jaeger, asked, (service,), keyword):
+            return found
+    return None
+
+
+def _search(jaeger: Jaeger, asked: Search, services: Sequence[str], keyword: str | None) -> _Found | None:
+    searches: list[Search] = []
+    summaries: dict[str, Summary] = {}
+    for service in services:
+        search = replace(asked, service=service)
+        if found := jaeger.summaries(search):
+            searches.append(search)
+            summaries |= {summary.trace_id: summary for summary in found}
+    return _Found(searches, list(summaries.values()), keyword) if searches else None
+
+
+def _show(jaeger: Jaeger, found: _Found, links: Links, out: Console, identity: str | None) -> None:
+    if sum(summary.span_count for summary in found.summaries) > _SPANS_SHOWN:
+        _sum_up(jaeger, found.summaries, links, out, identity)
+        return
+    spans = list({span.span_id: span for search in found.searches for span in jaeger.spans(search)}.values())
+    if found.keyword is not None:
+        spans = branch(spans, KEYWORD, found.keyword)
+    for trace_id in dict.fromkeys(span.trace_id for span in spans):
+        say(out, f"\n{links.trace(trace_id)}")
+        for tree in trees([span for span in spans if span.trace_id == trace_id], KEYWORD):
+            out.print(tree, soft_wrap=True)
+
+
+def _sum_up(
+    jaeger: Jaeger, summaries: Sequence[Summary], links: Links, out: Console, identity: str | None
+) -> None:
+    began = min(summary.min_start_time_unix_nano for summary in summaries)
+    ended = max(summary.max_end_time_unix_nano for summary in summaries)
+    failed = sorted(
+        (summary for summary in summaries if summary.error_span_count),
+        key=lambda summary: summary.error_span_count,
+        reverse=True,
+    )
+    slowest = sorted(summaries, key=lambda summary: summary.duration, reverse=True)
+    more = " or more" if len(summaries) == MAX_TRACES else ""
+    say(
+        out,
+        f"\n{len(summaries):,}{more} traces, {sum(summary.span_count for summary in summaries):,} spans"
+        f" in {duration(ended - began)}; {len(failed):,} with failed spans",
+    )
+    known: dict[str, str] = {}
+
+    def line(summary: Summary) -> str:
+        if summary.trace_id not in known:
+            known[summary.trace_id] = (
+                _subject(jaeger.spans_of(summary.trace_id)) or summary.root_operation_name
+            )
+        return f"{known[summary.trace_id]}  {links.trace(summary.trace_id)}"
+
+    if failed:
+        say(out, "\nFailed spans, most first", "bold")
+        for summary in failed[:_FAILED]:
+            say(out, f"  {summary.error_span_count:>4}  {line(summary)}")
+    say(out, "\nSlowest", "bold")
+    for summary in slowest[:_SLOWEST]:
+        say(out, f"  {duration(summary.duration):>9}  {line(summary)}")
+    say(out, f'\nOne of them: brandctl trace {identity or "ID"} --keyword "…"')
+
+
+def _subject(spans: Sequence[Span]) -> str | None:
+    return next((span.attributes[KEYWORD] for span in spans if KEYWORD in span.attributes), None)
+
+
+def _period(identity: str | None, look_back: timedelta, now: datetime) -> tuple[datetime, datetime]:
+    """When to look: since the id was made, where it tells."""
+    since = _made_at(identity or "") or now - look_back
+    return min(since, now), now + _CLOCKS_DIFFER
+
+
+def _made_at(identity: str) -> datetime | None:
+    """Ids that are made here begin with the time they were made at; other clocks may be ahead of it."""
+    uuid = _uuid(identity)
+    if uuid is None or uuid.version != _TIMED_UUID:
+        return None
+    return datetime.fromtimestamp((uuid.int >> 80) / 1000, UTC) - _CLOCKS_DIFFER
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,261 @@
+"""Spans as Jaeger's HTTP API gives them: `/api/v3`, whose answers are OTLP in JSON (Jaeger 2.19 and later)."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+from urllib.parse import urlencode
+
+import httpx
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+MAX_TRACES: Final = 2_000
+"""As many are searched for: twice the keywords of one request. Jaeger refuses to look for more than it can keep."""
+_HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
+_FAILED: Final = {2, "2", "STATUS_CODE_ERROR"}
+
+
+class JaegerError(RuntimeError):
+    """It cannot be reached, or does not answer as expected; the message is for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One span. Ids are hexadecimal; times are nanoseconds since 1970."""
+
+    trace_id: str
+    span_id: str
+    parent_id: str
+    """Empty for the first span of a trace."""
+    service: str
+    name: str
+    began: int
+    ended: int
+    error: str | None
+    """What kind of error it ended with; empty if nobody said which; None if it did not."""
+    attributes: Mapping[str, str]
+    """Those whose values are texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Traces with a span that has all these attributes, of one service: some stores find nothing without its name."""
+
+    service: str
+    attributes: Mapping[str, str]
+    since: datetime
+    until: datetime
+
+
+class _Json(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+
+
+class _Attribute(_Json):
+    key: str
+    value: dict[str, Any] = {}
+
+
+class _Status(_Json):
+    code: int | str = 0
+
+
+class _Span(_Json):
+    trace_id: str
+    span_id: str
+    parent_span_id: str = ""
+    name: str = ""
+    start_time_unix_nano: int = 0
+    end_time_unix_nano: int = 0
+    attributes: list[_Attribute] = []
+    status: _Status = _Status()
+
+
+class _ScopeSpans(_Json):
+    spans: list[_Span] = []
+
+
+class _Resource(_Json):
+    attributes: list[_Attribute] = []
+
+
+class _ResourceSpans(_Json):
+    resource: _Resource = _Resource()
+    scope_spans: list[_ScopeSpans] = []
+
+
+class _Traces(_Json):
+    resource_spans: list[_ResourceSpans] = []
+
+
+class _Answer(_Json):
+    result: _Traces = Field(default_factory=_Traces)
+
+
+class Summary(_Json):
+    """A trace without its spans. Times are nanoseconds since 1970."""
+
+    trace_id: str
+    root_operation_name: str = ""
+    min_start_time_unix_nano: int = 0
+    max_end_time_unix_nano: int = 0
+    span_count: int = 0
+    error_span_count: int = 0
+
+    @property
+    def duration(self) -> int:
+        """Nanoseconds."""
+        return self.max_end_time_unix_nano - self.min_start_time_unix_nano
+
+
+class _Summaries(_Json):
+    summaries: list[Summary] = []
+
+
+_AnswerT = TypeVar("_AnswerT", _Answer, _Summaries)
+
+
+class Jaeger:
+    """A client; use it as a context manager. What asks may raise `JaegerError`."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        try:
+            # A proxy of the company cannot reach this machine's own addresses.
+            local = httpx.URL(self._url).host in {"127.0.0.1", "::1", "localhost"}
+            self._http = httpx.Client(timeout=30, trust_env=not local)
+        except httpx.InvalidURL as error:
+            raise JaegerError(f"{url} is no address: {error}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def summaries(self, search: Search) -> list[Summary]:
+        """The traces it finds, at most `MAX_TRACES`; none if there are none."""
+        return self._ask("/trace-summaries", _query(search), _Summaries).summaries
+
+    def spans(self, search: Search) -> list[Span]:
+        """All spans of the traces it finds, in order of time."""
+        return _in_order(self._ask("/traces", _query(search), _Answer))
+
+    def spans_of(self, trace_id: str) -> list[Span]:
+        """All spans of one trace, in order of time; none if it is not there (any more)."""
+        return _in_order(self._ask(f"/traces/{trace_id}", {}, _Answer))
+
+    def _ask(self, path: str, query: Mapping[str, str | int], shape: type[_AnswerT]) -> _AnswerT:
+        try:
+            response = self._http.get(f"{self._url}/api/v3{path}", params=query)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise JaegerError(f"{self._url} does not answer: {error}") from error
+        if response.status_code == httpx.codes.NOT_FOUND and _says_there_are_none(response):
+            return shape()
+        if not response.is_success:
+            raise JaegerError(f"{self._url} refused ({response.status_code}): {response.text[:300]}")
+        try:
+            return shape.model_validate_json(response.content)
+        except ValidationError as error:
+            raise JaegerError(
+                f"{self._url} does not answer like Jaeger 2.19 or later; is the address right?"
+            ) from error
+
+
+class Links:
+    """Pages for people, under the address that a browser finds Jaeger at."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+
+    def search(self, search: Search) -> str:
+        query = {
+            "service": search.service,
+            "tags": json.dumps(dict(search.attributes)),
+            "lookback": "custom",
+            "start": round(search.since.timestamp() * 1e6),
+            "end": round(search.until.timestamp() * 1e6),
+            "limit": MAX_TRACES,
+        }
+        return f"{self._url}/search?{urlencode(query)}"
+
+    def trace(self, trace_id: str) -> str:
+        return f"{self._url}/trace/{trace_id}"
+
+
+def _query(search: Search) -> dict[str, str | int]:
+    return {
+        "query.serviceName": search.service,
+        "query.attributes": json.dumps(dict(search.attributes)),
+        "query.startTimeMin": _rfc3339(search.since),
+        "query.startTimeMax": _rfc3339(search.until),
+        "query.searchDepth": MAX_TRACES,
+    }
+
+
+def _says_there_are_none(response: httpx.Response) -> bool:
+    """Whether a 404 is an answer of the API: `{"error": {"httpCode": 404, …}}`, sent as text/plain.
+
+    Anything else that knows no such page answers 404 too.
+    """
+    try:
+        return int(response.json()["error"]["httpCode"]) == httpx.codes.NOT_FOUND
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _in_order(answer: _Answer) -> list[Span]:
+    found = {span.span_id: span for span in _spans(answer)}
+    return sorted(found.values(), key=lambda span: span.began)
+
+
+def _spans(answer: _Answer) -> Iterator[Span]:
+    for group in answer.result.resource_spans:
+        service = _texts(group.resource.attributes).get("service.name", "?")
+        for scope in group.scope_spans:
+            yield from (_span(service, span) for span in scope.spans)
+
+
+def _span(service: str, span: _Span) -> Span:
+    attributes = _texts(span.attributes)
+    failed = span.status.code in _FAILED
+    return Span(
+        trace_id=_hexadecimal(span.trace_id),
+        span_id=_hexadecimal(span.span_id),
+        parent_id=_hexadecimal(span.parent_span_id).strip("0") and _hexadecimal(span.parent_span_id),
+        service=service,
+        name=span.name,
+        began=span.start_time_unix_nano,
+        ended=span.end_time_unix_nano,
+        error=attributes.get("error.type", "") if failed else None,
+        attributes=attributes,
+    )
+
+
+def _hexadecimal(identity: str) -> str:
+    """OTLP in JSON has ids in hexadecimal, but plain protobuf in JSON has them in base64, and both are about."""
+    if not identity or _HEXADECIMAL.fullmatch(identity):
+        return identity.lower()
+    try:
+        return base64.b64decode(identity, validate=True).hex()
+    except ValueError:
+        return identity
+
+
+def _texts(attributes: Sequence[_Attribute]) -> dict[str, str]:
+    return {
+        attribute.key: value
+        for attribute in attributes
+        if isinstance(value := attribute.value.get("stringValue"), str)
+    }
+
+
+def _rfc3339(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
