@@ -1,6 +1,7 @@
 #!/bin/sh
 # Brings an overlay into the cluster that kubectl speaks with, in order: secrets that are missing, what the services stand
-# on, topology and migrations, and only then the services. Safe to repeat; an update of the images goes the same way.
+# on, topology and migrations, and only then the services; last, what earlier releases left behind is removed. Safe to
+# repeat; an update of the images goes the same way. A migration that fails ends it, with its log, before any service is touched.
 #
 #   deploy/kubernetes/apply.sh dev
 #   deploy/kubernetes/apply.sh prod
@@ -11,21 +12,64 @@ case $overlay in */*) ;; *) overlay=$home/overlays/$overlay ;; esac
 
 say() { printf '\n%s\n' "$*" >&2; }
 
+jobs='app.kubernetes.io/component in (migration, topology)'
+part=app.kubernetes.io/part-of=brand-engine
+
+# A job per line: its name, and the conditions that hold.
+states() {
+    kubectl --namespace "$namespace" get job --selector "$jobs" --output \
+        'jsonpath={range .items[*]}{.metadata.name}{range .status.conditions[?(@.status=="True")]}{" "}{.type}{end}{"\n"}{end}'
+}
+
+await_jobs() {
+    waited=0
+    while :; do
+        found=$(states)
+        case "$found " in *' Failed'*) what='failed'; break ;; esac
+        if [ -n "$found" ] && ! printf '%s\n' "$found" | grep -qv ' Complete'; then return; fi
+        if [ "$waited" -ge 1200 ]; then what='did not end within 20 minutes'; break; fi
+        sleep 2
+        waited=$((waited + 2))
+    done
+    for job in $(printf '%s\n' "$found" | grep -v ' Complete' | cut -d ' ' -f 1); do
+        say "Job $job $what. The end of its log:"
+        kubectl --namespace "$namespace" logs --selector "batch.kubernetes.io/job-name=$job" \
+            --all-containers --prefix --tail 30 >&2 || true
+    done
+    say 'The services were left as they are. Mend what the log says, then run this again.'
+    exit 1
+}
+
+# `--prune-allowlist` for every kind that may go with its file and that the cluster knows. Whatever holds data is not
+# among them: clusters, databases, claims, secrets. A queue stays in the broker when its resource goes.
+prunable() {
+    served=" $(kubectl api-versions | tr '\n' ' ') "
+    for kind in \
+        core/v1/ConfigMap core/v1/Service core/v1/ServiceAccount apps/v1/Deployment batch/v1/Job policy/v1/PodDisruptionBudget \
+        networking.k8s.io/v1/Ingress networking.k8s.io/v1/NetworkPolicy \
+        rabbitmq.com/v1beta1/Binding rabbitmq.com/v1beta1/Exchange rabbitmq.com/v1beta1/Queue rabbitmq.com/v1beta1/User \
+        rabbitmq.com/v1beta1/Permission rabbitmq.com/v1beta1/TopicPermission \
+        keda.sh/v1alpha1/ScaledObject keda.sh/v1alpha1/TriggerAuthentication \
+        monitoring.coreos.com/v1/PodMonitor monitoring.coreos.com/v1/PrometheusRule monitoring.coreos.com/v1/ServiceMonitor; do
+        version=${kind%/*}
+        case $served in *" ${version#core/} "*) echo "--prune-allowlist=$kind" ;; esac
+    done
+}
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 kubectl kustomize "$overlay" >"$work/all.yaml"
 namespace=$(sed -n 's/^namespace: *//p' "$overlay/kustomization.yaml")
-kubectl apply --filename "$overlay/namespace.yaml"
+kubectl apply --filename "$work/all.yaml" --selector 'app.kubernetes.io/component=namespace'
 
 say 'Secrets'
 "$home/secrets.sh" "$namespace"
 
 say 'Broker, database, topology and migrations'
-# A job cannot be changed, only made anew.
-kubectl --namespace "$namespace" delete job --ignore-not-found --selector 'app.kubernetes.io/component in (migration, topology)'
+# Those of this release may be there from the last time: a job cannot be changed, only made anew.
+kubectl --namespace "$namespace" delete job --ignore-not-found --selector "$jobs"
 kubectl apply --filename "$work/all.yaml" --selector 'app.kubernetes.io/component!=service'
-kubectl --namespace "$namespace" wait job --for=condition=Complete --timeout=20m \
-    --selector 'app.kubernetes.io/component in (migration, topology)'
+await_jobs
 if grep -q '^kind: RabbitmqCluster$' "$work/all.yaml"; then
     for kind in exchanges queues bindings users permissions topicpermissions; do
         kubectl --namespace "$namespace" wait "$kind.rabbitmq.com" --all --for=condition=Ready --timeout=10m
@@ -33,7 +77,8 @@ if grep -q '^kind: RabbitmqCluster$' "$work/all.yaml"; then
 fi
 
 say 'Services'
-kubectl apply --filename "$work/all.yaml"
+# shellcheck disable=SC2046 # a list of words
+kubectl apply --filename "$work/all.yaml" --prune --selector "$part" $(prunable)
 for service in orchestrator research publisher social monitor; do
     kubectl --namespace "$namespace" rollout status deployment "$service" --timeout=10m
 done

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,43 @@ case " $* " in
 *" get secret service-key "*) exit 0 ;;
 *" get secret "*) exit 1 ;;
 *" create --filename - "*) sed -n 's/^metadata: {name: \\([^,]*\\),.*/made \\1/p' >>"$CALLS" ;;
+*" get job "*) if [ -e "$CALLS.asked" ]; then printf '%b' "$JOBS"; else touch "$CALLS.asked"; echo migrate-social-0-1-0; fi ;;
+*" logs "*) echo "the log of $*" ;;
+*" api-versions "*) printf 'v1\\napps/v1\\nbatch/v1\\nkeda.sh/v1alpha1\\nrabbitmq.com/v1beta1\\n' ;;
 esac
 """
+
+
+class Cluster:
+    """Answers as kubectl would, of a cluster whose Jobs end as `jobs` says."""
+
+    def __init__(self, folder: Path, kubectl: Path, jobs: str) -> None:
+        stand_in, self._calls = folder / "kubectl", folder / "calls"
+        stand_in.write_text(_STAND_IN)
+        stand_in.chmod(0o755)
+        self._variables = {
+            "PATH": f"{folder}:{os.environ['PATH']}",
+            "REAL": str(kubectl),
+            "CALLS": str(self._calls),
+            "JOBS": jobs,
+        }
+
+    def apply(self, overlay: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [HOME / "apply.sh", overlay],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=os.environ | self._variables,
+        )
+
+    @property
+    def calls(self) -> list[str]:
+        return self._calls.read_text().splitlines()
+
+
+DONE = "migrate-social-0-1-0 SuccessCriteriaMet Complete\\nmigrate-monitor-0-1-0 Complete\\n"
 
 
 @pytest.mark.parametrize(
@@ -26,27 +62,58 @@ esac
 def test_services_come_last(
     kubectl: Path, tmp_path: Path, overlay: str, namespace: str, waits_for: int
 ) -> None:
-    stand_in, calls = tmp_path / "kubectl", tmp_path / "calls"
-    stand_in.write_text(_STAND_IN)
-    stand_in.chmod(0o755)
-    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "REAL": str(kubectl), "CALLS": str(calls)}
-    subprocess.run([HOME / "apply.sh", overlay], check=True, timeout=60, env=os.environ | variables)
-    said = calls.read_text().splitlines()
+    cluster = Cluster(tmp_path, kubectl, DONE)
+    result = cluster.apply(overlay)
+    assert result.returncode == 0, result.stderr
+    said = cluster.calls
     steps = [
         next(number for number, line in enumerate(said) if part in line)
         for part in (
-            "overlays/" + overlay + "/namespace.yaml",
+            "--selector app.kubernetes.io/component=namespace",
             "made keda-broker",
             f"--namespace {namespace} delete job",
             "--selector app.kubernetes.io/component!=service",
-            f"--namespace {namespace} wait job --for=condition=Complete",
+            f"--namespace {namespace} get job",
+            "--prune --selector app.kubernetes.io/part-of=brand-engine",
             "rollout status deployment orchestrator",
         )
     ]
     assert steps == sorted(steps)
-    everything = [number for number, line in enumerate(said) if line.endswith("all.yaml")]
-    assert len(everything) == 1
-    assert steps[-2] < everything[0] < steps[-1]
+    # Asked again until all have ended.
+    assert sum(f"--namespace {namespace} get job" in line for line in said) == 2
     # Those that were there stay as they are.
     assert "made service-key" not in said
     assert sum(".rabbitmq.com --all --for=condition=Ready" in line for line in said) == waits_for
+
+
+def test_a_migration_that_failed_ends_it_at_once_with_its_log(kubectl: Path, tmp_path: Path) -> None:
+    jobs = "migrate-social-0-1-0 FailureTarget Failed\\nmigrate-monitor-0-1-0 Complete\\n"
+    cluster = Cluster(tmp_path, kubectl, jobs)
+    began = time.monotonic()
+    result = cluster.apply("prod")
+    assert result.returncode == 1
+    assert time.monotonic() - began < 30
+    assert "Job migrate-social-0-1-0 failed" in result.stderr
+    assert "the log of --namespace brand-engine logs" in result.stderr
+    assert "migrate-monitor" not in result.stderr
+    # No service was touched.
+    assert not any("--prune" in line or "rollout" in line for line in cluster.calls)
+
+
+def test_what_has_left_the_files_is_removed_but_never_data(kubectl: Path, tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, kubectl, DONE)
+    assert cluster.apply("prod").returncode == 0
+    (pruning,) = [line for line in cluster.calls if "--prune " in line]
+    kinds = {part.removeprefix("--prune-allowlist=") for part in pruning.split() if "allowlist" in part}
+    assert {"core/v1/ConfigMap", "rabbitmq.com/v1beta1/Binding", "keda.sh/v1alpha1/ScaledObject"} <= kinds
+    assert not {kind.rpartition("/")[2] for kind in kinds} & {
+        "Cluster",
+        "Database",
+        "Namespace",
+        "PersistentVolumeClaim",
+        "RabbitmqCluster",
+        "Secret",
+        "StatefulSet",
+    }
+    # kubectl would refuse a kind that the cluster does not have.
+    assert not any("monitoring.coreos.com" in kind for kind in kinds)

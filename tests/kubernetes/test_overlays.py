@@ -1,5 +1,6 @@
 """Both overlays are valid, keep the rules, and say what the code says."""
 
+import hashlib
 import importlib
 import os
 import re
@@ -15,8 +16,9 @@ import yaml
 from envelope.brand import SERVICES
 from manifests import generation, policies, schemas, wiring
 from manifests.cluster import Cluster, environment
-from manifests.rendering import HOME, OVERLAYS
+from manifests.rendering import HOME, OVERLAYS, render
 from messaging import ServiceSettings
+from messaging.topology import Binding
 
 ROOT = Path(__file__).parents[2]
 NAMES = [path.name for path in OVERLAYS]
@@ -127,6 +129,14 @@ def test_the_sample_documents_are_all_there(overlay) -> None:
     }
 
 
+def test_bindings_of_the_same_pair_have_names_of_their_own() -> None:
+    keys = ["a.b", "a-b", "a.*", "a.#", "#", "", "A.B"]
+    names = [generation.name_of_binding(Binding("events", "queue", key)) for key in keys]
+    assert len(set(names)) == len(keys)
+    assert all(re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", name) for name in names)
+    assert names[0].startswith("events-to-queue-by-a-b-")
+
+
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Path:
     """A copy of all manifests, to break."""
@@ -152,6 +162,43 @@ def test_the_command_accepts_what_is_there(kubectl: Path) -> None:
         r"^dev: \d+ resources are valid for Kubernetes .* and keep \d+ rules$", result.stdout, re.MULTILINE
     )
     assert re.search(r"^prod: \d+ resources are valid", result.stdout, re.MULTILINE)
+
+
+def test_a_release_is_written_by_one_command(kubectl: Path, elsewhere: Path, tmp_path: Path) -> None:
+    """Images and names of Jobs; by digest, as the registry tells it."""
+    program = tmp_path / "docker"
+    program.write_text('#!/bin/sh\necho "sha256:$(printf %s "$6" | sha256sum | cut -d " " -f 1)"\n')
+    program.chmod(0o755)
+    subprocess.run(
+        [elsewhere / "release.sh", "prod", "0.2.0-rc.1", "--digests"],
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        check=True,
+        timeout=60,
+    )
+    result = validate(kubectl, elsewhere / "overlays" / "prod")
+    assert result.returncode == 0, result.stderr
+    resources = render(elsewhere / "overlays" / "prod")
+    jobs = {each["metadata"]["name"] for each in resources if each["kind"] == "Job"}
+    assert jobs == {f"migrate-{service}-0-2-0-rc-1" for service in SERVICES}
+    image = cluster_container(Cluster("prod", resources), "social")["image"]
+    expected = hashlib.sha256(b"registry.example.com/brand-engine/social:0.2.0-rc.1").hexdigest()
+    assert image == f"registry.example.com/brand-engine/social:0.2.0-rc.1@sha256:{expected}"
+
+
+def test_a_release_without_a_digest_leaves_things_as_they_are(elsewhere: Path, tmp_path: Path) -> None:
+    program = tmp_path / "docker"
+    program.write_text("#!/bin/sh\necho denied >&2\nexit 1\n")
+    program.chmod(0o755)
+    file = elsewhere / "overlays" / "prod" / "release" / "kustomization.yaml"
+    before = file.read_text()
+    result = subprocess.run(
+        [elsewhere / "release.sh", "prod", "0.2.0", "--digests"],
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        check=False,
+        timeout=60,
+    )
+    assert result.returncode != 0
+    assert file.read_text() == before
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,16 @@ Resources = list[dict[str, Any]]
 Mutation = Callable[[Resources], object]
 
 
+RELEASE = "-0-1-0"
+"""What the names of Jobs end in."""
+
+
 def find(resources: Resources, kind: str, name: str) -> dict[str, Any]:
-    (found,) = [each for each in resources if (each["kind"], each["metadata"]["name"]) == (kind, name)]
+    (found,) = [
+        each
+        for each in resources
+        if (each["kind"], each["metadata"]["name"].removesuffix(RELEASE)) == (kind, name)
+    ]
     return found
 
 
@@ -23,6 +31,15 @@ def drop(resources: Resources, kind: str, name: str) -> None:
 
 def spec(kind: str, name: str, change: Callable[[dict[str, Any]], object]) -> Mutation:
     return lambda resources: change(find(resources, kind, name)["spec"])
+
+
+def metadata(kind: str, name: str, change: Callable[[dict[str, Any]], object]) -> Mutation:
+    return lambda resources: change(find(resources, kind, name)["metadata"])
+
+
+def annotated(kind: str, name: str, annotation: str, value: str) -> Mutation:
+    annotations = {f"argocd.argoproj.io/{annotation}": value}
+    return metadata(kind, name, lambda it: it.setdefault("annotations", {}).update(annotations))
 
 
 def pod(name: str, change: Callable[[dict[str, Any]], object], kind: str = "Deployment") -> Mutation:
@@ -297,6 +314,28 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ("gone", without("Job", "migrate-social")),
         ("another", container("migrate-social", lambda it: it.update(command=["python"]), kind="Job")),
         ("for ever", spec("Job", "migrate-social", lambda it: it.pop("backoffLimit"))),
+        (
+            "in vain again and again",
+            spec("Job", "migrate-social", lambda it: it["podFailurePolicy"]["rules"].pop(0)),
+        ),
+        ("without its log", pod("migrate-social", lambda it: it.update(restartPolicy="OnFailure"), "Job")),
+    ],
+    "releases": [
+        ("one name for all", metadata("Job", "migrate-social", lambda it: it.update(name="migrate-social"))),
+        ("kept for ever", spec("Job", "migrate-social", lambda it: it.pop("ttlSecondsAfterFinished"))),
+    ],
+    "order": [
+        ("scaled before it is there", annotated("ScaledObject", "social", "sync-wave", "0")),
+        ("an ingress first", metadata("Ingress", "sites", lambda it: it.pop("annotations"))),
+        ("a claim before its pods", annotated("PersistentVolumeClaim", "corpus", "sync-wave", "-2")),
+        ("topology before the broker", annotated("Queue", "monitor-commands", "sync-wave", "-3")),
+        ("a migration among services", annotated("Job", "migrate-social", "sync-wave", "2")),
+        ("a kind of no wave", added("Gadget", "a", "example.com/v1", {})),
+        ("data that go with the file", annotated("Cluster", "postgres", "sync-options", "Prune=true")),
+    ],
+    "drift": [
+        ("nothing in", spec("NetworkPolicy", "social", lambda it: it.update(ingress=[]))),
+        ("deep inside", container("social", lambda it: it.update(args=[]))),
     ],
 }
 
@@ -333,7 +372,10 @@ def test_every_rule_has_something_that_breaks_it() -> None:
         (spec("Queue", "brand-events", lambda it: it.update(deletionpolicy="retain")), "deletionpolicy"),
         (spec("Queue", "brand-events", lambda it: it["arguments"].update(limit=3)), "limit"),
         (spec("Exchange", "commands", lambda it: it.update(type="topics")), "Exchange/commands"),
-        (spec("Binding", "commands-to-social-commands", lambda it: it.pop("routingKey")), "routingKey"),
+        (
+            spec("Binding", "commands-to-social-commands-d1407115", lambda it: it.pop("routingKey")),
+            "routingKey",
+        ),
         (spec("User", "social", lambda it: it.update(tags=["root"])), "User/social"),
         (
             spec("Permission", "social", lambda it: it["permissions"].update(write="events")),

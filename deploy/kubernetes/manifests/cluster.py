@@ -1,5 +1,6 @@
 """A rendered overlay, and how one asks it questions."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,7 @@ Resource: TypeAlias = Mapping[str, Any]
 Labels: TypeAlias = Mapping[str, str]
 
 COMPONENT: Final = "app.kubernetes.io/component"
+OWN_IMAGES: Final = "brand-engine/"
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicaSet", "Pod"}
 )
@@ -24,7 +26,7 @@ class Workload:
     """The pod's specification."""
 
     def __str__(self) -> str:
-        return identity(self.resource)
+        return f"{self.kind}/{self.name}"
 
     @property
     def kind(self) -> str:
@@ -32,7 +34,16 @@ class Workload:
 
     @property
     def name(self) -> str:
-        return str(self.resource["metadata"]["name"])
+        """Without the release that the names of Jobs end in."""
+        name = str(self.resource["metadata"]["name"])
+        return name.removesuffix(f"-{self.release}") if self.kind == "Job" else name
+
+    @property
+    def release(self) -> str | None:
+        """The version of our image that it runs, as it may stand in a name: `0-1-0`."""
+        images = (str(container["image"]) for container in self.containers)
+        found = next((version_of(image) for image in images if OWN_IMAGES in image), None)
+        return found and re.sub(r"[^a-z0-9]+", "-", found.lower())
 
     @property
     def component(self) -> str | None:
@@ -101,6 +112,11 @@ class Cluster:
         for resource in self.of_kind("Cluster"):
             pods[identity(resource)] = {"cnpg.io/cluster": resource["metadata"]["name"]}
         return pods
+
+
+def version_of(image: str) -> str:
+    """`0.1.0` of `registry.example.com:5000/brand-engine/social:0.1.0@sha256:…`; empty if there is none."""
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
 
 
 def identity(resource: Resource) -> str:

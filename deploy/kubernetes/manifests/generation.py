@@ -1,5 +1,7 @@
 """Manifests that are made from the code: what the topology, the permissions and the alerts say is written nowhere twice."""
 
+import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -7,9 +9,10 @@ from typing import Any, Final
 import yaml
 
 from envelope.brand import CATALOGUE
+from manifests import order
 from manifests.rendering import HOME
 from messaging import topology
-from messaging.topology import permissions
+from messaging.topology import Binding, permissions
 from messaging.topology.permissions import NOTHING, Permissions
 
 Document = dict[str, Any]
@@ -54,6 +57,7 @@ def files() -> dict[Path, str]:
             "messaging.topology.permissions",
             map(_scaled_object, described.values()),
         ),
+        "components/order/kustomization.yaml": ("manifests/order.py", [order.component()]),
         "components/monitoring/alerts.yaml": ("deploy/observability/prometheus/alerts.yml", [_alerts()]),
     }
     return {HOME / name: _text(source, documents) for name, (source, documents) in made.items()}
@@ -93,7 +97,16 @@ def _topology() -> Iterator[Document]:
             "destinationType": "queue",
             "routingKey": binding.routing_key,
         }
-        yield _rabbitmq("Binding", f"{binding.exchange}-to-{binding.queue}", _VHOST | spec)
+        yield _rabbitmq("Binding", name_of_binding(binding), _VHOST | spec)
+
+
+def name_of_binding(binding: Binding) -> str:
+    """A name of its own for each key: a binding cannot be changed, so another key is another object."""
+    key = re.sub(r"[^a-z0-9]+", "-", binding.routing_key.lower()).strip("-")
+    # Two keys may look the same without their dots and stars.
+    digest = hashlib.sha256(binding.routing_key.encode()).hexdigest()[:8]
+    by = ["by", key] if key not in {"", binding.queue} else []
+    return "-".join([binding.exchange, "to", binding.queue, *by, digest])
 
 
 def _users(described: Iterable[Permissions]) -> Iterator[Document]:

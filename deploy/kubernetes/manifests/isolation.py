@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, Final
 
-from manifests.cluster import Cluster, Workload, environment, identity
-
-OWN_IMAGES: Final = "brand-engine/"
+from manifests.cluster import OWN_IMAGES, Cluster, Workload, environment, identity
 
 _VOLUMES: Final = frozenset(
     {

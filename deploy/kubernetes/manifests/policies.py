@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from manifests import availability, isolation, network, wiring
+from manifests import availability, isolation, network, order, wiring
 from manifests.cluster import Cluster
 
 Policy = Callable[[Cluster], Iterator[str]]
@@ -36,6 +36,9 @@ POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
         "variables": wiring.variables_are_defined_before_they_are_used,
         "images": wiring.images_have_a_version,
         "jobs": wiring.every_service_has_its_migration,
+        "releases": wiring.jobs_are_named_by_their_release,
+        "order": order.everything_comes_in_its_wave,
+        "drift": wiring.nothing_is_written_that_the_cluster_drops,
     }
 )
 

@@ -4,9 +4,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from chassis.command_line import REFUSED
 from envelope.brand import SERVICES
-from manifests.cluster import Cluster, Resource, Workload, environment, identity, selects
-from manifests.isolation import OWN_IMAGES
+from manifests.cluster import (
+    OWN_IMAGES,
+    Cluster,
+    Resource,
+    Workload,
+    environment,
+    identity,
+    selects,
+    version_of,
+)
 from manifests.network import ingress_paths
 
 SECRETS: Final[Mapping[str, frozenset[str]]] = {
@@ -174,11 +183,10 @@ def variables_are_defined_before_they_are_used(cluster: Cluster) -> Iterator[str
 def images_have_a_version(cluster: Cluster) -> Iterator[str]:
     for workload in cluster.workloads:
         for container in workload.containers:
-            tag = container["image"].rpartition("/")[2].partition(":")[2]
-            if "@sha256:" not in container["image"] and tag in {"", "latest"}:
+            if "@sha256:" not in container["image"] and version_of(container["image"]) in {"", "latest"}:
                 yield f"{workload}, {container['name']}: {container['image']} names no version"
     versions = {
-        container["image"].rpartition(":")[2]
+        version_of(container["image"])
         for workload in cluster.workloads
         for container in workload.containers
         if OWN_IMAGES in container["image"]
@@ -198,9 +206,45 @@ def every_service_has_its_migration(cluster: Cluster) -> Iterator[str]:
             yield f"{job}: must run python -m {service} migrate"
         if "RABBITMQ_URL" in environment(container):
             yield f"{job}: a migration needs no broker"
+        rules = job.resource["spec"].get("podFailurePolicy", {}).get("rules", [])
+        given_up = [rule["onExitCodes"]["values"] for rule in rules if rule["action"] == "FailJob"]
+        if given_up != [[REFUSED]]:
+            yield f"{job}: exit code {REFUSED} must end it: the database refuses the migration, and will again"
+        if job.pod.get("restartPolicy") != "Never":
+            yield f"{job}: restartPolicy must be Never, or the log goes with the last try"
     for workload in cluster.workloads:
         if workload.kind == "Job" and "backoffLimit" not in workload.resource["spec"]:
             yield f"{workload}: backoffLimit is missing"
+
+
+def jobs_are_named_by_their_release(cluster: Cluster) -> Iterator[str]:
+    """A Job cannot be changed: under the name of the last release, the next one would be refused."""
+    for workload in cluster.workloads:
+        name = workload.resource["metadata"]["name"]
+        if workload.kind == "Job" and not name.endswith(f"-{workload.release}"):
+            yield f"Job/{name}: its name must end in -{workload.release}: deploy/kubernetes/release.sh writes it"
+        if workload.kind == "Job" and "ttlSecondsAfterFinished" not in workload.resource["spec"]:
+            yield f"Job/{name}: ttlSecondsAfterFinished is missing, and those of old releases would stay"
+
+
+def nothing_is_written_that_the_cluster_drops(cluster: Cluster) -> Iterator[str]:
+    """An empty list is not stored, so that `kubectl diff` would show it as a change for ever."""
+    for resource in cluster.resources:
+        yield from (
+            f"{identity(resource)}: {path} is an empty list: leave it out" for path in _empty(resource)
+        )
+
+
+def _empty(value: Any, path: str = "") -> Iterator[str]:
+    match value:
+        case []:
+            yield path
+        case list():
+            for number, each in enumerate(value):
+                yield from _empty(each, f"{path}[{number}]")
+        case Mapping():
+            for key, each in value.items():
+                yield from _empty(each, f"{path}.{key}" if path else key)
 
 
 def _service_ports(service: Mapping[str, Any] | None) -> set[str | int]:

@@ -4,19 +4,27 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import uvloop
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings
 
 from chassis.app import App
-from chassis.database.migrations import MigrationError, NotMigratedError, migrate_package
+from chassis.database.migrations import (
+    MigrationError,
+    MigrationInterruptedError,
+    NotMigratedError,
+    migrate_package,
+)
 from chassis.observing import logs, traces
 from chassis.settings import AppSettings, DatabaseSettings
 
 SettingsT = TypeVar("SettingsT", bound=AppSettings)
 AnySettingsT = TypeVar("AnySettingsT", bound=BaseSettings)
+
+REFUSED: Final = 65
+"""Exit code of a migration that failed for good: trying it again would not help. All else that fails ends with 1."""
 
 Migrate = Callable[[str, str], Awaitable[list[str]]]
 """(database URL, package) → the names of the migrations applied now."""
@@ -72,7 +80,9 @@ def _migrate(name: str, settings: DatabaseSettings, migrate: Migrate) -> None:
     try:
         applied = asyncio.run(run())
     except (MigrationError, OSError) as error:
-        sys.exit(f"cannot migrate the database of {name}: {error}")
+        sys.stderr.write(f"cannot migrate the database of {name}: {error}\n")
+        passing = isinstance(error, MigrationInterruptedError | OSError)
+        sys.exit(1 if passing else REFUSED)
     sys.stdout.write(f"{name}: {', '.join(applied) if applied else 'the database is up to date'}\n")
 
 

@@ -26,6 +26,15 @@ _LOCK_SECONDS: Final = 1.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 """Seconds between two such waits, doubled each time."""
 
+_PASSING: Final = (
+    asyncpg.InterfaceError,  # a transaction whose connection is gone ends in this
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.TransactionRollbackError,
+)
+"""What the server refuses for its own state, or for what others do at the time, and not for the statement."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -34,6 +43,10 @@ Step = Callable[[Connection], Awaitable[None]]
 
 class MigrationError(Exception):
     """A migration that was applied has changed since, or one cannot be applied."""
+
+
+class MigrationInterruptedError(MigrationError):
+    """The server took the connection or the room away in the midst of a migration: it may pass the next time."""
 
 
 class NotMigratedError(Exception):
@@ -90,7 +103,8 @@ async def migrate(
     `afterwards`, which runs each time.
 
     Raises:
-        MigrationError: an applied migration is not what it was.
+        MigrationError: an applied migration is not what it was, or the database refuses a new one.
+        MigrationInterruptedError: the server stopped or had no room; what was applied before stays.
     """
     connection = await asyncpg.connect(database_url, timeout=15)
     try:
@@ -171,8 +185,8 @@ async def _apply(connection: Connection, migration: Migration) -> None:
             await _note(connection, migration)
     except asyncpg.LockNotAvailableError:
         raise
-    except asyncpg.PostgresError as error:
-        raise MigrationError(f"{migration.name}: {error}") from error
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise _failure(migration, error) from error
 
 
 async def _apply_alone(connection: Connection, migration: Migration) -> None:
@@ -180,8 +194,13 @@ async def _apply_alone(connection: Connection, migration: Migration) -> None:
         await _drop_failed_indexes(connection, migration)
         await connection.execute(migration.sql)
         await _note(connection, migration)
-    except asyncpg.PostgresError as error:
-        raise MigrationError(f"{migration.name}: {error}") from error
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise _failure(migration, error) from error
+
+
+def _failure(migration: Migration, error: asyncpg.PostgresError | asyncpg.InterfaceError) -> MigrationError:
+    kind = MigrationInterruptedError if isinstance(error, _PASSING) else MigrationError
+    return kind(f"{migration.name}: {error}")
 
 
 async def _drop_failed_indexes(connection: Connection, migration: Migration) -> None:
