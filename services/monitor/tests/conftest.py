@@ -117,7 +117,7 @@ async def origin(database: Database) -> AsyncIterator[str]:
     async with asyncio.timeout(30):
         while not serving.started:  # noqa: ASYNC110 - uvicorn offers no event to wait for
             await asyncio.sleep(0.01)
-    yield f"http://127.0.0.1:{serving.servers[0].sockets[0].getsockname()[1]}/v1/dead-letters"
+    yield f"http://127.0.0.1:{serving.servers[0].sockets[0].getsockname()[1]}"
     serving.should_exit = True
     await task
 
@@ -125,7 +125,7 @@ async def origin(database: Database) -> AsyncIterator[str]:
 @pytest.fixture
 async def api(origin: str) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(
-        base_url=origin, headers={"X-Service-Key": KEY}, trust_env=False, follow_redirects=True, timeout=20
+        base_url=origin, headers={"X-Service-Key": KEY}, trust_env=False, timeout=20
     ) as client:
         yield client
 

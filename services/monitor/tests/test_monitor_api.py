@@ -12,6 +12,8 @@ import pytest
 from envelope import DomainMessage
 from messaging import Database, DeadLetter
 
+LIST = "/v1/dead-letters"
+
 NewDeath = Callable[..., DomainMessage[DeadLetter]]
 NewEnvelope = Callable[..., bytes]
 Record = Callable[..., Awaitable[list[UUID]]]
@@ -24,7 +26,9 @@ Record = Callable[..., Awaitable[list[UUID]]]
 async def test_every_route_asks_for_the_key_first(origin: str, method: str, path: str) -> None:
     async with httpx.AsyncClient(trust_env=False) as stranger:
         for headers in ({}, {"X-Service-Key": "wrong-key-wrong-key"}):
-            answer = await stranger.request(method, origin + path, headers=headers, content=b"{broken")
+            answer = await stranger.request(
+                method, f"{origin}{LIST}{path}", headers=headers, content=b"{broken"
+            )
             assert (answer.status_code, list(answer.json())) == (401, ["detail"])
 
 
@@ -35,12 +39,12 @@ async def test_the_list_is_paged_newest_first_and_filtered(
     [other] = await record(
         new_death(new_envelope(type="social.create", correlation_id="c2"), queue="social-commands")
     )
-    page = (await api.get("", params={"limit": 1})).json()
+    page = (await api.get(LIST, params={"limit": 1})).json()
     assert ([item["id"] for item in page["items"]], page["matching"], page["open"]) == ([str(other)], 4, 4)
     seen: list[str] = []
     params: dict[str, Any] = {"limit": 2}
     while True:
-        page = (await api.get("", params=params)).json()
+        page = (await api.get(LIST, params=params)).json()
         seen += [item["id"] for item in page["items"]]
         if page["next"] is None:
             break
@@ -53,10 +57,10 @@ async def test_the_list_is_paged_newest_first_and_filtered(
         {"type": "social.create"},
         {"correlation_id": "c2"},
     ):
-        found = (await api.get("", params=params)).json()
+        found = (await api.get(LIST, params=params)).json()
         assert [item["id"] for item in found["items"]] == [str(other)]
         assert (found["matching"], found["open"]) == (1, 4)
-    assert (await api.get("", params={"state": "discarded"})).json()["items"] == []
+    assert (await api.get(LIST, params={"state": "discarded"})).json()["items"] == []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +70,7 @@ async def test_the_list_is_paged_newest_first_and_filtered(
 async def test_wrong_filters_are_refused_in_a_sentence(
     api: httpx.AsyncClient, params: dict[str, Any]
 ) -> None:
-    answer = await api.get("", params=params)
+    answer = await api.get(LIST, params=params)
     assert answer.status_code == 422
     assert answer.json()["detail"].startswith(next(iter(params)))
 
@@ -76,7 +80,7 @@ async def test_a_body_is_shown_as_what_it_is(
 ) -> None:
     bodies = [new_envelope(), b"caf\xe9 \x00", b"x" * 300_000, b'{"a": 1e999}', b'{"a": "\\u0000"}']
     ids = await record(new_death(bodies[0]), *(new_death(body, dead_event_id=None) for body in bodies[1:]))
-    shown = [(await api.get(f"/{dead}")).json() for dead in ids]
+    shown = [(await api.get(f"{LIST}/{dead}")).json() for dead in ids]
     assert shown[0]["payload"]["type"] == "content.publish"
     assert (shown[0]["payload_text"], shown[0]["payload_base64"]) == (None, None)
     assert (shown[1]["payload"], shown[1]["payload_text"]) == (None, "caf� \x00")
@@ -94,7 +98,7 @@ async def test_what_is_unknown_is_404(api: httpx.AsyncClient) -> None:
             ("POST", "/replay", None),
             ("POST", "/discard", {"reason": "x"}),
         ):
-            answer = await api.request(method, f"/{dead}{path}", json=body)
+            answer = await api.request(method, f"{LIST}/{dead}{path}", json=body)
             assert answer.status_code == 404
             assert dead in answer.json()["detail"]
 
@@ -103,14 +107,14 @@ async def test_two_clicks_on_replay_are_one_replay(
     api: httpx.AsyncClient, record: Record, new_death: NewDeath
 ) -> None:
     [dead] = await record(new_death())
-    answers = await asyncio.gather(*(api.post(f"/{dead}/replay") for _ in range(4)))
+    answers = await asyncio.gather(*(api.post(f"{LIST}/{dead}/replay") for _ in range(4)))
     assert sorted(answer.status_code for answer in answers) == [202, 409, 409, 409]
     [started] = [answer.json() for answer in answers if answer.status_code == 202]
     assert started["state"] == "replaying"
     for answer in answers:
         if answer.status_code == 409:
             assert started["replay_event_id"] in answer.json()["detail"]
-    refused = await api.post(f"/{dead}/discard", json={"reason": "no"})
+    refused = await api.post(f"{LIST}/{dead}/discard", json={"reason": "no"})
     assert refused.status_code == 409
 
 
@@ -118,19 +122,19 @@ async def test_garbage_cannot_be_replayed_but_discarded(
     api: httpx.AsyncClient, record: Record, new_death: NewDeath
 ) -> None:
     [dead] = await record(new_death(b"\xff"))
-    answer = await api.post(f"/{dead}/replay")
+    answer = await api.post(f"{LIST}/{dead}/replay")
     assert answer.status_code == 422
     assert "discard" in answer.json()["detail"]
     for reason in ("", "  ", "a\x00", None):
-        assert (await api.post(f"/{dead}/discard", json={"reason": reason})).status_code == 422
-    done = await api.post(f"/{dead}/discard", json={"reason": " a bad sender "})
+        assert (await api.post(f"{LIST}/{dead}/discard", json={"reason": reason})).status_code == 422
+    done = await api.post(f"{LIST}/{dead}/discard", json={"reason": " a bad sender "})
     assert (done.status_code, done.json()["state"], done.json()["resolution"]) == (
         200,
         "discarded",
         "a bad sender",
     )
     for action in ("discard", "replay"):
-        again = await api.post(f"/{dead}/{action}", json={"reason": "twice"})
+        again = await api.post(f"{LIST}/{dead}/{action}", json={"reason": "twice"})
         assert again.status_code == 409
         assert "a bad sender" in again.json()["detail"]
 
@@ -141,11 +145,11 @@ async def test_bulk_replay_takes_what_matches_up_to_the_limit(
     await record(new_death(b"garbage"))
     ids = await record(*(new_death() for _ in range(3)))
     [social] = await record(new_death(new_envelope(type="social.create"), queue="social-commands"))
-    until = (await api.get("")).json()["now"]
+    until = (await api.get(LIST)).json()["now"]
     await record(new_death())
 
     async def replay(**body: Any) -> list[str]:
-        answer = await api.post("/replay", json=body)
+        answer = await api.post(f"{LIST}/replay", json=body)
         assert answer.status_code == 202, answer.text
         assert answer.json()["replayed"] == len(answer.json()["replays"])
         return [one["id"] for one in answer.json()["replays"]]
@@ -158,7 +162,7 @@ async def test_bulk_replay_takes_what_matches_up_to_the_limit(
         [] if str(ids[0]) in two else [str(ids[0])]
     )
     await replay(until=until)
-    left = (await api.get("", params={"state": "open"})).json()["items"]
+    left = (await api.get(LIST, params={"state": "open"})).json()["items"]
     assert [item["replayable"] for item in left] == [True, False]
 
 
@@ -170,7 +174,7 @@ async def test_bulk_replay_takes_any_moment_there_is(
     api: httpx.AsyncClient, record: Record, new_death: NewDeath, until: str, replayed: int
 ) -> None:
     await record(new_death())
-    answer = await api.post("/replay", json={"until": until})
+    answer = await api.post(f"{LIST}/replay", json={"until": until})
     assert (answer.status_code, answer.json()["replayed"]) == (202, replayed)
 
 
@@ -191,14 +195,14 @@ async def test_a_wrong_bulk_request_replays_nothing(
     api: httpx.AsyncClient, record: Record, new_death: NewDeath, body: Any
 ) -> None:
     await record(new_death())
-    answer = await api.post("/replay", json=body)
+    answer = await api.post(f"{LIST}/replay", json=body)
     assert (answer.status_code, type(answer.json()["detail"])) == (422, str)
-    assert (await api.get("")).json()["open"] == 1
+    assert (await api.get(LIST)).json()["open"] == 1
 
 
 async def test_like_failures_are_grouped(api: httpx.AsyncClient, record: Record, new_death: NewDeath) -> None:
     await record(*(new_death() for _ in range(3)), new_death(b"x", exception_type=None, stack=None))
-    groups = (await api.get("/summary")).json()["groups"]
+    groups = (await api.get(f"{LIST}/summary")).json()["groups"]
     assert [(group["count"], group["reason"], group["frame"]) for group in groups] == [
         (3, "exhausted", "publisher/handlers.py:41 in content_publish"),
         (1, "not_an_envelope", None),
@@ -208,13 +212,21 @@ async def test_like_failures_are_grouped(api: httpx.AsyncClient, record: Record,
 
 async def test_without_a_database_the_api_says_so(api: httpx.AsyncClient, database: Database) -> None:
     await database._connections.close()
-    answer = await api.get("")
+    answer = await api.get(LIST)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     assert "try again" in answer.json()["detail"]
 
 
 async def test_the_api_describes_itself(origin: str) -> None:
     async with httpx.AsyncClient(trust_env=False) as anyone:
-        answer = await anyone.get(origin.removesuffix("/v1/dead-letters") + "/openapi.json")
+        answer = await anyone.get(f"{origin}/openapi.json")
     assert "/v1/dead-letters/{dead_letter_id}/replay" in answer.json()["paths"]
-    assert "APIKeyHeader" in answer.json()["components"]["securitySchemes"]
+    assert "ServiceKey" in answer.json()["components"]["securitySchemes"]
+    responses = answer.json()["paths"]["/v1/dead-letters/replay"]["post"]["responses"]
+    assert set(responses) == {"202", "401", "413", "422", "503"}
+    assert "64 kB" in responses["413"]["description"]
+
+
+async def test_a_large_body_is_refused_before_it_is_looked_at(api: httpx.AsyncClient) -> None:
+    answer = await api.post(f"{LIST}/replay", content=b" " * 64_001)
+    assert (answer.status_code, list(answer.json())) == (413, ["detail"])

@@ -222,10 +222,26 @@ async def test_large_bodies_are_refused_announced_or_not(api: httpx.AsyncClient,
         for _ in range(6):
             yield b" " * 1024 * 1024
 
-    url = f"/v1/brands/{brand}/research"
-    assert "4 MiB" in await refused(await api.post(url, content=chunks()), 413)
-    announced = await api.post(url, content=b" " * (4 * 1024 * 1024 + 1))
-    assert "4 MiB" in await refused(announced, 413)
+    for method, url, size, shown in (
+        ("POST", f"/v1/brands/{brand}/research", 2_500_000, "2.5 MB"),
+        ("PUT", f"/v1/brands/{brand}", 64_000, "64 kB"),
+    ):
+        assert shown in await refused(await api.request(method, url, content=chunks()), 413)
+        announced = await api.request(method, url, content=b" " * (size + 1))
+        assert shown in await refused(announced, 413)
+
+
+async def test_the_largest_batch_there_can_be_fits(api: httpx.AsyncClient, brand: str) -> None:
+    keywords = [f"{number:04}{chr(0x2000B) * 196}" for number in range(1000)]
+    body = json.dumps({"keywords": keywords, "priority": "normal"}, indent=4)
+    accepted = await api.post(f"/v1/brands/{brand}/research", content=body)
+    assert (accepted.status_code, accepted.json()["total"]) == (202, 1000)
+
+
+async def test_many_unknown_fields_are_not_looked_at_one_by_one(api: httpx.AsyncClient, brand: str) -> None:
+    body = json.dumps({f"f{number}": 0 for number in range(150_000)})
+    answer = await api.post(f"/v1/brands/{brand}/research", content=body)
+    assert "more than 10,000 fields and entries" in await refused(answer, 422)
 
 
 _JSON = st.recursive(
@@ -303,6 +319,7 @@ async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
             if status in {"401", "404", "409", "413", "422", "503"}:
                 schema = response["content"]["application/json"]["schema"]
                 assert schema == {"$ref": "#/components/schemas/Problem"}, (path, method, status)
+        assert ("413" in operation["responses"]) == ("requestBody" in operation), (path, method)
     assert "HTTPValidationError" not in document["components"]["schemas"]
     cycle = document["components"]["schemas"]["CycleView"]["properties"]
     assert cycle["percent"]["description"].startswith("Keywords that have ended")

@@ -1,6 +1,7 @@
 """What stands before an API: over real HTTP where bytes on the way matter, and message by message where they do not."""
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 from typing import Any, Self
@@ -14,11 +15,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from chassis import ServiceKey
+from chassis.http import guard
 from chassis.http.guard import Guard, shown_size
 from chassis.http.server import server
 
 KEY = "test-service-key-0123456789"
 LIMIT = 1000
+BOOK_LIMIT = 50_000
 
 
 class Api:
@@ -27,9 +30,18 @@ class Api:
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
         self.app = Starlette(
-            routes=[Route("/v1/notes", self._take, methods=["POST", "GET"]), Route("/page", self._page)]
+            routes=[
+                Route("/v1/notes", self._take, methods=["POST", "GET"]),
+                Route("/v1/books/{name}", self._take, methods=["POST"]),
+                Route("/page", self._page),
+            ]
         )
-        self.app.add_middleware(Guard, authorise=ServiceKey(SecretStr(KEY)), max_body_bytes=LIMIT)
+        self.app.add_middleware(
+            Guard,
+            authorise=ServiceKey(SecretStr(KEY)),
+            max_body_bytes=LIMIT,
+            larger_bodies={"/v1/books/{name}": BOOK_LIMIT},
+        )
         self.port = 0
 
     async def _take(self, request: Request) -> Response:
@@ -134,8 +146,41 @@ async def test_too_large_a_body_is_refused_announced_or_not(api: Api, http: http
     for content in (b" " * (LIMIT + 1), in_chunks(3)):
         answer = await http.post("/v1/notes", content=content, headers={"X-Service-Key": KEY})
         assert answer.status_code == 413
-        assert "larger than 1,000 bytes; split it" in answer.json()["detail"]
+        assert "larger than 1 kB; shorten it or split it" in answer.json()["detail"]
     assert api.bodies == []
+
+
+async def test_a_route_may_take_larger_bodies_than_the_others(api: Api, http: httpx.AsyncClient) -> None:
+    headers = {"X-Service-Key": KEY}
+    body = b'"' + b"x" * (BOOK_LIMIT - 2) + b'"'
+    assert (await http.post("/v1/books/moby-dick", content=body, headers=headers)).status_code == 200
+    for path, content in (
+        ("/v1/books/moby-dick", body + b" "),
+        ("/v1/books/moby/dick", body),
+        ("/v1/notes", body),
+    ):
+        assert (await http.post(path, content=content, headers=headers)).status_code == 413
+    assert api.bodies == [body]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        json.dumps(dict.fromkeys(map(str, range(1001)))),
+        json.dumps([0] * 1001),
+        json.dumps({"a": [[]] * 500 + [{"b": 1}] * 300}),
+    ],
+    ids=["fields", "entries", "nested"],
+)
+async def test_many_values_are_refused_before_anybody_complains_of_each(
+    api: Api, http: httpx.AsyncClient, body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, headers = "/v1/books/of-numbers", {"X-Service-Key": KEY}
+    assert (await http.post(url, content=body, headers=headers)).status_code == 200
+    monkeypatch.setattr(guard, "MAX_VALUES", 1000)
+    answer = await http.post(url, content=body, headers=headers)
+    assert (answer.status_code, "more than 1,000 fields and entries" in answer.text) == (422, True)
+    assert len(api.bodies) == 1
 
 
 @pytest.mark.parametrize("body", [b"{broken", b"\xff", b'"\\ud800"', b"NaN", b"[" * 900])
@@ -171,6 +216,6 @@ async def test_nothing_is_sent_to_one_who_went_away() -> None:
     assert await answers_of(receive, {"X-Service-Key": KEY}) == []
 
 
-@pytest.mark.parametrize(("size", "shown"), [(1000, "1,000 bytes"), (4 * 1024 * 1024, "4 MiB")])
+@pytest.mark.parametrize(("size", "shown"), [(1000, "1 kB"), (64_000, "64 kB"), (2_500_000, "2.5 MB")])
 def test_sizes_are_named_as_people_read_them(size: int, shown: str) -> None:
     assert shown_size(size) == shown

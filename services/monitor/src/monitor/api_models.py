@@ -34,12 +34,6 @@ def _in_utc(moment: datetime) -> datetime:
         raise ValueError("is beyond the years 1 to 9999 in UTC; take `now` of a page") from None
 
 
-class Detail(BaseModel):
-    """What every refusal looks like."""
-
-    detail: str
-
-
 class DeadLetterView(BaseModel):
     """One dead message. All times are UTC."""
 

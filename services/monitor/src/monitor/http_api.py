@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, HTTPException, Query
 
-from chassis.http.api import Responses, api, router
+from chassis.http.api import UNKNOWN, api, refusal, router
 from chassis.http.guard import Authorise
 from messaging import Database
 from monitor import reading
@@ -16,7 +16,6 @@ from monitor.api_models import (
     BulkReplayStarted,
     DeadLetterPage,
     DeadLetterView,
-    Detail,
     DiscardRequest,
     FullDeadLetterView,
     ReplayStarted,
@@ -31,13 +30,7 @@ DESCRIPTION: Final = (
     "Messages that ended in a dead-letter queue, why, and what became of them. A replay is a new message; its dead "
     "letter is resolved when its consumer has handled that one."
 )
-REFUSALS: Final[Responses] = {
-    401: {"model": Detail, "description": "The header X-Service-Key is missing or wrong."},
-    422: {"model": Detail, "description": "The request cannot be carried out; `detail` says what to change."},
-    503: {"model": Detail, "description": "The database is away; try again."},
-}
-UNKNOWN: Final[Responses] = {404: {"model": Detail, "description": "There is no such dead letter."}}
-CONFLICT: Final[Responses] = {409: {"model": Detail, "description": "Its state does not allow this."}}
+CONFLICT: Final = refusal(HTTPStatus.CONFLICT, "Its state does not allow this.")
 
 _MAX_GROUPS: Final = 200
 _STATUS: Final = {
@@ -53,12 +46,8 @@ def create_api(database: Database, operations: Operations, authorise: Authorise)
     return app
 
 
-def _router() -> APIRouter:
-    return router("/dead-letters", refusals=REFUSALS, scheme="APIKeyHeader")
-
-
 def _reading_routes(database: Database) -> APIRouter:
-    routes = _router()
+    routes = router("/dead-letters")
 
     @routes.get("", summary="Dead letters, newest first")
     async def list_dead_letters(
@@ -98,7 +87,7 @@ def _reading_routes(database: Database) -> APIRouter:
 
 
 def _operating_routes(database: Database, operations: Operations) -> APIRouter:
-    routes = _router()
+    routes = router("/dead-letters")
 
     @routes.post("/replay", status_code=202, summary="Replay open dead letters, oldest first")
     async def replay_many(request: BulkReplayRequest) -> BulkReplayStarted:

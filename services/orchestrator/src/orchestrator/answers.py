@@ -4,11 +4,6 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from chassis.http.api import Responses, too_large
-
-MAX_BODY_BYTES: Final = 4 * 1024 * 1024
-"""1,000 keywords of 200 characters, each written as two JSON escapes, come to 2.4 MB."""
-TOO_LARGE: Final[Responses] = too_large(MAX_BODY_BYTES)
 LOCATION: Final = {"Location": {"description": "Address of the resource.", "schema": {"type": "string"}}}
 
 

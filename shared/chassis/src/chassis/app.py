@@ -58,6 +58,8 @@ class App:
 
     def serve(self, app: Starlette) -> None:
         """Serves an application on the process's port; the routes for health and metrics are added to it."""
+        # Redirects to the path with a slash, or without, would be made of the Host header, which says what the client likes.
+        app.router.redirect_slashes = False
         self._app = app
 
     def background(self, name: str, task: Background) -> None:

@@ -9,9 +9,8 @@ from fastapi.responses import JSONResponse
 from chassis.http.api import api
 from chassis.http.guard import Authorise
 from messaging import Database
-from orchestrator.answers import MAX_BODY_BYTES
 from orchestrator.brands import UnknownBrandError, brand_routes
-from orchestrator.cycles import ReusedKeyError, cycle_routes
+from orchestrator.cycles import LARGER_BODIES, ReusedKeyError, cycle_routes
 from orchestrator.writing import content_routes
 
 DESCRIPTION: Final = """
@@ -30,7 +29,7 @@ def http_api(database: Database, authorise: Authorise) -> FastAPI:
     app = api(
         "Brand Engine: orchestrator",
         authorise,
-        max_body_bytes=MAX_BODY_BYTES,
+        larger_bodies=LARGER_BODIES,
         description=DESCRIPTION,
         license_info={"name": "MIT"},
         openapi_tags=[

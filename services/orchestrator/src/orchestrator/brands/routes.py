@@ -8,7 +8,7 @@ from fastapi import APIRouter, HTTPException, Path, Response
 from chassis.http.api import ETAG, READ, UNKNOWN, IfNoneMatch, conditional, router
 from chassis.http.conditional import entity_tag
 from messaging import Database
-from orchestrator.answers import LOCATION, TOO_LARGE
+from orchestrator.answers import LOCATION
 from orchestrator.brands.domain import MAX_SLUG, SLUG_PATTERN, BrandSlug, UnknownBrandError, is_slug
 from orchestrator.brands.models import BrandRequest, BrandView
 from orchestrator.brands.store import find_brand, upsert_brand
@@ -47,7 +47,6 @@ def brand_routes(database: Database) -> APIRouter:
         responses={
             200: {"headers": ETAG, "description": "The brand existed and is now as given."},
             201: {"model": BrandView, "headers": LOCATION | ETAG, "description": "The brand is new."},
-            **TOO_LARGE,
         },
     )
     async def put_brand(slug: Slug, request: BrandRequest, response: Response) -> BrandView:

@@ -4,10 +4,11 @@ from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.domain import CycleId, ReusedKeyError
 from orchestrator.cycles.handlers import route
 from orchestrator.cycles.housekeeping import Housekeeping
-from orchestrator.cycles.routes import cycle_routes
+from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
 from orchestrator.cycles.store import Cycle, NewCycle
 
 __all__ = [
+    "LARGER_BODIES",
     "Cycle",
     "CycleId",
     "Housekeeping",

@@ -8,12 +8,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Header, HTTPException, Response
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, Problem, Responses, conditional, router
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, conditional, refusal, router
 from chassis.observing import chains
 from envelope import new_event_id
 from envelope.brand import CATALOGUE
 from messaging import Database
-from orchestrator.answers import LOCATION, TOO_LARGE
+from orchestrator.answers import LOCATION
 from orchestrator.brands import Slug, checked_slug
 from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.domain import CycleId
@@ -23,6 +23,8 @@ from orchestrator.cycles.store import NewCycle, find_cycle, keywords_of
 MAX_IDEMPOTENCY_KEY: Final = 200
 CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
 """Attribute of the request's span, so that its trace is found by the cycle's id."""
+LARGER_BODIES: Final = {"/v1/brands/{slug}/research": 2_500_000}
+"""1,000 keywords of 200 characters, each written as two JSON escapes, come to 2.4 MB."""
 
 IdempotencyKey = Annotated[
     str | None,
@@ -32,9 +34,7 @@ IdempotencyKey = Annotated[
         examples=["campaign-2026-07"],
     ),
 ]
-REUSED_KEY: Final[Responses] = {
-    409: {"model": Problem, "description": "The Idempotency-Key was used for another body."}
-}
+REUSED_KEY: Final = refusal(HTTPStatus.CONFLICT, "The Idempotency-Key was used for another body.")
 
 
 def cycle_routes(database: Database) -> APIRouter:
@@ -56,7 +56,6 @@ def _handing_in(database: Database) -> APIRouter:
             202: {"headers": LOCATION, "description": "Accepted; watch the cycle at `Location`."},
             **UNKNOWN,
             **REUSED_KEY,
-            **TOO_LARGE,
         },
     )
     async def post_research(

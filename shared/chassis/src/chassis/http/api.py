@@ -3,7 +3,7 @@
 Every refusal is `{"detail": "a sentence that says what to do"}`, whoever refuses: the guard, a route, or the database.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -12,10 +12,13 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.security import APIKeyHeader
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
 
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.conditional import entity_tag, is_known
 from chassis.http.guard import MAX_BODY_BYTES, Authorise, Guard, shown_size
+from chassis.http.service_key import API_PREFIX
+from chassis.http.spans import TracedApi
 
 Responses: TypeAlias = dict[int | str, dict[str, Any]]
 
@@ -32,14 +35,25 @@ class Problem(BaseModel):
 IfNoneMatch = Annotated[
     str | None, Header(description="ETag of the representation you have; 304 if it is still current.")
 ]
-REFUSALS: Final[Responses] = {
-    401: {"model": Problem, "description": "The header X-Service-Key is missing or wrong."},
-    422: {"model": Problem, "description": "The request cannot be understood; `detail` says what to change."},
-    503: {"model": Problem, "description": "The database is away; try again after the `Retry-After` header."},
+
+
+def refusal(status: HTTPStatus, description: str) -> Responses:
+    """How the document speaks of what a route may refuse."""
+    return {status.value: {"model": Problem, "description": description}}
+
+
+UNKNOWN: Final = refusal(HTTPStatus.NOT_FOUND, "There is no such thing; `detail` says what to do.")
+_ANY: Final = {
+    **refusal(HTTPStatus.UNAUTHORIZED, "The header X-Service-Key is missing or wrong."),
+    **refusal(
+        HTTPStatus.UNPROCESSABLE_ENTITY, "The request cannot be understood; `detail` says what to change."
+    ),
+    **refusal(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The database is away, or too much is asked at once; try again after the `Retry-After` header.",
+    ),
 }
-UNKNOWN: Final[Responses] = {
-    404: {"model": Problem, "description": "There is no such thing; `detail` says what to do."}
-}
+"""What every route may refuse."""
 ETAG: Final = {
     "ETag": {"description": "Changes when the representation changes.", "schema": {"type": "string"}}
 }
@@ -49,50 +63,70 @@ READ: Final[Responses] = {
 }
 
 
-def too_large(max_body_bytes: int = MAX_BODY_BYTES) -> Responses:
-    """For the routes of an API that take a body."""
-    description = f"The request body is larger than {shown_size(max_body_bytes)}."
-    return {413: {"model": Problem, "description": description}}
-
-
 def api(
-    title: str, authorise: Authorise, *, max_body_bytes: int = MAX_BODY_BYTES, **described: Any
+    title: str, authorise: Authorise, *, larger_bodies: Mapping[str, int] | None = None, **described: Any
 ) -> FastAPI:
-    """An application behind the guard; `described` are further arguments of FastAPI, for its document.
+    """An application behind the guard, whose routes come from `router`.
 
     Spans and figures are the chassis's own business, which knows the chains: FastAPI's are switched off.
+
+    Args:
+        title: of the document.
+        authorise: asks for the key.
+        larger_bodies: paths of routes with the bytes that a body may have there; elsewhere it is `MAX_BODY_BYTES`.
+        described: further arguments of FastAPI, for its document.
     """
     app = FastAPI(
         title=title,
         version="1",
         telemetry={"tracing": False, "metrics": False, "logs": False},
+        # Their address would be made of the Host header, which says what the client likes.
+        redirect_slashes=False,
         **described,
     )
-    app.add_middleware(Guard, authorise=authorise, max_body_bytes=max_body_bytes)
+    # Within the guard: whoever has no key does not get a word into our traces.
+    app.add_middleware(TracedApi)
+    app.add_middleware(Guard, authorise=authorise, larger_bodies=larger_bodies)
+    app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(DatabaseUnavailableError, _unavailable)
+    app.add_exception_handler(Exception, _failed)
+    app.openapi = _with_sizes(app.openapi, larger_bodies or {})  # type: ignore[method-assign]
     return app
 
 
-def router(
-    path: str = "",
-    *,
-    tags: list[str] | None = None,
-    refusals: Responses = REFUSALS,
-    scheme: str = "ServiceKey",
-) -> APIRouter:
+def router(path: str = "", *, tags: list[str] | None = None) -> APIRouter:
     """For routes under `/v1` and the path, with what all of them refuse.
 
     Args:
         path: begins with a slash, or is empty.
         tags: the headings under which they are documented.
-        refusals: how the document speaks of what every route may refuse.
-        scheme: what the document calls the way of sending the key.
     """
     # The guard checks the key before this one sees a request; here it is for the OpenAPI document alone.
-    key = APIKeyHeader(name="X-Service-Key", scheme_name=scheme, auto_error=False)
+    key = APIKeyHeader(name="X-Service-Key", scheme_name="ServiceKey", auto_error=False)
     headings: dict[str, Any] = {"tags": tags} if tags else {}
-    return APIRouter(prefix=f"/v1{path}", responses=refusals, dependencies=[Security(key)], **headings)
+    prefix = f"{API_PREFIX.rstrip('/')}{path}"
+    return APIRouter(prefix=prefix, responses=_ANY, dependencies=[Security(key)], **headings)
+
+
+def _with_sizes(
+    describe: Callable[[], dict[str, Any]], larger_bodies: Mapping[str, int]
+) -> Callable[[], dict[str, Any]]:
+    """The OpenAPI document, where every operation with a body names the size that the guard lets through."""
+
+    def openapi() -> dict[str, Any]:
+        document = describe()
+        for path, operations in document["paths"].items():
+            size = shown_size(larger_bodies.get(path, MAX_BODY_BYTES))
+            for operation in operations.values():
+                if "requestBody" in operation:
+                    operation["responses"]["413"] = {
+                        "description": f"The request body is larger than {size}.",
+                        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+                    }
+        return document
+
+    return openapi
 
 
 def conditional(document: str | bytes, if_none_match: str | None) -> Response:
@@ -139,6 +173,24 @@ def _complaint(error: Mapping[str, Any]) -> str:
         return "the request has no body; send a JSON object"
     template = _COMPLAINTS.get(error["type"])
     return template.format(**error.get("ctx", {})) if template else str(error["msg"])
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    detail = error.detail
+    match error.status_code:
+        case HTTPStatus.NOT_FOUND if request.scope.get("route") is None:
+            detail = "there is nothing at this path; /docs lists what there is"
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            detail = f"this path does not take {request.method}; /docs lists what there is"
+    return JSONResponse({"detail": detail}, error.status_code, error.headers)
+
+
+async def _failed(_: Request, __: Exception) -> Response:
+    return JSONResponse(
+        {"detail": "this failed for a reason of ours, which is in the log; try again later"},
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+    )
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -1,26 +1,29 @@
-"""What stands before the routes of an API: the key, the size, and that a body is JSON at all.
+"""What stands before the routes of an API: the key, the size, and that a body is JSON that is quickly looked through.
 
 It is an ASGI middleware, because a web framework reads and parses the body before it asks any dependency: a stranger
 would learn what is wrong with his body, and would have it held in memory, before he is told that he lacks the key.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pydantic_core import from_json
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.http.service_key import API_PREFIX
 
-MAX_BODY_BYTES: Final = 1024 * 1024
-"""Enough for 20,000 ids in one request."""
+MAX_BODY_BYTES: Final = 64_000
+"""Of a body, unless the route says more: a few texts of some thousand characters, or a thousand ids."""
+MAX_VALUES: Final = 10_000
+"""Fields and entries in one body, however they are nested. Each may cost a complaint, which costs more than its byte or two."""
 MAX_DISCARD_BYTES: Final = 32 * 1024 * 1024
 MAX_DISCARD_SECONDS: Final = 5.0
 """How much of a refused body is read, and thrown away, before the answer."""
@@ -30,12 +33,27 @@ Authorise: TypeAlias = Callable[[Request], Awaitable[None]]
 
 
 class Guard:
-    """Lets a request to the API through only with a key, and with a body that is small enough and JSON."""
+    """Lets a request to the API through only with a key, and with a body that is small enough and JSON.
 
-    def __init__(self, app: ASGIApp, *, authorise: Authorise, max_body_bytes: int = MAX_BODY_BYTES) -> None:
+    Args:
+        app: what it stands before.
+        authorise: asks for the key.
+        max_body_bytes: of any body, but for `larger_bodies`.
+        larger_bodies: paths as routes have them, `/v1/brands/{slug}/research`, with the bytes that a body may have there.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        authorise: Authorise,
+        max_body_bytes: int = MAX_BODY_BYTES,
+        larger_bodies: Mapping[str, int] | None = None,
+    ) -> None:
         self._app = app
         self._authorise = authorise
         self._max_body_bytes = max_body_bytes
+        self._larger_bodies = [(compile_path(path)[0], size) for path, size in (larger_bodies or {}).items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(API_PREFIX):
@@ -45,7 +63,7 @@ class Guard:
         request = Request(scope, incoming)
         try:
             await self._authorise(request)
-            body = await self._read(request)
+            body = await _read(request, self._limit_at(scope["path"]))
         except HTTPException as refusal:
             await incoming.discard()
             response = JSONResponse({"detail": refusal.detail}, refusal.status_code, refusal.headers)
@@ -57,30 +75,8 @@ class Guard:
         MutableHeaders(scope=scope)["content-type"] = "application/json"
         await self._app(scope, _replay(body, receive), send)
 
-    async def _read(self, request: Request) -> bytes:
-        if _announced_size(request.headers) > self._max_body_bytes:
-            raise self._too_large()
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > self._max_body_bytes:
-                raise self._too_large()
-        if body:
-            try:
-                # This parser bounds the depth of nesting and refuses lone surrogates, unlike the one of the framework.
-                from_json(body, allow_inf_nan=False)
-            except ValueError as problem:
-                raise HTTPException(
-                    HTTPStatus.UNPROCESSABLE_ENTITY, f"the request body is not valid JSON: {problem}"
-                ) from problem
-        return bytes(body)
-
-    def _too_large(self) -> HTTPException:
-        return HTTPException(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            f"the request body is larger than {shown_size(self._max_body_bytes)}; split it over several requests",
-            {"Connection": "close"},
-        )
+    def _limit_at(self, path: str) -> int:
+        return next((size for regex, size in self._larger_bodies if regex.match(path)), self._max_body_bytes)
 
 
 class _Incoming:
@@ -105,9 +101,58 @@ class _Incoming:
 
 
 def shown_size(size: int) -> str:
-    """A number of bytes as people read it: `4 MiB`, or `1,000 bytes` where that is not even."""
-    mebibytes, rest = divmod(size, 1024 * 1024)
-    return f"{size:,} bytes" if rest else f"{mebibytes} MiB"
+    """A number of bytes as people read it: `64 kB`, `2.5 MB`."""
+    return f"{size / 1e6:g} MB" if size >= 1e6 else f"{size / 1000:g} kB"  # noqa: PLR2004  (a megabyte)
+
+
+async def _read(request: Request, max_bytes: int) -> bytes:
+    if _announced_size(request.headers) > max_bytes:
+        raise _too_large(max_bytes)
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > max_bytes:
+            raise _too_large(max_bytes)
+    if body:
+        _look_through(body)
+    return bytes(body)
+
+
+def _look_through(body: bytearray) -> None:
+    try:
+        # This parser bounds the depth of nesting and refuses lone surrogates, unlike the one of the framework.
+        document = from_json(body, allow_inf_nan=False)
+    except ValueError as problem:
+        raise HTTPException(
+            HTTPStatus.UNPROCESSABLE_ENTITY, f"the request body is not valid JSON: {problem}"
+        ) from problem
+    if _has_more_values_than(MAX_VALUES, document):
+        raise HTTPException(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f"the request body has more than {MAX_VALUES:,} fields and entries; split it over several requests",
+        )
+
+
+def _has_more_values_than(limit: int, document: Any) -> bool:
+    found = 0
+    inside = [document]
+    while inside:
+        value = inside.pop()
+        if not isinstance(value, dict | list):
+            continue
+        found += len(value)
+        if found > limit:
+            return True
+        inside.extend(value.values() if isinstance(value, dict) else value)
+    return False
+
+
+def _too_large(max_bytes: int) -> HTTPException:
+    return HTTPException(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        f"the request body is larger than {shown_size(max_bytes)}; shorten it or split it over several requests",
+        {"Connection": "close"},
+    )
 
 
 def _announced_size(headers: Headers) -> int:

@@ -9,9 +9,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from chassis.http.spans import TracedApi
-from chassis.observing import traces
-
 ReadinessCheck = Callable[[], Awaitable[dict[str, str]]]
 """Returns what is not ready, and why; empty when all is."""
 
@@ -45,7 +42,7 @@ class _Server(uvicorn.Server):
 def server(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
     """An HTTP server for the app; `await server.serve()` runs it, `server.should_exit = True` ends it."""
     config = uvicorn.Config(
-        TracedApi(app) if traces.active() else app,
+        app,
         host=host,
         port=port,
         log_config=None,

@@ -28,8 +28,8 @@ _BAGGAGE: Final = W3CBaggagePropagator()
 class TracedApi:
     """Makes a server span for each request to the API that starts work (`POST`) or that continues a trace.
 
-    Nothing else is traced: what visitors of public pages send is not to be trusted with our traces, and they are no
-    part of a chain.
+    It stands behind the guard. Nothing else is traced, neither public pages nor refused requests: what strangers send is
+    not to be trusted with our traces, and they are no part of a chain.
 
     Its chain is the one that the caller names, or the one of the messages sent meanwhile, or else its own trace.
     """
@@ -56,8 +56,12 @@ class TracedApi:
             await self._answer(span, scope, receive, send)
 
     async def _answer(self, span: Span, scope: Scope, receive: Receive, send: Send) -> None:
+        answered = False
+
         async def sending(message: Message) -> None:
+            nonlocal answered
             if message["type"] == "http.response.start":
+                answered = True
                 _note_status(span, message["status"], error_from=HTTPStatus.INTERNAL_SERVER_ERROR)
             await send(message)
 
@@ -66,6 +70,8 @@ class TracedApi:
             await self._app(scope, receive, sending)
         except BaseException as raised:
             error = raised
+            if not answered:  # whoever stands before this one will
+                span.set_attribute("http.response.status_code", HTTPStatus.INTERNAL_SERVER_ERROR.value)
             raise
         finally:
             if (route := getattr(scope.get("route"), "path", None)) is not None:

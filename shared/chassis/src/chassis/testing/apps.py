@@ -3,9 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from starlette.types import ASGIApp
 
 from chassis.app import App
+from chassis.http.server import server
 from chassis.testing.waiting import eventually
 
 AppT = TypeVar("AppT", bound=App)
@@ -20,6 +23,19 @@ async def running(app: AppT) -> AsyncIterator[AppT]:
         yield app
     finally:
         app.stop()
+        await task
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp, **limits: Any) -> AsyncIterator[str]:
+    """Serves an application alone, without a process around it, on a free port; yields `http://127.0.0.1:port`."""
+    alone = server(app, "127.0.0.1", 0, **limits)
+    task = asyncio.create_task(alone.serve())
+    try:
+        await eventually(lambda: alone.started)
+        yield f"http://127.0.0.1:{alone.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        alone.should_exit = True
         await task
 
 

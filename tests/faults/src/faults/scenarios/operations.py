@@ -20,6 +20,7 @@ from faults.surroundings import processes
 from faults.surroundings.processes import Worker
 
 _KEY: Final = "a-key-for-tests-only"
+_LETTERS: Final = "/v1/dead-letters"
 _DONE: Final = (httpx.codes.ACCEPTED, httpx.codes.OK)
 
 
@@ -101,11 +102,10 @@ async def monitored(world: World) -> AsyncIterator[httpx.AsyncClient]:
     try:
         await monitor.ready()
         async with httpx.AsyncClient(
-            base_url=f"http://{ports.LOOPBACK}:{monitor.port}/v1/dead-letters",
+            base_url=f"http://{ports.LOOPBACK}:{monitor.port}",
             headers={"X-Service-Key": _KEY},
             timeout=30,
             trust_env=False,
-            follow_redirects=True,
         ) as api:
             yield api
     finally:
@@ -114,7 +114,7 @@ async def monitored(world: World) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def letters(api: httpx.AsyncClient, state: str) -> list[dict[str, Any]]:
-    answer = await api.get("", params={"state": state, "limit": 200})
+    answer = await api.get(_LETTERS, params={"state": state, "limit": 200})
     answer.raise_for_status()
     items: list[dict[str, Any]] = answer.json()["items"]
     return items
@@ -182,8 +182,10 @@ async def replay_clicked_twice(world: World) -> Outcome:
     count = world.count(60, fast=10)
     async with monitored(world) as api:
         dead = await dead_of_impatience(world, api, count)
-        single = [api.post(f"/{each['id']}/replay") for each in dead[: count // 2] for _ in range(3)]
-        bulk = [api.post("/replay", json={"limit": 500}) for _ in range(3)]
+        single = [
+            api.post(f"{_LETTERS}/{each['id']}/replay") for each in dead[: count // 2] for _ in range(3)
+        ]
+        bulk = [api.post(f"{_LETTERS}/replay", json={"limit": 500}) for _ in range(3)]
         answers = await asyncio.gather(*single, *bulk)
         one_by_one = sum(answer.status_code == httpx.codes.ACCEPTED for answer in answers[: len(single)])
         together = sum(answer.json()["replayed"] for answer in answers[len(single) :])
@@ -209,7 +211,7 @@ async def replay_and_discard_race(world: World) -> Outcome:
         wrong: list[str] = []
 
         async def race(letter: dict[str, Any]) -> None:
-            address = f"/{letter['id']}"
+            address = f"{_LETTERS}/{letter['id']}"
             clicks = [
                 api.post(f"{address}/replay"),
                 api.post(f"{address}/discard", json={"reason": "not needed"}),

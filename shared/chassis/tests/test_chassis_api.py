@@ -1,0 +1,119 @@
+"""An API over real HTTP: what all of them refuse, how, and how their document tells of it."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import httpx
+import pytest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from pydantic import BaseModel, SecretStr
+
+from chassis import ServiceKey
+from chassis.http.api import api, router
+from chassis.observing import traces
+from chassis.testing import serving
+
+KEY = "test-service-key-0123456789"
+ELSEWHERE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+CLAIMED = {"traceparent": ELSEWHERE, "baggage": "correlation_id=chain-of-mine"}
+
+
+class Note(BaseModel):
+    text: str
+
+
+@pytest.fixture
+def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
+    exporter = InMemorySpanExporter()
+    provider = traces.provider(SimpleSpanProcessor(exporter), "test")
+    monkeypatch.setattr(traces, "tracer", lambda: provider.get_tracer("test"))
+    yield exporter
+    provider.shutdown()
+
+
+@pytest.fixture
+async def notes() -> AsyncIterator[httpx.AsyncClient]:
+    app = api("Notes", ServiceKey(SecretStr(KEY)), larger_bodies={"/v1/notes/{name}": 200_000})
+    routes = router("/notes")
+
+    @routes.put("/{name}")
+    async def put_note(name: str, note: Note) -> int:
+        return len(name + note.text)
+
+    @routes.post("/{name}")
+    async def post_note(name: str) -> None:
+        if name == "broken":
+            raise RuntimeError("a secret of ours")
+
+    @routes.post("")
+    async def post_any(note: Note) -> int:
+        return len(note.text)
+
+    app.include_router(routes)
+    async with (
+        serving(app) as origin,
+        httpx.AsyncClient(base_url=origin, headers={"X-Service-Key": KEY}, trust_env=False) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("key", ["", "wrong-key-wrong-key"])
+async def test_a_stranger_gets_no_word_into_the_traces(
+    notes: httpx.AsyncClient, spans: InMemorySpanExporter, key: str
+) -> None:
+    for method in ("GET", "POST", "PUT"):
+        answer = await notes.request(method, "/v1/notes/a", headers=CLAIMED | {"X-Service-Key": key})
+        assert answer.status_code == 401
+    assert not spans.get_finished_spans()
+
+
+async def test_whoever_has_the_key_goes_on_with_his_trace(
+    notes: httpx.AsyncClient, spans: InMemorySpanExporter
+) -> None:
+    assert (await notes.post("/v1/notes/a", headers=CLAIMED)).status_code == 200
+    (span,) = spans.get_finished_spans()
+    assert f"{span.context.trace_id:032x}" in ELSEWHERE
+    assert span.attributes is not None
+    assert (span.name, span.attributes["correlation_id"]) == ("POST /v1/notes/{name}", "chain-of-mine")
+
+
+async def test_a_failure_of_ours_is_told_without_its_details_and_traced_with_them(
+    notes: httpx.AsyncClient, spans: InMemorySpanExporter
+) -> None:
+    answer = await notes.post("/v1/notes/broken")
+    assert (answer.status_code, list(answer.json())) == (500, ["detail"])
+    assert "secret" not in answer.text
+    (span,) = spans.get_finished_spans()
+    assert span.attributes is not None
+    assert span.attributes["http.response.status_code"] == 500
+    assert span.attributes["error.type"] == "RuntimeError"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/v1/notes/a/", 404), ("PUT", "/v1/notes/", 404), ("GET", "/", 404), ("DELETE", "/v1/notes/a", 405)],
+)  # fmt: skip
+async def test_what_is_not_there_is_refused_in_a_sentence_and_nobody_is_sent_elsewhere(
+    notes: httpx.AsyncClient, method: str, path: str, status: int
+) -> None:
+    answer = await notes.request(method, path, headers={"Host": "elsewhere.example"})
+    assert (answer.status_code, list(answer.json())) == (status, ["detail"])
+    assert answer.json()["detail"].endswith("/docs lists what there is")
+    assert "location" not in answer.headers
+
+
+async def test_the_document_tells_of_the_key_and_of_the_size_of_bodies(notes: httpx.AsyncClient) -> None:
+    document = (await notes.get("/openapi.json")).json()
+    assert list(document["components"]["securitySchemes"]) == ["ServiceKey"]
+    told = {
+        (method, path): operation["responses"].get("413", {}).get("description")
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+    }
+    assert told == {
+        ("put", "/v1/notes/{name}"): "The request body is larger than 200 kB.",
+        ("post", "/v1/notes/{name}"): None,
+        ("post", "/v1/notes"): "The request body is larger than 64 kB.",
+    }
+    for path, size, status in (("/v1/notes/a", 200_001, 413), ("/v1/notes/a", 64_001, 422)):
+        assert (await notes.put(path, content=b" " * size)).status_code == status
