@@ -19,7 +19,7 @@ async def test_every_test_has_a_vhost_of_its_own_with_the_topology(
 ) -> None:
     vhost = rabbitmq_url.rpartition("/")[2]
     queues = {queue["name"] for queue in rabbitmq_api.get(f"/api/queues/{vhost}").json()}
-    assert {"research-commands", "research-commands-dlq", "brand-events"} <= queues
+    assert {"research-commands", "research-commands-dlq", "orchestrator-events"} <= queues
     async with await aio_pika.connect(rabbitmq_url) as connection, connection.channel() as channel:
         queue = await channel.get_queue("research-commands")
         assert queue.declaration_result.message_count == 0

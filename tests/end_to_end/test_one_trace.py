@@ -37,8 +37,8 @@ THE_CHAIN = """
         research process commands:research-commands
           research commit research-commands
           research publish brand-events:research.completed
-            orchestrator process brand-events:research.completed:brand-events
-              orchestrator commit brand-events
+            orchestrator process brand-events:research.completed:orchestrator-events
+              orchestrator commit orchestrator-events
               orchestrator publish commands:orchestrator-commands
                 orchestrator process commands:orchestrator-commands  failed: RetryLater
                   orchestrator GET  failed: 503
@@ -49,8 +49,8 @@ THE_CHAIN = """
                         research GET /v1/research/{research_id}
                       orchestrator commit orchestrator-commands
                       orchestrator publish brand-events:content.generated
-                        orchestrator process brand-events:content.generated:brand-events
-                          orchestrator commit brand-events
+                        orchestrator process brand-events:content.generated:orchestrator-events
+                          orchestrator commit orchestrator-events
                           orchestrator publish commands:publisher-commands
                             publisher process commands:publisher-commands  failed: Unprocessable
                               publisher GET  failed: 410
@@ -59,8 +59,8 @@ THE_CHAIN = """
                                 monitor process dead-letters:publisher-commands:publisher-commands-dlq
                                   monitor commit publisher-commands-dlq
                                   monitor publish brand-events:dead_letter.recorded
-                                    orchestrator process brand-events:dead_letter.recorded:brand-events
-                                      orchestrator commit brand-events
+                                    orchestrator process brand-events:dead_letter.recorded:orchestrator-events
+                                      orchestrator commit orchestrator-events
                                 monitor replay returns:publisher-commands
                                   monitor publish returns:publisher-commands
                                     publisher process returns:publisher-commands
@@ -68,14 +68,14 @@ THE_CHAIN = """
                                         orchestrator GET /v1/content/{content_id}
                                       publisher commit publisher-commands
                                       publisher publish brand-events:content.published
-                                        orchestrator process brand-events:content.published:brand-events
-                                          orchestrator commit brand-events
+                                        orchestrator process brand-events:content.published:orchestrator-events
+                                          orchestrator commit orchestrator-events
                                           orchestrator publish commands:social-commands
                                             social process commands:social-commands
                                               social commit social-commands
                                               social publish brand-events:social.posted
-                                                orchestrator process brand-events:social.posted:brand-events
-                                                  orchestrator commit brand-events
+                                                orchestrator process brand-events:social.posted:orchestrator-events
+                                                  orchestrator commit orchestrator-events
                                       publisher publish commands:monitor-commands
                                         monitor process commands:monitor-commands
                                           monitor commit monitor-commands

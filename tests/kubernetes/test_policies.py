@@ -214,7 +214,7 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ("an even number", spec("RabbitmqCluster", "rabbitmq", lambda it: it.update(replicas=4))),
         ("no standby", spec("Cluster", "postgres", lambda it: it.update(instances=1))),
         ("asynchronous", spec("Cluster", "postgres", lambda it: it["postgresql"].pop("synchronous"))),
-        ("deleted", spec("Queue", "brand-events", lambda it: it.update(deletionPolicy="delete"))),
+        ("deleted", spec("Queue", "orchestrator-events", lambda it: it.update(deletionPolicy="delete"))),
     ],
     "default deny": [
         ("gone", without("NetworkPolicy", "default-deny")),
@@ -369,8 +369,11 @@ def test_every_rule_has_something_that_breaks_it() -> None:
             spec("RabbitmqCluster", "rabbitmq", lambda it: it.update(replicas="3")),
             "'3' is not of type 'integer'",
         ),
-        (spec("Queue", "brand-events", lambda it: it.update(deletionpolicy="retain")), "deletionpolicy"),
-        (spec("Queue", "brand-events", lambda it: it["arguments"].update(limit=3)), "limit"),
+        (
+            spec("Queue", "orchestrator-events", lambda it: it.update(deletionpolicy="retain")),
+            "deletionpolicy",
+        ),
+        (spec("Queue", "orchestrator-events", lambda it: it["arguments"].update(limit=3)), "limit"),
         (spec("Exchange", "commands", lambda it: it.update(type="topics")), "Exchange/commands"),
         (
             spec("Binding", "commands-to-social-commands-d1407115", lambda it: it.pop("routingKey")),

@@ -73,5 +73,5 @@ async def test_topology_and_users_are_there_afterwards(overlay, node: rabbitmq.R
     with keda:
         for queue in topology.describe(CATALOGUE).queues:
             assert keda.get(f"/api/queues/%2F/{queue.name}").status_code == httpx.codes.OK
-        assert keda.delete("/api/queues/%2F/brand-events").status_code >= httpx.codes.BAD_REQUEST
+        assert keda.delete("/api/queues/%2F/orchestrator-events").status_code >= httpx.codes.BAD_REQUEST
         assert keda.get("/api/users").status_code == httpx.codes.UNAUTHORIZED

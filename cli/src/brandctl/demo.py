@@ -20,7 +20,7 @@ from brandctl.local import broker_users, databases, postgres, processes, rabbitm
 from brandctl.local.folder import LocalFolder
 from brandctl.terminal import say
 from envelope.brand import CATALOGUE
-from messaging import topology
+from messaging.moving import establish
 from messaging.topology.users import UsersError
 
 _POLL_SECONDS: Final = 0.4
@@ -136,7 +136,7 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
     services.migrate({name: {**os.environ, "DATABASE_URL": url} for name, url in database_urls.items()})
     say(console, "Waiting for RabbitMQ")
     broker.wait()
-    asyncio.run(topology.declare(broker.url, CATALOGUE))
+    asyncio.run(establish(broker.url, CATALOGUE, api_url=broker.api, say=lambda line: say(console, line)))
     broker_urls = _broker_users(broker, folder, console)
     environments = {
         name: services.environment(

@@ -10,6 +10,8 @@ from rich.table import Table
 from envelope.brand import CATALOGUE
 from messaging import topology
 from messaging.errors import BROKER_ERRORS
+from messaging.moving import establish
+from messaging.topology.users import UsersError
 
 app = typer.Typer(
     name="topology", help="Exchanges, queues and bindings: show, declare.", no_args_is_help=True
@@ -34,15 +36,22 @@ def declare(
     url: Annotated[
         str | None, typer.Option(envvar="RABBITMQ_URL", help="amqp://user:password@host:5672/vhost")
     ] = None,
+    api_url: Annotated[
+        str | None,
+        typer.Option(envvar="RABBITMQ_API_URL", help="http://user:password@host:15672, an administrator's"),
+    ] = None,
 ) -> None:
-    """Declares it on a broker; safe to repeat. What is there with other arguments is reported, never changed."""
+    """Declares it on a broker; safe to repeat. What is there with other arguments is reported, never changed.
+
+    What lies in a queue under a former name is moved, and that queue removed if the management API can be asked.
+    """
     given = url
     if not given:
         typer.echo("RABBITMQ_URL is not set: amqp://user:password@host:5672/vhost", err=True)
         raise typer.Exit(2)
     try:
-        asyncio.run(topology.declare(given, CATALOGUE))
-    except BROKER_ERRORS as error:
+        asyncio.run(establish(given, CATALOGUE, api_url=api_url, say=typer.echo))
+    except (*BROKER_ERRORS, UsersError) as error:
         typer.echo(f"cannot declare the topology: {error}", err=True)
         raise typer.Exit(1) from error
     typer.echo(f"declared {len(topology.describe(CATALOGUE).queues)} queues")

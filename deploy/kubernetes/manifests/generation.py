@@ -33,7 +33,7 @@ MOST_REPLICAS: Final[Mapping[str, int]] = {
 
 MESSAGES_PER_REPLICA: Final[Mapping[str, int]] = {
     # Routing is quick: a replica handles several hundred a second.
-    "brand-events": 500,
+    "orchestrator-events": 500,
     "orchestrator-commands": 50,
     "research-commands": 100,
     "publisher-commands": 100,

@@ -14,7 +14,7 @@ from typing import Any
 Json = dict[str, Any]
 
 QUEUES: Mapping[str, str] = {
-    "orchestrator": "orchestrator-commands|brand-events",
+    "orchestrator": "orchestrator-commands|orchestrator-events",
     "research": "research-commands",
     "publisher": "publisher-commands",
     "social": "social-commands",
@@ -171,7 +171,7 @@ def failing(where: str) -> str:
 
 def pipeline() -> Json:
     """From keyword to post, as the orchestrator's router sees it: one event ends each step."""
-    events = 'job="orchestrator", queue="brand-events"'
+    events = 'job="orchestrator", queue="orchestrator-events"'
     steps = "research.completed|content.generated|content.published|social.posted"
     failures = "research.failed|content.publish_failed|social.failed"
 
@@ -228,7 +228,7 @@ def pipeline() -> Json:
             graph(
                 "Work that waits",
                 target(
-                    'max by (queue) (rabbitmq_detailed_queue_messages_ready{queue=~".+-commands|brand-events"})',
+                    'max by (queue) (rabbitmq_detailed_queue_messages_ready{queue=~".+-commands|.+-events"})',
                     "{{queue}}",
                 ),
                 stacked=True,
@@ -236,7 +236,7 @@ def pipeline() -> Json:
             graph(
                 "Work in hand",
                 target(
-                    'sum by (queue) (brand_engine_deliveries_in_hand{queue=~".+-commands|brand-events"})',
+                    'sum by (queue) (brand_engine_deliveries_in_hand{queue=~".+-commands|.+-events"})',
                     "{{queue}}",
                 ),
                 stacked=True,
@@ -256,7 +256,7 @@ def pipeline() -> Json:
 
 
 def backbone() -> Json:
-    queues = 'queue=~".+-commands|brand-events"'
+    queues = 'queue=~".+-commands|.+-events"'
     dead = 'queue=~".+-dlq"'
     jobs = f'job=~"{JOBS}"'
     return dashboard(

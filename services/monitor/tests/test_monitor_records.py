@@ -10,9 +10,10 @@ from uuid import UUID, uuid4
 import pytest
 import structlog
 
+from chassis.testing import eventually
 from envelope import DeadLetterResolved, DomainMessage, new_event_id
 from messaging import Database, DeadLetter
-from monitor import handlers, reading, store
+from monitor import handlers, reading, renaming, store
 from monitor.domain import Refusal
 from monitor.operations import Operations, Replayed
 
@@ -129,7 +130,7 @@ async def test_the_same_death_twice_is_one_row_and_one_announcement(
 async def test_the_death_of_an_announcement_ends_there(
     database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
 ) -> None:
-    await record(new_death(new_envelope(type="dead_letter.recorded"), queue="brand-events"))
+    await record(new_death(new_envelope(type="dead_letter.recorded"), queue="orchestrator-events"))
     assert await sent(database) == []
 
 
@@ -226,6 +227,30 @@ async def test_word_about_another_queue_settles_nothing(
     await resolve(database, dead=event_id, replay=uuid4(), queue="social-commands")
     [dead] = await record(new_death(new_envelope(event_id)))
     assert (await row(database, dead))["state"] == "open"
+
+
+async def test_what_was_recorded_under_the_former_name_of_a_queue_is_replayed_and_settled(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    events = [uuid4() for _ in range(2)]
+    former, today = [
+        (await record(new_death(new_envelope(event_id), queue=queue)))[0]
+        for event_id, queue in zip(events, ("brand-events", "orchestrator-events"), strict=True)
+    ]
+    replays = [await replay(database, dead) for dead in (former, today)]
+    # Either version of the consumer gives word, either version of the monitor has recorded.
+    await resolve(database, dead=events[0], replay=replays[0], queue="orchestrator-events")
+    await resolve(database, dead=events[1], replay=replays[1], queue="brand-events")
+    task = asyncio.create_task(renaming.run(database))
+    try:
+        await eventually(lambda: all_resolved(database, former, today))
+    finally:
+        task.cancel()
+    assert (await row(database, former))["queue"] == "orchestrator-events"
+
+
+async def all_resolved(database: Database, *dead: UUID) -> bool:
+    return all([(await row(database, each))["state"] == "resolved" for each in dead])
 
 
 async def test_many_at_once_have_one_outcome(database: Database, record: Record, new_death: NewDeath) -> None:

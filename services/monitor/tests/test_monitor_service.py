@@ -107,7 +107,7 @@ async def test_a_poison_message_dies_once_is_replayed_dies_again_and_is_resolved
             "publisher",
         )
         assert "test_monitor_service.py" in dead["frame"]
-        announcement = json.loads((await broker.take("brand-events")).body)
+        announcement = json.loads((await broker.take("orchestrator-events")).body)
         assert announcement["type"] == "dead_letter.recorded"
         assert announcement["correlation_id"] == "chain-1"
         assert announcement["payload"]["brand_slug"] == "daily-grind"
@@ -167,10 +167,10 @@ async def test_strange_headers_in_a_dead_letter_queue_do_not_stop_it(
         "replay-of": "no uuid",
     }
     async with Broker.connected(rabbitmq_url) as broker:
-        await broker.publish("dead-letters", "brand-events", new_envelope(), headers=strange)
+        await broker.publish("dead-letters", "orchestrator-events", new_envelope(), headers=strange)
         [dead] = await eventually(lambda: listed(api))
-        assert dead["queue"] == "brand-events"
-        await broker.publish("dead-letters", "brand-events", new_envelope())
+        assert dead["queue"] == "orchestrator-events"
+        await broker.publish("dead-letters", "orchestrator-events", new_envelope())
         await eventually(lambda: _count(api, 2))
 
 

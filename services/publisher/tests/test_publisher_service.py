@@ -41,7 +41,7 @@ class Running:
         return command.event_id
 
     async def next_event(self) -> dict[str, Any]:
-        queue = await self._channel.get_queue("brand-events")
+        queue = await self._channel.get_queue("orchestrator-events")
         async with asyncio.timeout(60), queue.iterator() as messages:
             async for message in messages:
                 await message.ack()

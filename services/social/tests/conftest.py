@@ -106,7 +106,9 @@ async def social(
     try:
         async with await aio_pika.connect(rabbitmq_url) as connection:
             channel = await connection.channel()
-            social = RunningSocial(settings.public_url, channel, await channel.get_queue("brand-events"))
+            social = RunningSocial(
+                settings.public_url, channel, await channel.get_queue("orchestrator-events")
+            )
             async with social.http:
                 await _ready(social.http, running)
                 yield social

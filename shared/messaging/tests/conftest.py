@@ -1,6 +1,7 @@
 """A world for the tests of this library: a broker with the topology, a database with the tables, services on demand."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
@@ -9,7 +10,7 @@ import asyncpg
 import pytest
 
 from chassis.testing import ServerProxy
-from envelope import DomainMessage, Payload, encode, new_event_id
+from envelope import Catalogue, DomainMessage, Payload, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import Service, ServiceSettings, Transaction
@@ -27,7 +28,9 @@ class World:
     broker: Broker
     database: asyncpg.Pool
 
-    def service(self, name: str = "research", **settings: object) -> Service:
+    def service(
+        self, name: str = "research", *, catalogue: Catalogue = CATALOGUE, **settings: object
+    ) -> Service:
         values = {
             "rabbitmq_url": self.rabbitmq_url,
             "database_url": self.database_url,
@@ -36,7 +39,7 @@ class World:
             "retry_base_seconds": 0.3,
             "shutdown_grace_seconds": 10,
         }
-        return Service(name, ServiceSettings.model_validate(values | settings), CATALOGUE)
+        return Service(name, ServiceSettings.model_validate(values | settings), catalogue)
 
     def proxy_to_database(self) -> ServerProxy:
         return ServerProxy(self.database_url)
@@ -111,12 +114,28 @@ class World:
 
 
 @pytest.fixture
-async def world(rabbitmq_url: str, make_database: Callable[[], Awaitable[str]]) -> AsyncIterator[World]:
-    database_url = await make_database()
-    async with (
-        Broker.connected(rabbitmq_url) as broker,
-        asyncpg.create_pool(database_url, min_size=1) as pool,
-    ):
-        # No unique constraint: an effect that happens twice must show.
-        await pool.execute("create table effects (event_id uuid, keyword text)")
-        yield World(rabbitmq_url, database_url, broker, pool)
+def world_at(
+    make_database: Callable[[], Awaitable[str]],
+) -> Callable[[str], AbstractAsyncContextManager[World]]:
+    """A world on a given vhost."""
+
+    @asynccontextmanager
+    async def at(rabbitmq_url: str) -> AsyncIterator[World]:
+        database_url = await make_database()
+        async with (
+            Broker.connected(rabbitmq_url) as broker,
+            asyncpg.create_pool(database_url, min_size=1) as pool,
+        ):
+            # No unique constraint: an effect that happens twice must show.
+            await pool.execute("create table effects (event_id uuid, keyword text)")
+            yield World(rabbitmq_url, database_url, broker, pool)
+
+    return at
+
+
+@pytest.fixture
+async def world(
+    rabbitmq_url: str, world_at: Callable[[str], AbstractAsyncContextManager[World]]
+) -> AsyncIterator[World]:
+    async with world_at(rabbitmq_url) as world:
+        yield world

@@ -6,7 +6,7 @@ from chassis import ServiceKey
 from envelope import DeadLetterResolved
 from envelope.brand import CATALOGUE
 from messaging import Service, on_batch
-from monitor import handlers, reading
+from monitor import handlers, reading, renaming
 from monitor.http_api import create_api
 from monitor.operations import Operations
 from monitor.retention import Retention
@@ -21,6 +21,7 @@ def build(settings: Settings) -> Service:
     service.serve(create_api(service.database, operations, ServiceKey(settings.service_key)))
     retention = Retention(service.database, timedelta(days=settings.retention_days))
     service.background("retention", retention.run)
+    service.background("renaming", lambda: renaming.run(service.database))
     service.gauge(
         "dead_letters_open", "Dead letters that wait for a decision.", "queue", reading.open_by_queue
     )

@@ -9,6 +9,7 @@ import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from envelope import DeadLetterResolved, DomainMessage, EnvelopeHead
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import BrandSlug, DeadLetterRecorded, Keyword
 from messaging import DeadLetter, Transaction
 from monitor import store
@@ -54,9 +55,13 @@ async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction)
 
 async def resolve(messages: Sequence[DomainMessage[DeadLetterResolved]], tx: Transaction) -> None:
     """Replays that were handled settle the deaths they were made for, in whatever order the two arrive."""
+    notices = [
+        message.payload.model_copy(update={"queue": CATALOGUE.name_today(message.payload.queue)})
+        for message in messages
+    ]
     await store.take_order(tx.connection)
-    await store.note_handled(tx.connection, [message.payload for message in messages])
-    await store.resolve_handled(tx.connection, [message.payload.replay_event_id for message in messages])
+    await store.note_handled(tx.connection, notices)
+    await store.resolve_handled(tx.connection, [notice.replay_event_id for notice in notices])
 
 
 def _beginning(

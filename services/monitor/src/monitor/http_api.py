@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI, HTTPException, Query
 
 from chassis.http.api import UNKNOWN, api, refusal, router
 from chassis.http.guard import Authorise
+from envelope.brand import CATALOGUE
 from messaging import Database
 from monitor import reading
 from monitor.api_models import (
@@ -155,8 +156,8 @@ def _identity(text: str) -> UUID:
 
 
 def _source_queue(queue: str | None) -> str | None:
-    """People name either queue of the pair."""
-    return None if queue is None else queue.removesuffix("-dlq")
+    """People name either queue of the pair, by its name of today or a former one."""
+    return None if queue is None else CATALOGUE.name_today(queue.removesuffix("-dlq"))
 
 
 def _not_found(dead: str) -> HTTPException:

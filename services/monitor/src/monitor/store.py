@@ -200,6 +200,24 @@ async def resolve_handled(connection: Connection, replay_event_ids: Sequence[UUI
     )
 
 
+async def rename_queues(connection: Connection, names: Mapping[str, str]) -> list[UUID]:
+    """Puts what was recorded under former names (former → today's) under those of today; returns the replays among it."""
+    former, today = list(names), list(names.values())
+    handled = await connection.fetch(
+        "update handled_replays h set queue = f.today from unnest($1::text[], $2::text[]) as f (former, today)"
+        " where h.queue = f.former returning h.replay_event_id",
+        former,
+        today,
+    )
+    dead = await connection.fetch(
+        "update dead_messages d set queue = f.today from unnest($1::text[], $2::text[]) as f (former, today)"
+        " where d.queue = f.former returning d.replay_event_id",
+        former,
+        today,
+    )
+    return [row["replay_event_id"] for row in (*handled, *dead) if row["replay_event_id"] is not None]
+
+
 async def claim(connection: Connection, dead: UUID) -> Claimed | None:
     """Locks one dead message, waiting for whoever works on it."""
     row = await connection.fetchrow(

@@ -36,7 +36,7 @@ def build(settings: Settings) -> Service:
         longest_sleep=settings.longest_sleep,
     )
     service.consume(
-        "brand-events",
+        "orchestrator-events",
         on_batch(
             route,
             ResearchCompleted,

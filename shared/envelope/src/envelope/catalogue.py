@@ -4,9 +4,10 @@ Routing, validation, the broker's topology and permissions, schemas and document
 makes one `Catalogue` and hands it to each of its services; that of the brand engine is in `envelope.brand`.
 """
 
+import copy
 import importlib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from envelope.backbone import DeadLetterResolved
@@ -67,12 +68,16 @@ class Catalogue(Mapping[str, MessageType]):
         types: the lines. That of `dead_letter.resolved` is added by itself where there is a recorder.
         events: the exchange that events are published to.
         router: the service that all events are delivered to; None in a system without events.
-        events_queue: the queue it takes them from, `<router>-events` unless said otherwise.
+        events_queue: the queue it takes them from, `<router>-events` unless said otherwise. Never the name of the exchange:
+            the broker grants by name, and who may bind to the exchange could then consume the queue.
+        events_queue_formerly: what earlier versions called it. What is under way by such a name still arrives, and
+            `python -m messaging topology` moves what lies there.
         recorder: the service that takes what ends in dead-letter queues, and may send it again; None: nobody does, they
             are looked at with the broker's own tools.
 
     Raises:
-        ValueError: two lines share a name or a payload, or one names a service that there is not.
+        ValueError: two lines share a name or a payload, one names a service that there is not, or the queue of the
+            events is called like their exchange.
     """
 
     def __init__(
@@ -85,6 +90,7 @@ class Catalogue(Mapping[str, MessageType]):
         events: str = "events",
         router: str | None = None,
         events_queue: str | None = None,
+        events_queue_formerly: Collection[str] = (),
         recorder: str | None = None,
     ) -> None:
         self.title = title
@@ -93,6 +99,7 @@ class Catalogue(Mapping[str, MessageType]):
         self.events = events
         self.router = router
         self.events_queue = events_queue or (f"{router}-events" if router else None)
+        self.events_queue_formerly = tuple(events_queue_formerly)
         self.recorder = recorder
         lines = list(types)
         if recorder is not None:
@@ -130,6 +137,30 @@ class Catalogue(Mapping[str, MessageType]):
     def command_queue(self, service: str) -> str:
         return f"{service}-commands"
 
+    def names_of(self, queue: str) -> tuple[str, ...]:
+        """What a queue is called and was called before, its name of today first."""
+        return (queue, *self.events_queue_formerly) if queue == self.events_queue else (queue,)
+
+    def name_today(self, queue: str) -> str:
+        """What a queue is called that may be given by a former name; any other name as it is."""
+        return self.events_queue if self.events_queue and queue in self.events_queue_formerly else queue
+
+    def calling_events_queue(self, name: str) -> "Catalogue":
+        """The same catalogue as a version sees it that calls the queue of the events `name`."""
+        names = self.names_of(self.events_queue) if self.events_queue else ()
+        types = {
+            key: replace(entry, queue=name) if entry.kind is Kind.EVENT else entry
+            for key, entry in self._types.items()
+        }
+        other = copy.copy(self)
+        vars(other).update(
+            events_queue=name,
+            events_queue_formerly=tuple(each for each in names if each != name),
+            _types=types,
+            _by_payload={entry.payload: entry for entry in types.values()},
+        )
+        return other
+
     def _type(self, line: Line) -> MessageType:
         envelope = DomainMessage[line.payload]  # type: ignore[name-defined]
         if line.kind is Kind.COMMAND:
@@ -143,6 +174,10 @@ class Catalogue(Mapping[str, MessageType]):
     def _check(self, lines: Collection[Line]) -> None:
         if len(self._types) < len(lines) or len(self._by_payload) < len(lines):
             raise ValueError("each message type needs a name and a payload class of its own")
+        if self.events_queue == self.events:
+            raise ValueError(
+                f"the queue of the events needs a name other than their exchange's, {self.events}: the broker grants by name"
+            )
         named = {name for line in lines for name in (*line.producers, line.to) if name}
         named |= {name for name in (self.router, self.recorder) if name is not None}
         if strangers := sorted(named - set(self.services)):

@@ -11,7 +11,8 @@ from pathlib import Path
 from envelope import Catalogue, Message
 from envelope.catalogue import load
 from messaging.errors import BROKER_ERRORS
-from messaging.topology import contracts, declare, describe
+from messaging.moving import establish
+from messaging.topology import contracts, describe
 from messaging.topology.users import UsersError, renew_from
 
 _EPILOG = """\
@@ -25,8 +26,14 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     topology = commands.add_parser(
         "topology",
-        help="declare exchanges, queues and bindings on the broker of RABBITMQ_URL; safe to repeat",
+        help="declare exchanges, queues and bindings on the broker of RABBITMQ_URL, and move what lies in a queue under a "
+        "former name; that queue is removed if RABBITMQ_API_URL is set, so that it can be seen to be empty; safe to repeat",
         epilog=_EPILOG,
+    )
+    topology.add_argument(
+        "--events-queue",
+        metavar="NAME",
+        help="what to call the queue of the events instead; with its former name, the way back to the version before",
     )
     users = commands.add_parser(
         "users",
@@ -53,7 +60,7 @@ def main() -> None:
         sys.exit(str(error))
     match arguments.command:
         case "topology":
-            _topology(catalogue)
+            _topology(catalogue.calling_events_queue(name) if (name := arguments.events_queue) else catalogue)
         case "users":
             _users(catalogue)
         case "contracts":
@@ -74,13 +81,18 @@ def _topology(catalogue: Catalogue) -> None:
         sys.exit("RABBITMQ_URL is not set: amqp://user:password@host:5672/vhost")
     described = describe(catalogue)
     try:
-        asyncio.run(declare(url, catalogue))
-    except BROKER_ERRORS as error:
+        asyncio.run(establish(url, catalogue, api_url=os.environ.get("RABBITMQ_API_URL") or None, say=_say))
+    except (*BROKER_ERRORS, UsersError) as error:
         sys.exit(f"cannot declare the topology: {error}")
-    sys.stdout.write(
+    _say(
         f"declared {len(described.exchanges)} exchanges, {len(described.queues)} queues, "
-        f"{len(described.bindings)} bindings\n"
+        f"{len(described.bindings)} bindings"
     )
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _contracts(catalogue: Catalogue, folder: Path, examples_in: str | None) -> None:

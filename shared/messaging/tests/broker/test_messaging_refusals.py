@@ -83,7 +83,7 @@ async def test_a_message_we_may_not_publish_holds_up_nobody_and_leaves_once_we_m
         rabbitmq_api.put(f"/api/topic-permissions/{vhost}/{parts.username}", json=body).raise_for_status()
         await eventually(world.outbox_is_empty)
     # What was on its way when the channel was closed may have arrived before as well.
-    seen = [(await world.broker.take("brand-events")).type for _ in range(33)]
+    seen = [(await world.broker.take("orchestrator-events")).type for _ in range(33)]
     assert seen.count("content.published") == 3
 
 
@@ -109,7 +109,7 @@ async def test_a_service_that_lost_its_connection_consumes_again_as_its_own_user
             async with service.database.transaction() as tx:
                 tx.send(ALLOWED)
             await eventually(world.outbox_is_empty)
-    assert (await world.broker.take("brand-events")).type == "research.failed"
+    assert (await world.broker.take("orchestrator-events")).type == "research.failed"
 
 
 async def test_a_consumer_that_the_broker_cancelled_is_brought_back_as_its_own_user(

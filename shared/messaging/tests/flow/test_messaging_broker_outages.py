@@ -47,7 +47,7 @@ async def test_a_broker_outage_keeps_what_is_to_be_sent_and_consumption_returns(
             await eventually(lambda: world.has_effects(2), within=60)
             await eventually(world.outbox_is_empty, within=60)
     assert await world.effects() == ["sent during the outage", "written during the outage"]
-    assert await world.broker.depth("brand-events") == 2
+    assert await world.broker.depth("orchestrator-events") == 2
 
 
 async def test_what_was_committed_while_the_broker_went_away_need_not_outlive_its_lease(world) -> None:

@@ -79,7 +79,7 @@ async def test_what_is_sent_with_the_effect_arrives_and_leaves_the_outbox(world,
     message = world.request()
     async with running(service):
         await world.send(message)
-        arrived = await world.broker.take("brand-events")
+        arrived = await world.broker.take("orchestrator-events")
         await eventually(world.outbox_is_empty)
     body = json.loads(arrived.body)
     assert (body["type"], body["source"]) == ("research.completed", "research")

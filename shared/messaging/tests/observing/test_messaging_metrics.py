@@ -159,11 +159,11 @@ async def test_batches_are_counted_with_their_sizes_and_mixed_calls_as_several(w
         await world.broker.publish("brand-events", message.type, encode(message), type=message.type)
     service = world.service("orchestrator")
     service.consume(
-        "brand-events",
+        "orchestrator-events",
         on_batch(accept, ResearchCompleted, ResearchFailed),
         policy=QueuePolicy(max_batch_size=6, max_batch_timeout=5),
     )
-    labels = {"queue": "brand-events"}
+    labels = {"queue": "orchestrator-events"}
     async with figures(service) as shown:
         await shown.becomes(6, "batch_size_sum", **labels)
         assert await shown.value("batch_size_bucket", le="5.0", **labels) == 0

@@ -98,7 +98,7 @@ async def test_a_chain_is_one_trace_from_request_to_last_handler(world, recorded
 
     first, second = world.service("research"), world.service("orchestrator")
     first.consume("research-commands", on_each(research, ResearchRequested))
-    second.consume("brand-events", on_batch(route, ResearchCompleted))
+    second.consume("orchestrator-events", on_batch(route, ResearchCompleted))
     async with running(first), running(second):
         with recorded.library.start_as_current_span("POST /research"):
             async with first.database.transaction() as tx:
@@ -113,7 +113,7 @@ async def test_a_chain_is_one_trace_from_request_to_last_handler(world, recorded
         "publish returns:research-commands",
         "process returns:research-commands",
         "publish brand-events:research.completed",
-        "process brand-events:research.completed:brand-events",
+        "process brand-events:research.completed:orchestrator-events",
     ]
     spans = recorded.ended()
     assert {chain_of(span) for span in spans} == {"chain-7"}
@@ -124,7 +124,7 @@ async def test_a_chain_is_one_trace_from_request_to_last_handler(world, recorded
         "process commands:research-commands",
         "process returns:research-commands",
     ]
-    assert [recorded.path(span)[-2] for span in recorded.ended("commit brand-events")] == [last.name]
+    assert [recorded.path(span)[-2] for span in recorded.ended("commit orchestrator-events")] == [last.name]
     (publish,) = recorded.ended("publish brand-events")
     assert dict(publish.attributes or {}) == {
         "messaging.system": "rabbitmq",
@@ -217,7 +217,7 @@ async def test_without_tracing_a_trace_of_others_is_passed_on(world) -> None:
     service.consume("research-commands", on_each(research, ResearchRequested))
     async with running(service):
         await world.send(request("chain-9"), headers={TRACEPARENT: ELSEWHERE})
-        answer = await world.broker.take("brand-events")
+        answer = await world.broker.take("orchestrator-events")
     assert not traces.active()
     assert answer.headers[TRACEPARENT] == ELSEWHERE
 

@@ -1,6 +1,7 @@
 """What each service may do at a real broker, as its own user there, and what it is refused."""
 
 import re
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -10,10 +11,12 @@ import pytest
 from aio_pika.abc import AbstractChannel, AbstractConnection
 from aiormq.exceptions import ChannelAccessRefused
 
+from brandctl.local import broker_users
 from envelope import Kind
 from envelope.brand import CATALOGUE, SERVICES
 from messaging.testing import Broker
 from messaging.topology import describe, permissions
+from messaging.topology.users import Credentials
 
 QUEUES = tuple(queue.name for queue in describe(CATALOGUE).queues)
 DEAD = tuple(name for name in QUEUES if name.endswith("-dlq"))
@@ -21,6 +24,8 @@ WORK = tuple(name for name in QUEUES if name not in DEAD)
 FOREIGN_EXCHANGES = ("", "amq.direct", "amq.fanout", "amq.topic", "amq.headers")
 ROUTING_KEYS = (
     *QUEUES,
+    "brand-events",
+    "brand-events-dlq",
     *(entry.name for entry in CATALOGUE.values() if entry.kind is Kind.EVENT),
     "content.archived",
     "#",
@@ -28,12 +33,14 @@ ROUTING_KEYS = (
 
 # Written down by hand, and apart from what makes it: this is the promise.
 CONSUMES = {
-    "orchestrator": {"orchestrator-commands", "brand-events"},
+    "orchestrator": {"orchestrator-commands", "orchestrator-events"},
     "research": {"research-commands"},
     "publisher": {"publisher-commands"},
     "social": {"social-commands"},
     "monitor": {"monitor-commands", *DEAD},
 }
+# What an outbox or the records of a version before may still name.
+FORMERLY = {"orchestrator": {"brand-events"}, "monitor": {"brand-events", "brand-events-dlq"}}
 PUBLISHES = {
     "orchestrator": {
         *(("commands", f"{service}-commands") for service in SERVICES),
@@ -41,7 +48,7 @@ PUBLISHES = {
         *(
             (exchange, queue)
             for exchange in ("returns", "dead-letters")
-            for queue in CONSUMES["orchestrator"]
+            for queue in CONSUMES["orchestrator"] | FORMERLY["orchestrator"]
         ),
     },
     "research": {
@@ -68,7 +75,7 @@ PUBLISHES = {
     "monitor": {
         ("commands", "monitor-commands"),
         ("brand-events", "dead_letter.recorded"),
-        *(("returns", queue) for queue in QUEUES),
+        *(("returns", queue) for queue in {*QUEUES, *FORMERLY["monitor"]}),
         ("dead-letters", "monitor-commands"),
     },
 }
@@ -219,6 +226,46 @@ async def test_a_service_enters_its_own_vhost_alone(
     for url in broker_urls.values():
         with pytest.raises(aio_pika.exceptions.AMQPError):
             await aio_pika.connect(f"{url.rpartition('/')[0]}/{elsewhere}", timeout=15)
+
+
+async def test_a_subscriber_to_the_events_gets_nowhere_near_the_queue_of_the_router(
+    rabbitmq_url: str, rabbitmq_api: httpx.Client
+) -> None:
+    """An outsider's user, with what an administrator has to give it so that it may have a queue of its own for events."""
+    vhost = broker_users.vhost_of(rabbitmq_url)
+    outsider = Credentials(f"{vhost}-archive", secrets.token_hex(12))
+    own = {"configure": "^archive$", "write": "^archive$", "read": f"^(archive|{CATALOGUE.events})$"}
+    rabbitmq_api.put(f"/api/users/{outsider.user}", json={"password": outsider.password, "tags": ""})
+    rabbitmq_api.put(f"/api/permissions/{vhost}/{outsider.user}", json=own)
+    routers = next(queue for queue in describe(CATALOGUE).queues if queue.name == CATALOGUE.events_queue)
+    attempts: dict[str, Action] = {
+        "consume": consume(routers.name),
+        "get": get(routers.name),
+        "purge": lambda channel: purge(channel, routers.name),
+        "delete": lambda channel: channel.queue_delete(routers.name),
+        "bind": lambda channel: bind(channel, routers.name, CATALOGUE.events),
+        "unbind": lambda channel: unbind(channel, routers.name, CATALOGUE.events),
+        "declare": lambda channel: channel.declare_queue(
+            routers.name, durable=True, arguments=routers.arguments
+        ),
+        "consume its dead letters": consume(f"{routers.name}-dlq"),
+        "publish to it": publish("returns", routers.name),
+    }
+    try:
+        async with (
+            connected(broker_users.url_of(rabbitmq_url, outsider)) as connection,
+            connection.channel() as channel,
+            Broker.connected(rabbitmq_url) as broker,
+        ):
+            archive = await channel.declare_queue("archive", durable=True)
+            await archive.bind(CATALOGUE.events, "#")
+            await broker.publish(CATALOGUE.events, "content.published", b"{}")
+            await broker.take("archive")
+            allowed = {name for name, action in attempts.items() if await is_allowed(connection, action)}
+            assert allowed == set()
+            assert await broker.depth(routers.name) == 1
+    finally:
+        rabbitmq_api.delete(f"/api/users/{outsider.user}")
 
 
 def test_a_service_is_not_let_into_the_management(

@@ -8,7 +8,7 @@ from envelope.catalogue import Catalogue, command, event
 SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
 
 EVENTS: Final = "brand-events"
-EVENTS_QUEUE: Final = "brand-events"
+EVENTS_QUEUE: Final = "orchestrator-events"
 
 _BRAIN: Final = ("orchestrator",)
 
@@ -19,6 +19,7 @@ CATALOGUE: Final = Catalogue(
     events=EVENTS,
     router="orchestrator",
     events_queue=EVENTS_QUEUE,
+    events_queue_formerly=("brand-events",),
     recorder="monitor",
     types=(
         command("research.requested", payloads.ResearchRequested, to="research", producers=_BRAIN),

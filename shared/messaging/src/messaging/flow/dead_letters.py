@@ -49,18 +49,15 @@ class DeadLetter(Payload):
     first_failed_at: datetime | None
     failed_at: datetime
     replay_of: UUID | None
+    died_as: str = ""
+    """What the queue was called at the time, where that was written down."""
 
 
 def decoder(queue: str) -> Decode:
     """A decoder for the dead letters of `queue`; it never fails, whatever the bytes are."""
 
     def decode(body: bytes, _type: str | None, headers: dict[str, Any]) -> Message:
-        try:
-            letter = read(body, headers, queue)
-        except Exception:
-            # There is no queue behind this one: without its headers it can at least be looked at.
-            log.exception("dead_letter_headers_unreadable", queue=queue)
-            letter = read(body, {}, queue)
+        letter = read_leniently(body, headers, queue)
         return DomainMessage(
             event_id=_identity(letter),
             type=RECEIVED,
@@ -71,6 +68,16 @@ def decoder(queue: str) -> Decode:
         )
 
     return decode
+
+
+def read_leniently(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
+    """As `read`, whatever a stranger has put into the headers."""
+    try:
+        return read(body, headers, queue)
+    except Exception:
+        # There is no queue behind this one: without its headers it can at least be looked at.
+        log.exception("dead_letter_headers_unreadable", queue=queue)
+        return read(body, {}, queue)
 
 
 def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
@@ -103,6 +110,7 @@ def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
         or _broker_time(headers)
         or datetime.now(UTC),
         replay_of=header.identity(headers, header.REPLAY_OF),
+        died_as=_bounded(headers, header.FAILURE_QUEUE, MAX_MESSAGE_CHARS) or "",
     )
 
 
@@ -117,6 +125,7 @@ def fact_headers(letter: DeadLetter) -> dict[str, str | int]:
         header.FAILURE_FIRST_AT: letter.first_failed_at.isoformat() if letter.first_failed_at else None,
         header.FAILURE_LAST_AT: letter.failed_at.isoformat(),
         header.FAILURE_SERVICE: letter.service,
+        header.FAILURE_QUEUE: letter.died_as or None,
         header.REPLAY_OF: str(letter.replay_of) if letter.replay_of else None,
     }
     return {name: value for name, value in facts.items() if value is not None}
@@ -169,7 +178,10 @@ def _identity(letter: DeadLetter) -> UUID:
     if letter.dead_event_id is None:
         # Nothing tells two equal bodies apart. Better to record one twice after a crash than to lose one.
         return new_event_id()
-    return uuid5(NAMESPACE_URL, f"{letter.queue}/{letter.dead_event_id}/{letter.failed_at.isoformat()}")
+    return uuid5(
+        NAMESPACE_URL,
+        f"{letter.died_as or letter.queue}/{letter.dead_event_id}/{letter.failed_at.isoformat()}",
+    )
 
 
 def _plain(headers: dict[str, Any]) -> dict[str, JsonValue]:

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import aio_pika
-from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
 
 from chassis.testing.waiting import eventually
 
@@ -13,7 +13,8 @@ from chassis.testing.waiting import eventually
 class Broker:
     """A direct line to the broker, past everything this library does."""
 
-    def __init__(self, channel: AbstractChannel) -> None:
+    def __init__(self, connection: AbstractConnection, channel: AbstractChannel) -> None:
+        self._connection = connection
         self._channel = channel
 
     @classmethod
@@ -21,7 +22,7 @@ class Broker:
     async def connected(cls, url: str) -> AsyncIterator["Broker"]:
         connection = await aio_pika.connect(url, timeout=15)
         async with connection, connection.channel() as channel:
-            yield cls(channel)
+            yield cls(connection, channel)
 
     async def publish(
         self,
@@ -35,8 +36,20 @@ class Broker:
         message = aio_pika.Message(
             body, type=type, headers=headers or {}, delivery_mode=aio_pika.DeliveryMode.PERSISTENT
         )
-        target = await self._channel.get_exchange(exchange, ensure=False)
+        target = self._channel.default_exchange
+        if exchange:
+            target = await self._channel.get_exchange(exchange, ensure=False)
         await target.publish(message, routing_key, mandatory=True, timeout=15)
+
+    async def exists(self, queue: str) -> bool:
+        """Asked on a channel of its own, which the broker closes if it does not."""
+        channel = await self._connection.channel()
+        try:
+            await channel.declare_queue(queue, passive=True)
+        except aio_pika.exceptions.ChannelNotFoundEntity:
+            return False
+        await channel.close()
+        return True
 
     async def depth(self, queue: str) -> int:
         """Messages ready in a queue; those in a consumer's hands do not count."""

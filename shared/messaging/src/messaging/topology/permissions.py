@@ -29,6 +29,8 @@ class Permissions:
     service: str
     queues: tuple[str, ...]
     """The queues it consumes."""
+    former_queues: tuple[str, ...]
+    """What they were called before: during an upgrade, processes of the version before go on consuming them."""
     routing_keys: Mapping[str, tuple[str, ...]]
     """Exchange → the routing keys it may publish there. To an exchange that is not here it may publish nothing."""
     exchanges: tuple[str, ...]
@@ -42,7 +44,7 @@ class Permissions:
     @property
     def read(self) -> str:
         """What it may consume. No exchange, so that it cannot bind a queue to one."""
-        return pattern(self.queues)
+        return pattern((*self.queues, *self.former_queues))
 
     @property
     def write(self) -> str:
@@ -72,12 +74,14 @@ def of(catalogue: Catalogue, service: str) -> Permissions:
         COMMANDS: _unique(entry.queue for entry in produced if entry.kind is Kind.COMMAND),
         catalogue.events: _unique(entry.name for entry in produced if entry.kind is Kind.EVENT),
         # Retries go back to the queue they came from; the recorder's replays, to any queue that messages die in.
-        RETURNS: _unique((*queues, *(work if service == catalogue.recorder else ()))),
+        # By former names as well: so they stand in the outbox, and in what the recorder has recorded.
+        RETURNS: _named(catalogue, _unique((*queues, *(work if service == catalogue.recorder else ())))),
         # What dies in a dead-letter queue itself has nowhere to go.
-        DEAD_LETTERS: tuple(queue for queue in queues if queue in work),
+        DEAD_LETTERS: _named(catalogue, (queue for queue in queues if queue in work)),
     }
     allowed = {exchange: keys for exchange, keys in routing_keys.items() if keys}
-    return Permissions(service, queues, allowed, exchanges(catalogue))
+    former = tuple(name for name in _named(catalogue, queues) if name not in queues)
+    return Permissions(service, queues, former, allowed, exchanges(catalogue))
 
 
 def _consumed_by(catalogue: Catalogue, service: str) -> tuple[str, ...]:
@@ -85,6 +89,16 @@ def _consumed_by(catalogue: Catalogue, service: str) -> tuple[str, ...]:
     if service != catalogue.recorder:
         return queues
     return (*queues, *(dead_letter_queue(queue) for queue in work_queues(catalogue)))
+
+
+def _named(catalogue: Catalogue, queues: Iterable[str]) -> tuple[str, ...]:
+    """The queues by all their names, of today and before."""
+    names = {
+        named(queue): tuple(map(named, catalogue.names_of(queue)))
+        for queue in work_queues(catalogue)
+        for named in (str, dead_letter_queue)
+    }
+    return tuple(name for queue in queues for name in names[queue])
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:

@@ -90,6 +90,8 @@ def describe(catalogue: Catalogue) -> Topology:
     """The topology of the whole system."""
     work = work_queues(catalogue)
     events = catalogue.events_queue
+    # By its former names, too: retries and dead letters may wait for days in an outbox before they leave.
+    named = [(name, key) for name in work for key in catalogue.names_of(name)]
     return Topology(
         exchanges=exchanges(catalogue),
         queues=(*map(_work_queue, work), *map(_dead_letter_queue, work)),
@@ -98,9 +100,9 @@ def describe(catalogue: Catalogue) -> Topology:
             # Every event, not only the types known today: one that an older consumer does not know is
             # dead-lettered with its reason instead of coming back to its sender as unroutable.
             *((Binding(catalogue.events, events, "#"),) if events else ()),
-            *(Binding(RETURNS, name, name) for name in work),
-            *(Binding(RETURNS, dead_letter_queue(name), dead_letter_queue(name)) for name in work),
-            *(Binding(DEAD_LETTERS, dead_letter_queue(name), name) for name in work),
+            *(Binding(RETURNS, name, key) for name, key in named),
+            *(Binding(RETURNS, dead_letter_queue(name), dead_letter_queue(key)) for name, key in named),
+            *(Binding(DEAD_LETTERS, dead_letter_queue(name), key) for name, key in named),
         ),
     )
 

@@ -6,11 +6,11 @@ vhosts, are left alone.
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 from urllib.parse import quote, unquote, urlsplit
 
 from envelope import Catalogue
@@ -70,6 +70,18 @@ class Management:
         Raises:
             UsersError: the broker cannot be reached, or refuses.
         """
+        return self._send(method, path, body) is not None
+
+    def read(self, *path: str) -> Any:
+        """The JSON value that is there; None if nothing is.
+
+        Raises:
+            UsersError: the broker cannot be reached, or refuses.
+        """
+        text = self._send("GET", path, None)
+        return None if text is None else json.loads(text)
+
+    def _send(self, method: str, path: Sequence[str], body: Mapping[str, str] | None) -> bytes | None:
         target = "/".join((f"{self.prefix}/api", *(quote(part, safe="") for part in path)))
         content = None if body is None else json.dumps(body)
         try:
@@ -82,9 +94,9 @@ class Management:
             ) from error
         match answer.status:
             case HTTPStatus.OK | HTTPStatus.CREATED | HTTPStatus.NO_CONTENT:
-                return True
+                return text
             case HTTPStatus.NOT_FOUND if body is None:
-                return False
+                return None
             case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
                 raise UsersError(
                     f"the broker at {self.address} refuses {self.user}: {_reason(text)}. "

@@ -12,7 +12,7 @@ from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
 
 from chassis.database.pool import Pool
 from envelope import DeadLetterResolved, EnvelopeHead
-from envelope.brand import CATALOGUE, EVENTS
+from envelope.brand import CATALOGUE, EVENTS, EVENTS_QUEUE
 from faults.judging.observation import Arrival, Effect, Leftovers, Letter, OutboxChange
 from messaging.flow import dead_letters
 from messaging.flow.dead_letters import DeadLetter
@@ -58,7 +58,7 @@ create trigger note_change after insert or update or delete on outbox
 
 TAP: Final = "tap"
 """An extra queue bound to all events, as another subscriber's would be."""
-OUTGOING: Final = ("brand-events", TAP)
+OUTGOING: Final = (EVENTS_QUEUE, TAP)
 """The queues that what an effect sends must reach."""
 _RESOLVED: Final = CATALOGUE.type_of(DeadLetterResolved).name
 _RPC_SECONDS: Final = 10.0

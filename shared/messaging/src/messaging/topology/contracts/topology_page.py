@@ -179,13 +179,20 @@ class Page:
         return f"dead letters of `{origin}`"
 
     def _bindings(self) -> str:
-        return _table(
+        table = _table(
             ("exchange", "routing key", "queue"),
             (
                 (_code(binding.exchange), _code(binding.routing_key), _code(binding.queue))
                 for binding in self._described.bindings
             ),
         )
+        former = self._catalogue.events_queue_formerly
+        note = (
+            f"\nWhere the routing key is {_codes(former)}, or that with `-dlq`, it is a former name of "
+            f"`{self._catalogue.events_queue}`: under it retries and dead letters may still wait in an outbox. "
+            "`python -m messaging topology` moves what lies in queues of these names.\n"
+        )
+        return table + note if former else table
 
     def _permissions(self) -> str:
         parts = [

@@ -7,13 +7,13 @@ is bound besides the work queue is only written down: the checks look there for 
 from bisect import insort
 from typing import Any, Final, Protocol
 
-from envelope.brand import EVENTS
+from envelope.brand import EVENTS, EVENTS_QUEUE
 from faults.simulation.course import Course, Replica
 from faults.simulation.plan import QUEUE, Counts
 from messaging.broker.bulk_publish import Publication
 from messaging.topology import COMMANDS, DEAD_LETTERS, DELIVERY_LIMIT, RETURNS
 
-EVENT_QUEUES: Final = ("brand-events", "brand-events-archive")
+EVENT_QUEUES: Final = (EVENTS_QUEUE, "brand-events-archive")
 """Bound to every event: one that is not in both was lost."""
 
 
