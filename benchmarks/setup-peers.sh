@@ -13,7 +13,7 @@ say() { printf '%s\n' "$*" >&2; }
 
 # A Python that can make a virtual environment: Debian ships that ability in a package of its own.
 find_python() {
-    for candidate in ${PYTHON:-python3.11 python3 python3.12 python3.13}; do
+    for candidate in ${PYTHON:-python3.11 python3 python3.12 python3.13 python3.14}; do
         if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
             command -v "$candidate"
             return 0

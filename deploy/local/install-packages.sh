@@ -40,7 +40,7 @@ apt-get update --quiet --quiet >&2
 
 for package in "$@"; do
     case $package in
-    postgresql-*)
+    postgresql | postgresql-*)
         # Otherwise the package makes a cluster "main" that starts with the next boot.
         installed postgresql-common || install postgresql-common
         cp "$cluster_conf" "$work/createcluster.conf"
@@ -51,13 +51,27 @@ done
 
 install "$@"
 
-command -v systemctl >/dev/null 2>&1 || exit 0
+# disable PACKAGE UNIT…: nothing of it starts with the next boot. Where there is no systemctl (yet), dpkg has enabled the
+# units all the same, and disables them only for whoever names a package.
+disable() {
+    package=$1
+    shift
+    for unit in "$@"; do
+        if command -v systemctl >/dev/null 2>&1; then
+            systemctl --quiet disable "$unit" >&2 || true
+        else
+            DPKG_MAINTSCRIPT_PACKAGE=$package deb-systemd-helper disable "$unit" >&2 || true
+        fi
+        [ ! -e "/etc/init.d/${unit%.*}" ] || update-rc.d "${unit%.*}" disable >&2 || true
+    done
+}
+
 for package in "$@"; do
     case $package in
     rabbitmq-server)
-        systemctl --quiet disable rabbitmq-server.service >&2 || true
-        [ "$erlang_was_there" = yes ] || systemctl --quiet disable epmd.socket epmd.service >&2 || true
+        disable rabbitmq-server rabbitmq-server.service
+        [ "$erlang_was_there" = yes ] || disable erlang-base epmd.socket epmd.service
         ;;
-    prometheus) systemctl --quiet disable prometheus.service >&2 || true ;;
+    prometheus) disable prometheus prometheus.service ;;
     esac
 done

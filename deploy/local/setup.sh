@@ -41,7 +41,7 @@ missing_packages() {
     case " $wanted " in *" servers "*)
         have_one_of /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server \
             || command -v rabbitmq-server >/dev/null 2>&1 || echo rabbitmq-server
-        have_one_of /usr/lib/postgresql/*/bin/initdb || echo postgresql-15
+        have_one_of /usr/lib/postgresql/*/bin/initdb || echo postgresql  # the release's own version
     esac
     case " $wanted " in *" browser "*)
         command -v chromium >/dev/null 2>&1 || echo chromium
@@ -61,7 +61,7 @@ install_packages() {
 
 # A Python that can make a virtual environment: Debian ships that ability in a package of its own.
 find_python() {
-    for candidate in ${PYTHON:-python3.11 python3 python3.12 python3.13}; do
+    for candidate in ${PYTHON:-python3.11 python3 python3.12 python3.13 python3.14}; do
         if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
             command -v "$candidate"
             return 0

@@ -131,7 +131,7 @@ def find_binaries() -> Path:
     found = shutil.which("postgres")
     if found is not None and (Path(found).parent / "initdb").exists():
         return Path(found).parent
-    raise NotInstalledError("PostgreSQL is not installed. On Debian: apt-get install postgresql-15")
+    raise NotInstalledError("PostgreSQL is not installed. On Debian: apt-get install postgresql")
 
 
 def unprivileged_user() -> str:
