@@ -17,6 +17,7 @@ USER: Final = "brand"
 
 _AMQP_GREETING: Final = b"AMQP\x00\x00\x09\x01"
 _METHOD_FRAME: Final = b"\x01"
+_COOKIE: Final = ".erlang.cookie"
 
 _ERLANG_FLAGS: Final = (
     # The schedulers of the Erlang machine spin for work before they sleep; an idle node should cost nothing.
@@ -40,6 +41,11 @@ class RabbitNode:
     folder: Path
     environment: Mapping[str, str]
     """Of the node, and of every tool that is to find it."""
+
+    @property
+    def name(self) -> str:
+        """In its cluster, as Erlang writes it."""
+        return self.environment["RABBITMQ_NODENAME"]
 
     @property
     def url(self) -> str:
@@ -67,7 +73,10 @@ class RabbitNode:
             self.child.wait_until(lambda: ports.accepts(management), within=within)
 
     def stop(self, *, remove: bool = True) -> None:
-        """Ends the node. With `remove` it ends at once and its data go too: an orderly stop takes it 8 seconds."""
+        """Ends the node. With `remove` it ends at once and its data go too: an orderly stop takes it 8 seconds.
+
+        The node that others have joined is ended last: the name server that they share is its own.
+        """
         self.child.stop(signal.SIGKILL if remove else signal.SIGTERM, grace=20)
         self.name_server.stop()
         if remove:
@@ -103,6 +112,8 @@ def launch(
     management_port: int | None = None,
     log: Path | None = None,
     settings: Mapping[str, str] | None = None,
+    name: str = "brand-engine",
+    joins: RabbitNode | None = None,
 ) -> RabbitNode:
     """Creates a node in `folder`, which must not exist yet, and starts it without waiting for it.
 
@@ -117,6 +128,8 @@ def launch(
         management_port: a free one if not given.
         log: the node's log file; beside the folder if not given.
         settings: further lines of `rabbitmq.conf`, which win over those set here.
+        name: the node's, before the `@`; those of one cluster differ.
+        joins: a running node, of whose cluster the new one becomes a member; its password is that node's.
 
     Raises:
         NotInstalledError: the server's programs are not there.
@@ -124,26 +137,33 @@ def launch(
     script, epmd = find_server(), _find_epmd()
     home = folder.resolve()
     home.mkdir(parents=True, mode=0o700)
-    password = secrets.token_urlsafe(24)
+    password = joins.password if joins else secrets.token_urlsafe(24)
+    cookie = (joins.folder / _COOKIE).read_text() if joins else secrets.token_hex(20)
     port = port or ports.free_port()
     http = (management_port or ports.free_port()) if management else None
     prometheus = ports.free_port() if management else None
-    name_port = ports.free_port()
-    _write_private(home / "rabbitmq.conf", _configuration(port, http, prometheus, password, settings or {}))
+    members = {"cluster_formation.classic_config.nodes.1": joins.name} if joins else {}
+    _write_private(
+        home / "rabbitmq.conf",
+        _configuration(port, http, prometheus, password, {**members, **(settings or {})}),
+    )
     plugins = ["rabbitmq_management", "rabbitmq_prometheus"] if management else []
     (home / "enabled_plugins").write_text(f"[{','.join(plugins)}].\n")
-    _write_private(home / ".erlang.cookie", secrets.token_hex(20), mode=0o400)
-    env = _environment(home, dist_port=ports.free_port(), name_port=name_port)
-    name_server = processes.start(
-        "epmd",
-        [epmd, "-port", str(name_port), "-address", ports.LOOPBACK],
-        log=home / "epmd.log",
-        env=env,
-    )
-    name_server.wait_until(lambda: ports.accepts(name_port), within=10)
+    _write_private(home / _COOKIE, cookie, mode=0o400)
+    name_port = joins.environment["ERL_EPMD_PORT"] if joins else str(ports.free_port())
+    env = _environment(home, name=name, dist_port=ports.free_port(), name_port=name_port)
+    name_server = joins.name_server if joins else _start_name_server(epmd, home, env)
     log = log or folder.with_name(f"{folder.name}.log")
     child = _start_server(script, log, env)
     return RabbitNode(child, name_server, port, http, password, home, env)
+
+
+def _start_name_server(epmd: str, home: Path, env: Mapping[str, str]) -> processes.Child:
+    port = int(env["ERL_EPMD_PORT"])
+    command = [epmd, "-port", str(port), "-address", ports.LOOPBACK]
+    child = processes.start("epmd", command, log=home / "epmd.log", env=env)
+    child.wait_until(lambda: ports.accepts(port), within=10)
+    return child
 
 
 def _start_server(script: Path, log: Path, env: Mapping[str, str]) -> processes.Child:
@@ -198,14 +218,14 @@ def _configuration(
     return "".join(f"{name} = {value}\n" for name, value in {**lines, **settings}.items())
 
 
-def _environment(home: Path, *, dist_port: int, name_port: int) -> dict[str, str]:
+def _environment(home: Path, *, name: str, dist_port: int, name_port: str) -> dict[str, str]:
     """The whole environment of the node: nothing of the caller's own RABBITMQ_* settings may leak in."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "LC_ALL": "C.UTF-8",
         "HOME": str(home),
         # Not the host's name: that one need not resolve, and this node never leaves the machine.
-        "RABBITMQ_NODENAME": "brand-engine@localhost",
+        "RABBITMQ_NODENAME": f"{name}@localhost",
         "RABBITMQ_MNESIA_BASE": str(home / "data"),
         "RABBITMQ_LOG_BASE": str(home / "log"),
         "RABBITMQ_DIST_PORT": str(dist_port),
@@ -216,7 +236,7 @@ def _environment(home: Path, *, dist_port: int, name_port: int) -> dict[str, str
         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": _ERLANG_FLAGS,
         # Makes the script become the Erlang machine instead of standing between it and our signals.
         "RUNNING_UNDER_SYSTEMD": "true",
-        "ERL_EPMD_PORT": str(name_port),
+        "ERL_EPMD_PORT": name_port,
         "ERL_EPMD_ADDRESS": ports.LOOPBACK,
         "ERL_CRASH_DUMP_SECONDS": "0",
     }

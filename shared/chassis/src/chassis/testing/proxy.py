@@ -212,7 +212,7 @@ class TcpProxy:
             self.fired["closed"] += 1
             return
         try:
-            target_reader, target_writer = await asyncio.open_connection(*self._target)
+            target_reader, target_writer = await self._reach_target()
         except OSError:
             _reset(writer)
             return
@@ -229,6 +229,14 @@ class TcpProxy:
         finally:
             self._links.discard(link)
             target_writer.close()
+
+    async def _reach_target(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connects to the server behind; may be another one each time.
+
+        Raises:
+            OSError: it takes no connection.
+        """
+        return await asyncio.open_connection(*self._target)
 
     def _hole(self) -> asyncio.Event | None:
         """Neither side of a new connection gets an answer while one direction is closed."""

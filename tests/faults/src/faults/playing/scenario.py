@@ -33,6 +33,8 @@ class Scenario:
     """Whether it is part of the subset that runs with every test."""
     own_nodes: bool = False
     """Whether it gets a broker and a database server of its own, because it breaks them."""
+    clustered: bool = False
+    """Whether its own broker is a cluster of three nodes."""
     budget: float = _BUDGET_SECONDS
     """Seconds after which it is broken off and has failed."""
     disk: int | None = None
@@ -51,6 +53,7 @@ def scenario(
     faults: tuple[str, ...],
     fast: bool = False,
     own_nodes: bool = False,
+    clustered: bool = False,
     budget: float = _BUDGET_SECONDS,
     disk: int | None = None,
     impossible: Callable[[], str | None] = lambda: None,
@@ -59,7 +62,18 @@ def scenario(
 
     def register(play: Play) -> Play:
         assert name not in REGISTRY, f"two scenarios are called {name}"
-        REGISTRY[name] = Scenario(name, breaks, play, faults, fast, own_nodes, budget, disk, impossible)
+        REGISTRY[name] = Scenario(
+            name,
+            breaks,
+            play,
+            faults,
+            fast=fast,
+            own_nodes=own_nodes or clustered,
+            clustered=clustered,
+            budget=budget,
+            disk=disk,
+            impossible=impossible,
+        )
         return play
 
     return register
@@ -92,7 +106,7 @@ async def play(
     try:
         if not wanted.own_nodes:
             return await _play(wanted, servers, folder, seed, fast, mutation, patience)
-        async with Servers.launched(folder / "nodes", disk=wanted.disk) as own:
+        async with Servers.launched(folder / "nodes", disk=wanted.disk, clustered=wanted.clustered) as own:
             return await _play(wanted, own, folder, seed, fast, mutation, patience)
     except Exception as error:  # noqa: BLE001  (what surrounds one scenario must not end the others either)
         violation = Violation(0, f"could not be set up or cleared away: {error!r}")

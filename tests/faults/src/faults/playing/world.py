@@ -20,6 +20,7 @@ from faults.judging.history import Command, History
 from faults.judging.observation import Observation
 from faults.playing import rest
 from faults.surroundings import processes
+from faults.surroundings.cluster import Balancer
 from faults.surroundings.processes import Worker
 from faults.surroundings.servers import Servers
 from faults.workers import worker as worker_program
@@ -313,6 +314,13 @@ class World:
         netloc = f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}"
         return proxy, parts._replace(netloc=netloc).geturl()
 
+    async def balancer(self) -> tuple[Balancer, str]:
+        """A load balancer before the nodes of the cluster, and the URL that leads through it."""
+        assert self.servers.cluster is not None, "this scenario has no cluster"
+        balancer = await self._cleanup.enter_async_context(Balancer(self.servers.cluster))
+        self.proxies.append(balancer)
+        return balancer, balancer.url(self.rabbitmq_url)
+
     async def effects_at_least(self, count: int) -> bool:
         """Whether so many effects are there; False as well while the database is away."""
         try:
@@ -337,7 +345,7 @@ class World:
         """Ends every fault that the world knows of: nodes run, proxies mend, stopped workers go on, one works."""
         if self.healed_at is not None:
             return
-        for node in (self.servers.broker, self.servers.database):
+        for node in (self.servers.broker, self.servers.cluster, self.servers.database):
             if node is not None and not node.running:
                 await node.start()
         for proxy in self.proxies:

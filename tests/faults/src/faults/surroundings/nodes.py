@@ -36,11 +36,23 @@ _STOP_SECONDS: Final = 30.0
 class RabbitMq:
     """A RabbitMQ node whose data outlive it."""
 
-    def __init__(self, folder: Path) -> None:
-        """Starts a new node in `folder`, which must not exist yet; `ready` waits for it."""
+    def __init__(self, folder: Path, *, joins: Self | None = None) -> None:
+        """Starts a new node in `folder`, which must not exist yet; `ready` waits for it.
+
+        Args:
+            folder: where its data go; names it as well.
+            joins: a node that is ready, whose cluster it becomes a member of.
+        """
         self._folder = folder
         self._logs = count(2)
-        self._node = rabbitmq.launch(folder, management=True)
+        self._node = rabbitmq.launch(
+            folder, management=True, name=folder.name, joins=None if joins is None else joins._node
+        )
+
+    @property
+    def name(self) -> str:
+        """In its cluster, as the broker writes it."""
+        return self._node.name
 
     @property
     def url(self) -> str:

@@ -13,6 +13,7 @@ import httpx
 
 from envelope.brand import CATALOGUE
 from faults.judging.recorder import TABLES
+from faults.surroundings.cluster import Cluster
 from faults.surroundings.nodes import Postgres, RabbitMq
 from messaging import topology
 from messaging.storage.migrations import migrate
@@ -29,18 +30,34 @@ class Servers:
     postgres_url: str
     broker: RabbitMq | None = None
     database: Postgres | None = None
+    cluster: Cluster | None = None
+    """Instead of the one broker."""
     _templates: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     @asynccontextmanager
-    async def launched(cls, folder: Path, *, disk: int | None = None) -> AsyncIterator[Self]:
-        """New nodes below `folder`, ended and removed with the block; `disk` as in `nodes.Postgres`."""
+    async def launched(
+        cls, folder: Path, *, disk: int | None = None, clustered: bool = False
+    ) -> AsyncIterator[Self]:
+        """New nodes below `folder`, ended and removed with the block.
+
+        Args:
+            folder: for their data and logs.
+            disk: as in `nodes.Postgres`.
+            clustered: with a cluster of brokers instead of a single one.
+        """
         _make_passable(folder)
         with ExitStack() as cleanup:
-            broker = RabbitMq(folder / "rabbitmq")
-            cleanup.callback(broker.close)
             database = Postgres(folder / "postgres", disk=disk)
             cleanup.callback(database.close)
+            if clustered:
+                cluster = await Cluster.formed(folder, cleanup)
+                await database.ready()
+                last = cluster.last
+                yield cls(last.url, last.management_url, database.url, None, database, cluster)
+                return
+            broker = RabbitMq(folder / "rabbitmq")
+            cleanup.callback(broker.close)
             await database.ready()
             await broker.ready()
             yield cls(broker.url, broker.management_url, database.url, broker, database)
@@ -56,12 +73,16 @@ class Servers:
             (await api.put(permissions, json=_EVERYTHING)).raise_for_status()
             url = parts._replace(path=f"/{name}").geturl()
             try:
-                await topology.declare(url, CATALOGUE)
+                await topology.declare(self._leading(name) or url, CATALOGUE)
                 yield url
             finally:
                 # A broker that is down or in distress by now goes as a whole.
                 with suppress(httpx.HTTPError):
                     await api.delete(f"/api/vhosts/{name}")
+
+    def _leading(self, vhost: str) -> str | None:
+        """Where queues are to have their leaders."""
+        return None if self.cluster is None else self.cluster.first.url_of(vhost)
 
     async def create_database(self, service: str | None = None) -> str:
         """The URL of a new database with the tables of `messaging`, and of a service or else of the probes."""

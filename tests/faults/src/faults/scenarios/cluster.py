@@ -1,0 +1,132 @@
+"""A cluster of three brokers behind a load balancer loses nodes, or has one that stands still."""
+
+import asyncio
+import time
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from faults.playing.recovery import back_in_time, under_way, workers
+from faults.playing.scenario import scenario
+from faults.playing.world import QUEUE, World
+from faults.surroundings.cluster import Cluster
+from faults.surroundings.nodes import RabbitMq
+
+_PER_SECOND: Final = 40.0
+_FROZEN_SECONDS: Final = 40.0
+_ELECTED_SECONDS: Final = 5.0
+"""How long work may stand still while the nodes that are left choose another leader."""
+_FROZEN_STALL_SECONDS: Final = 15.0
+"""Nobody is told that a node stands still: it has to be found out, by its peers and by its clients."""
+_WITHOUT_MAJORITY_SECONDS: Final = 10.0
+_BACK_SECONDS: Final = 60.0
+"""Two nodes that start over their data, on a machine that is busy with much else, and find their queues again."""
+_BUDGET_SECONDS: Final = 300.0
+
+
+@scenario(
+    "leader of a cluster killed",
+    "SIGKILL to the node of three that leads the queue; the load balancer leads to the two others",
+    faults=("leader killed",),
+    clustered=True,
+    budget=_BUDGET_SECONDS,
+)
+async def leader_killed(world: World) -> None:
+    leader = await _leader(world)
+    started = await _workers(world)
+    async with world.load(_PER_SECOND):
+        await under_way(world, 100)
+        await leader.kill()
+        world.history.fault("leader killed")
+        await under_way(world, 200)
+        await back_in_time(world)
+    _demand_stall_below(world, _ELECTED_SECONDS, await _longest_stall(world))
+    assert all(worker.running for worker in started)
+    await world.heal()
+    await world.submit(50)
+
+
+@scenario(
+    "leader of a cluster frozen",
+    f"SIGSTOP for {_FROZEN_SECONDS:g} s to the node of three that leads the queue: its connections stay open",
+    faults=("leader frozen",),
+    clustered=True,
+    budget=_BUDGET_SECONDS,
+)
+async def leader_frozen(world: World) -> None:
+    leader = await _leader(world)
+    await _workers(world)
+    async with world.load(_PER_SECOND):
+        await under_way(world, 100)
+        leader.freeze()
+        world.history.fault("leader frozen")
+        try:
+            await asyncio.sleep(_FROZEN_SECONDS)
+        finally:
+            leader.thaw()
+        await under_way(world, 100)
+        _demand_stall_below(world, _FROZEN_STALL_SECONDS, await _longest_stall(world))
+    await world.heal()
+    await back_in_time(world)
+    await world.submit(50)
+
+
+@scenario(
+    "majority of a cluster killed",
+    f"SIGKILL to two nodes of three; started again after {_WITHOUT_MAJORITY_SECONDS:g} s without a majority",
+    faults=("majority killed",),
+    clustered=True,
+    budget=_BUDGET_SECONDS,
+)
+async def majority_killed(world: World) -> None:
+    cluster = _cluster(world)
+    started = await _workers(world)
+    for node in cluster.nodes:
+        await node.remember_queues()
+    async with world.load(_PER_SECOND):
+        await under_way(world, 100)
+        for node in cluster.nodes:
+            if node is not cluster.last:
+                await node.kill()
+        world.history.fault("majority killed")
+        # The load balancer has a node to lead to all the while, one that may decide nothing.
+        await asyncio.sleep(_WITHOUT_MAJORITY_SECONDS)
+        assert all(worker.running for worker in started), "a broker without a majority ended a worker"
+        began = time.monotonic()
+        await world.heal()
+        await under_way(world, 100)
+        world.history.note("at work again", seconds=round(time.monotonic() - began, 1))
+    await back_in_time(world, within=_BACK_SECONDS)
+    await world.submit(50)
+
+
+async def _workers(world: World) -> list[Any]:
+    """More than one, so that they are connected to different nodes."""
+    _, url = await world.balancer()
+    return await workers(world, 3, rabbitmq_url=url)
+
+
+def _cluster(world: World) -> Cluster:
+    assert world.servers.cluster is not None
+    return world.servers.cluster
+
+
+async def _leader(world: World) -> RabbitMq:
+    cluster = _cluster(world)
+    vhost = urlsplit(world.rabbitmq_url).path.removeprefix("/")
+    leader = await cluster.leader(vhost, QUEUE)
+    assert leader is not cluster.last, "what observes must not be hit"
+    return leader
+
+
+async def _longest_stall(world: World) -> float:
+    """Seconds between one effect and the next, at most."""
+    gap = await world.database.fetchval(
+        "select max(extract(epoch from gap)) from"
+        " (select written_at - lag(written_at) over (order by written_at) as gap from effects) as gaps"
+    )
+    world.history.note("longest stall", seconds=round(float(gap), 2))
+    return float(gap)
+
+
+def _demand_stall_below(world: World, seconds: float, seen: float) -> None:
+    world.demand(f"work stood still for {seen:.1f} s, of at most {seconds:g} s", lambda _: seen <= seconds)

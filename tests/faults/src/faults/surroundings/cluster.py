@@ -1,0 +1,97 @@
+"""Three brokers that are one, behind a load balancer that knows nothing of AMQP."""
+
+import asyncio
+from contextlib import ExitStack
+from itertools import cycle
+from pathlib import Path
+from typing import Final, Self
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from chassis.testing import TcpProxy, eventually
+from faults.surroundings.nodes import RabbitMq
+
+_NODES: Final = 3
+
+
+class Cluster:
+    """Nodes of one RabbitMQ cluster.
+
+    Quorum queues have a member on each node, and their leader is where they were declared: on `first`. What observes
+    and submits goes to `last`, which no scenario touches, so that a fault stops only those who are under test.
+    """
+
+    def __init__(self, nodes: list[RabbitMq]) -> None:
+        self.nodes = nodes
+
+    @classmethod
+    async def formed(cls, folder: Path, cleanup: ExitStack) -> Self:
+        """New nodes below `folder`, ended and removed with `cleanup`."""
+        first = RabbitMq(folder / "rabbitmq-1")
+        cleanup.callback(first.close)
+        await first.ready()
+        nodes = [first]
+        for number in range(2, _NODES + 1):
+            node = RabbitMq(folder / f"rabbitmq-{number}", joins=first)
+            cleanup.callback(node.close)
+            nodes.append(node)
+        for node in nodes[1:]:
+            await node.ready()
+        cluster = cls(nodes)
+        await cluster._all_in()
+        return cluster
+
+    @property
+    def first(self) -> RabbitMq:
+        return self.nodes[0]
+
+    @property
+    def last(self) -> RabbitMq:
+        return self.nodes[-1]
+
+    @property
+    def running(self) -> bool:
+        return all(node.running for node in self.nodes)
+
+    async def start(self) -> None:
+        """Starts what has ended. All at once: a node waits for those that went down after it."""
+        await asyncio.gather(*(node.start() for node in self.nodes if not node.running))
+
+    async def leader(self, vhost: str, queue: str) -> RabbitMq:
+        """The node that leads a quorum queue."""
+        async with httpx.AsyncClient(base_url=self.last.management_url, timeout=10, trust_env=False) as api:
+            answer = await api.get(f"/api/queues/{quote(vhost, safe='')}/{quote(queue, safe='')}")
+            name = answer.raise_for_status().json()["leader"]
+        return next(node for node in self.nodes if node.name == name)
+
+    async def _all_in(self) -> None:
+        await eventually(self._is_complete, within=30)
+
+    async def _is_complete(self) -> bool:
+        async with httpx.AsyncClient(base_url=self.first.management_url, timeout=10, trust_env=False) as api:
+            nodes = (await api.get("/api/nodes")).raise_for_status().json()
+        return sum(node["running"] for node in nodes) == _NODES
+
+
+class Balancer(TcpProxy):
+    """Leads each new connection to the next node that takes it; resets it where none does."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__("127.0.0.1", cluster.first.port)
+        self._ports = [node.port for node in cluster.nodes]
+        self._turns = cycle(range(len(self._ports)))
+
+    async def _reach_target(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        turn = next(self._turns)
+        for port in self._ports[turn:] + self._ports[:turn]:
+            try:
+                return await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                continue
+        raise ConnectionRefusedError("no node takes connections")
+
+    def url(self, direct: str) -> str:
+        """The address of a node, led through the balancer."""
+        parts = urlsplit(direct)
+        return parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{self.port}").geturl()
