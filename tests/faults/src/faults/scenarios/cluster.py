@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from faults.playing.recovery import back_in_time, under_way, workers
@@ -10,6 +10,7 @@ from faults.playing.scenario import scenario
 from faults.playing.world import QUEUE, World
 from faults.surroundings.cluster import Cluster
 from faults.surroundings.nodes import RabbitMq
+from faults.surroundings.processes import Worker
 
 _PER_SECOND: Final = 40.0
 _FROZEN_SECONDS: Final = 40.0
@@ -32,7 +33,7 @@ _BUDGET_SECONDS: Final = 300.0
 )
 async def leader_killed(world: World) -> None:
     leader = await _leader(world)
-    started = await _workers(world)
+    started = await _workers(world, 3)
     async with world.load(_PER_SECOND):
         await under_way(world, 100)
         await leader.kill()
@@ -54,7 +55,8 @@ async def leader_killed(world: World) -> None:
 )
 async def leader_frozen(world: World) -> None:
     leader = await _leader(world)
-    await _workers(world)
+    # Alone, so that nobody makes up for it. One of its two connections is to the leader: the balancer's first.
+    await _workers(world, 1)
     async with world.load(_PER_SECOND):
         await under_way(world, 100)
         leader.freeze()
@@ -79,7 +81,7 @@ async def leader_frozen(world: World) -> None:
 )
 async def majority_killed(world: World) -> None:
     cluster = _cluster(world)
-    started = await _workers(world)
+    started = await _workers(world, 3)
     for node in cluster.nodes:
         await node.remember_queues()
     async with world.load(_PER_SECOND):
@@ -99,10 +101,10 @@ async def majority_killed(world: World) -> None:
     await world.submit(50)
 
 
-async def _workers(world: World) -> list[Any]:
-    """More than one, so that they are connected to different nodes."""
+async def _workers(world: World, count: int) -> list[Worker]:
+    """Workers that reach the cluster through the balancer, which spreads their connections over the nodes."""
     _, url = await world.balancer()
-    return await workers(world, 3, rabbitmq_url=url)
+    return await workers(world, count, rabbitmq_url=url)
 
 
 def _cluster(world: World) -> Cluster:
@@ -119,13 +121,18 @@ async def _leader(world: World) -> RabbitMq:
 
 
 async def _longest_stall(world: World) -> float:
-    """Seconds between one effect and the next, at most."""
-    gap = await world.database.fetchval(
-        "select max(extract(epoch from gap)) from"
-        " (select written_at - lag(written_at) over (order by written_at) as gap from effects) as gaps"
+    """Seconds without an effect, or from an effect to the confirm of what it sends, at most."""
+    effects = await world.database.fetchval(
+        "select max(written_at - before) from"
+        " (select written_at, lag(written_at) over (order by written_at) as before from effects) as pairs"
     )
-    world.history.note("longest stall", seconds=round(float(gap), 2))
-    return float(gap)
+    sending = await world.database.fetchval(
+        "select max(gone.at - here.at) from outbox_changes here join outbox_changes gone using (id)"
+        " where here.kind = 'insert' and gone.kind = 'delete'"
+    )
+    found = {"effects": effects.total_seconds(), "sending": sending.total_seconds()}
+    world.history.note("longest stall", **{name: round(seconds, 2) for name, seconds in found.items()})
+    return max(found.values())
 
 
 def _demand_stall_below(world: World, seconds: float, seen: float) -> None:
