@@ -130,7 +130,7 @@ async def _longest_stall(world: World) -> float:
         "select max(gone.at - here.at) from outbox_changes here join outbox_changes gone using (id)"
         " where here.kind = 'insert' and gone.kind = 'delete'"
     )
-    found = {"effects": effects.total_seconds(), "sending": sending.total_seconds()}
+    found: dict[str, float] = {"effects": effects.total_seconds(), "sending": sending.total_seconds()}
     world.history.note("longest stall", **{name: round(seconds, 2) for name, seconds in found.items()})
     return max(found.values())
 

@@ -71,7 +71,8 @@ class Cluster:
     async def _is_complete(self) -> bool:
         async with httpx.AsyncClient(base_url=self.first.management_url, timeout=10, trust_env=False) as api:
             nodes = (await api.get("/api/nodes")).raise_for_status().json()
-        return sum(node["running"] for node in nodes) == _NODES
+        running = [node for node in nodes if node["running"]]
+        return len(running) == _NODES
 
 
 class Balancer(TcpProxy):

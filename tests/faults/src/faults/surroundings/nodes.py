@@ -45,8 +45,9 @@ class RabbitMq:
         """
         self._folder = folder
         self._logs = count(2)
-        self._node = rabbitmq.launch(
-            folder, management=True, name=folder.name, joins=None if joins is None else joins._node
+        others: rabbitmq.RabbitNode | None = None if joins is None else joins._node
+        self._node: rabbitmq.RabbitNode = rabbitmq.launch(
+            folder, management=True, name=folder.name, joins=others
         )
 
     @property
