@@ -69,6 +69,7 @@ def test_a_dashboard_is_well_formed(path: Path) -> None:
     for panel in panels:
         assert panel["title"]
         assert panel["type"] == "row" or panel["targets"]
+        assert panel["type"] == "row" or panel["description"].endswith("."), panel["title"]
         assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
     for one, other in combinations((panel["gridPos"] for panel in panels), 2):
         assert not overlap(one, other), (one, other)
@@ -136,6 +137,9 @@ async def test_every_metric_of_dashboards_and_alerts_is_really_there(
     named = set(NAMES.findall(everything()))
     assert len(named) > 20
     async with httpx.AsyncClient(trust_env=False) as client:
+        # Requests show once there was one.
+        for service in services:
+            await client.get(f"http://127.0.0.1:{service.port}/")
 
         async def missing() -> set[str]:
             shown = [(await client.get(source)).raise_for_status().text for source in sources]

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Writes the dashboards in `dashboards/`: one of the pipeline, one of the backbone, one per service from one pattern.
 
+Every panel says what it shows, and what to make of it where that is not plain.
+
 The JSON is committed, since that is what Grafana reads; a test fails when it is not what this script would write.
 Usage: generate.py [FOLDER]
 """
@@ -37,8 +39,8 @@ def target(expression: str, legend: str) -> Json:
 def graph(
     title: str,
     *targets: Json,
+    description: str,
     unit: str = "short",
-    description: str = "",
     width: int = 12,
     stacked: bool = False,
 ) -> Json:
@@ -64,8 +66,8 @@ def figure(
     title: str,
     expression: str,
     *,
+    description: str,
     unit: str = "short",
-    description: str = "",
     alarming: float | None = None,
     wanted: float | None = None,
 ) -> Json:
@@ -184,17 +186,35 @@ def pipeline() -> Json:
         "Brand Engine: pipeline",
         "From keyword to post: how many, how fast, and what is in the way.",
         [
-            figure("Researched, last hour", in_last_hour("research.completed")),
-            figure("Written, last hour", in_last_hour("content.generated")),
-            figure("Published, last hour", in_last_hour("content.published")),
-            figure("Posted, last hour", in_last_hour("social.posted")),
+            figure(
+                "Researched, last hour",
+                in_last_hour("research.completed"),
+                description="Keywords for which the documents said enough.",
+            ),
+            figure("Written, last hour", in_last_hour("content.generated"), description="Articles."),
+            figure(
+                "Published, last hour",
+                in_last_hour("content.published"),
+                description="Articles that have become a page.",
+            ),
+            figure(
+                "Posted, last hour",
+                in_last_hour("social.posted"),
+                description="Posts; an article has one for each channel.",
+            ),
             figure(
                 "Dead letters open",
                 "sum(max by (queue) (brand_engine_dead_letters_open))",
                 alarming=1,
                 description="Wait for somebody to send them again or to discard them.",
             ),
-            figure("Attempts that fail", failing(f'job=~"{JOBS}"'), unit="percentunit", alarming=0.1),
+            figure(
+                "Attempts that fail",
+                failing(f'job=~"{JOBS}"'),
+                unit="percentunit",
+                alarming=0.1,
+                description="Of all attempts at messages; they are made again, with growing pauses.",
+            ),
             graph(
                 "Steps done",
                 target(
@@ -224,6 +244,7 @@ def pipeline() -> Json:
                 "Time of an event, until it is routed (95 %)",
                 target(quantile(0.95, "end_to_end_seconds", "type", where=events), "{{type}}"),
                 unit="s",
+                description="From when an event was made until what follows from it is decided and on its way.",
             ),
             graph(
                 "Work that waits",
@@ -232,6 +253,7 @@ def pipeline() -> Json:
                     "{{queue}}",
                 ),
                 stacked=True,
+                description="Messages in the queues. A queue that only grows has too few replicas, or a handler that waits.",
             ),
             graph(
                 "Work in hand",
@@ -240,16 +262,19 @@ def pipeline() -> Json:
                     "{{queue}}",
                 ),
                 stacked=True,
+                description="Deliveries that a service has taken and not settled yet.",
             ),
             graph(
                 "Attempts that will be made again",
                 target(rate("messages_retried_total", "queue", "type"), "{{type}}"),
                 unit="ops",
+                description="Attempts that failed for a reason that may pass; the log says which (attempt_failed).",
             ),
             graph(
                 "Messages given up",
                 target(rate("messages_dead_lettered_total", "queue", "reason"), "{{queue}} {{reason}}"),
                 unit="ops",
+                description="Became dead letters, by reason; they wait with the monitor for a decision.",
             ),
         ],
     )
@@ -264,17 +289,24 @@ def backbone() -> Json:
         "Brand Engine: backbone",
         "Queues, outboxes and the broker under them.",
         [
-            figure("Replicas that answer", f"sum(up{{{jobs}}})", wanted=len(QUEUES)),
+            figure(
+                "Replicas that answer",
+                f"sum(up{{{jobs}}})",
+                wanted=len(QUEUES),
+                description="Of all services; red if there are fewer than services.",
+            ),
             figure(
                 "Queues without consumer",
                 "count(max by (queue) (rabbitmq_detailed_queue_consumers) == 0) or vector(0)",
                 alarming=1,
+                description="What is sent there waits until its service consumes again.",
             ),
             figure(
                 "Longest wait in an outbox",
                 "max(brand_engine_outbox_oldest_age_seconds)",
                 unit="s",
                 alarming=60,
+                description="Of a message that is due. It is not lost; the broker is away or refuses it.",
             ),
             figure(
                 "In dead-letter queues",
@@ -286,22 +318,24 @@ def backbone() -> Json:
                 "Memory alarm",
                 "max(rabbitmq_alarms_memory_used_watermark)",
                 alarming=1,
-                description="Of the broker.",
+                description="Of the broker: 1 while it takes no messages because it is short of memory.",
             ),
             figure(
                 "Disk alarm",
                 "max(rabbitmq_alarms_free_disk_space_watermark)",
                 alarming=1,
-                description="Of the broker.",
+                description="Of the broker: 1 while it takes no messages because its disk is nearly full.",
             ),
             row("Queues"),
             graph(
                 "Ready",
                 target(f"max by (queue) (rabbitmq_detailed_queue_messages_ready{{{queues}}})", "{{queue}}"),
+                description="Wait for a consumer to have room.",
             ),
             graph(
                 "Delivered, not acknowledged",
                 target(f"max by (queue) (rabbitmq_detailed_queue_messages_unacked{{{queues}}})", "{{queue}}"),
+                description="In the hands of consumers; delivered again should one of them die.",
             ),
             graph(
                 "Consumers",
@@ -311,9 +345,15 @@ def backbone() -> Json:
             graph(
                 "In dead-letter queues",
                 target(f"max by (queue) (rabbitmq_detailed_queue_messages{{{dead}}})", "{{queue}}"),
+                description="Given up and not recorded yet; the monitor takes them within seconds.",
             ),
             row("Consuming"),
-            graph("Messages", target(rate("messages_processed_total", "queue"), "{{queue}}"), unit="ops"),
+            graph(
+                "Messages",
+                target(rate("messages_processed_total", "queue"), "{{queue}}"),
+                unit="ops",
+                description="Whose effects were committed.",
+            ),
             graph(
                 "Messages per transaction (half of them have at least so many)",
                 target(quantile(0.5, "batch_size", "queue"), "{{queue}}"),
@@ -329,13 +369,20 @@ def backbone() -> Json:
                 "Bodies without an envelope",
                 target(rate("messages_rejected_total", "queue"), "{{queue}}"),
                 unit="ops",
+                description="Somebody else publishes here; they are kept as dead letters.",
             ),
             row("Publishing"),
-            graph("Confirmed", target(rate("published_total", "exchange"), "{{exchange}}"), unit="ops"),
+            graph(
+                "Confirmed",
+                target(rate("published_total", "exchange"), "{{exchange}}"),
+                unit="ops",
+                description="The broker has them on disk, on most of its nodes.",
+            ),
             graph(
                 "Failed, to be tried again",
                 target(rate("publish_failures_total", "job", "reason"), "{{job}} {{reason}}"),
                 unit="ops",
+                description="unavailable mends itself; unroutable, refused and unsendable do not.",
             ),
             graph(
                 "Rows in the outbox",
@@ -346,27 +393,65 @@ def backbone() -> Json:
                 "Longest wait of a message that is due",
                 target("max by (job) (brand_engine_outbox_oldest_age_seconds)", "{{job}}"),
                 unit="s",
+                description="0 as long as what is due leaves at once.",
             ),
-            graph("Rows in the inbox", target("max by (job) (brand_engine_inbox_rows)", "{{job}}")),
+            graph(
+                "Rows in the inbox",
+                target("max by (job) (brand_engine_inbox_rows)", "{{job}}"),
+                description="What was handled in the last seven days, estimated; a copy that comes late is recognised by it.",
+            ),
             row("Broker"),
             graph(
                 "Memory",
                 target("rabbitmq_process_resident_memory_bytes", "{{instance}}"),
                 target("rabbitmq_resident_memory_limit_bytes", "{{instance}} limit"),
                 unit="bytes",
+                description="From its limit on it takes no messages.",
             ),
             graph(
                 "Free disk space",
                 target("rabbitmq_disk_space_available_bytes", "{{instance}}"),
                 target("rabbitmq_disk_space_available_limit_bytes", "{{instance}} limit"),
                 unit="bytes",
+                description="Below its limit it takes no messages.",
             ),
-            graph("Connections", target("rabbitmq_connections", "{{instance}}")),
+            graph(
+                "Connections",
+                target("rabbitmq_connections", "{{instance}}"),
+                description="Two for each replica of a service: one to consume, one to publish.",
+            ),
             graph(
                 "Messages received and acknowledged",
                 target(f"sum(rate(rabbitmq_global_messages_received_total[{WINDOW}]))", "received"),
                 target(f"sum(rate(rabbitmq_global_messages_acknowledged_total[{WINDOW}]))", "acknowledged"),
                 unit="ops",
+                description="By the whole broker; apart for long, they say that work piles up.",
+            ),
+            row("Requests"),
+            graph(
+                "Requests",
+                target(rate("http_request_seconds_count", "job"), "{{job}}"),
+                unit="reqps",
+                description="Over HTTP: the API, reads between services, visitors of pages. Without health checks.",
+            ),
+            graph(
+                "Requests that failed",
+                target(
+                    rate("http_request_seconds_count", "job", "status", where='status=~"5.."'),
+                    "{{job}} {{status}}",
+                ),
+                unit="reqps",
+                description="503: the database is away, and the caller is asked to come again. 500: a fault, see the log.",
+            ),
+            row("What is running"),
+            graph(
+                "Replicas by version",
+                target(
+                    "count by (job, version, revision) (brand_engine_build_info)",
+                    "{{job}} {{version}} {{revision}}",
+                ),
+                description="Two of a service only while it is being replaced.",
+                stacked=True,
             ),
         ],
     )
@@ -384,22 +469,43 @@ def service(name: str) -> Json:
         f"Brand Engine: {name}",
         f"The service {name}: its work, its outbox and its processes.",
         [
-            figure("Replicas that answer", f"sum(up{{{job}}})", wanted=1),
             figure(
-                "Messages", f"sum(rate(brand_engine_messages_processed_total{{{job}}}[{WINDOW}]))", unit="ops"
+                "Replicas that answer",
+                f"sum(up{{{job}}})",
+                wanted=1,
+                description="They share queues and database; any number works.",
             ),
-            figure("Attempts that fail", failing(job), unit="percentunit", alarming=0.1),
-            figure("Dead letters open", dead_letters, alarming=1),
+            figure(
+                "Messages",
+                f"sum(rate(brand_engine_messages_processed_total{{{job}}}[{WINDOW}]))",
+                unit="ops",
+                description="Whose effects were committed, by all replicas.",
+            ),
+            figure(
+                "Attempts that fail",
+                failing(job),
+                unit="percentunit",
+                alarming=0.1,
+                description="They are made again, with growing pauses; the log says why (attempt_failed).",
+            ),
+            figure(
+                "Dead letters open",
+                dead_letters,
+                alarming=1,
+                description="Wait for somebody to send them again or to discard them: brandctl dead-letters list.",
+            ),
             figure(
                 "Longest wait in the outbox",
                 f"max(brand_engine_outbox_oldest_age_seconds{{{job}}})",
                 unit="s",
                 alarming=60,
+                description="Of a message that is due. It is not lost; the broker is away or refuses it.",
             ),
             figure(
                 "Queues not consumed",
                 f"count(max by (queue) (brand_engine_consumer_up{{{job}}}) == 0) or vector(0)",
                 alarming=1,
+                description="By any replica. While the database is away that is on purpose.",
             ),
             row("Messages"),
             graph(
@@ -407,6 +513,7 @@ def service(name: str) -> Json:
                 target(rate("messages_processed_total", "queue", "type", where=job), "{{queue}} {{type}}"),
                 unit="ops",
                 stacked=True,
+                description="Messages whose effects were committed.",
             ),
             graph(
                 "Failed",
@@ -418,6 +525,7 @@ def service(name: str) -> Json:
                     "given up: {{queue}} {{reason}}",
                 ),
                 unit="ops",
+                description="Attempts that will be made again, and messages that have become dead letters.",
             ),
             graph(
                 "Time of an attempt",
@@ -431,10 +539,12 @@ def service(name: str) -> Json:
                 target(quantile(0.5, "end_to_end_seconds", "type", where=job), "50 % {{type}}"),
                 target(quantile(0.95, "end_to_end_seconds", "type", where=job), "95 % {{type}}"),
                 unit="s",
+                description="Waiting in queues, wanted delays and retries included.",
             ),
             graph(
                 "Waiting in its queues",
                 target(f"max by (queue) (rabbitmq_detailed_queue_messages_ready{{{queues}}})", "{{queue}}"),
+                description="If it only grows, look at the time of an attempt; if that is as ever, start replicas.",
             ),
             graph(
                 "In hand",
@@ -442,22 +552,60 @@ def service(name: str) -> Json:
                     f"sum by (instance, queue) (brand_engine_deliveries_in_hand{{{job}}})",
                     "{{instance}} {{queue}}",
                 ),
+                description="Deliveries that a replica has taken and not settled yet.",
             ),
             graph(
                 "Messages per transaction",
                 target(quantile(0.5, "batch_size", "queue", where=job), "50 % {{queue}}"),
                 target(quantile(0.95, "batch_size", "queue", where=job), "95 % {{queue}}"),
+                description="Grows with the load: a batch is what arrived while the last one ran.",
             ),
             graph(
                 "Duplicates",
                 target(rate("messages_duplicate_total", "queue", where=job), "{{queue}}"),
                 unit="ops",
+                description="Recognised and acknowledged without effect; some follow every restart.",
+            ),
+            row("Requests"),
+            graph(
+                "Requests",
+                target(
+                    rate("http_request_seconds_count", "method", "route", where=job), "{{method}} {{route}}"
+                ),
+                unit="reqps",
+                stacked=True,
+                description="Over HTTP, by route; none is what has no route, or was refused before one was looked for.",
+            ),
+            graph(
+                "Requests refused or failed",
+                target(
+                    rate("http_request_seconds_count", "route", "status", where=f'{job}, status=~"[45].."'),
+                    "{{status}} {{route}}",
+                ),
+                unit="reqps",
+                description="4xx: the caller must change something. 5xx: we must, or the database is away.",
+            ),
+            graph(
+                "Time of a request (95 %)",
+                target(quantile(0.95, "http_request_seconds", "route", where=job), "{{route}}"),
+                unit="s",
+                description="From its arrival to the last of its answer.",
+            ),
+            graph(
+                "Version",
+                target(
+                    f"count by (version, revision, python) (brand_engine_build_info{{{job}}})",
+                    "{{version}} {{revision}} on Python {{python}}",
+                ),
+                stacked=True,
+                description="What the replicas run; two lines only while they are being replaced.",
             ),
             row("Outbox"),
             graph(
                 "Published",
                 target(rate("published_total", "exchange", where=job), "{{exchange}}"),
                 unit="ops",
+                description="Messages that the broker has confirmed.",
             ),
             graph(
                 "Rows in the outbox",
@@ -469,8 +617,14 @@ def service(name: str) -> Json:
                 "Processor",
                 target(f"rate(process_cpu_seconds_total{{{job}}}[{WINDOW}])", "{{instance}}"),
                 unit="percentunit",
+                description="One replica uses one processor at most; at 100 % for long, start another.",
             ),
-            graph("Memory", target(f"process_resident_memory_bytes{{{job}}}", "{{instance}}"), unit="bytes"),
+            graph(
+                "Memory",
+                target(f"process_resident_memory_bytes{{{job}}}", "{{instance}}"),
+                unit="bytes",
+                description="Some 70 MB at rest; containers end at 512 MB.",
+            ),
         ],
     )
 
