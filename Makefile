@@ -25,7 +25,7 @@ example: ## Run two services of somebody else's system on the backbone, kill one
 
 .PHONY: test
 test: ## Run all tests, on a private RabbitMQ and a private PostgreSQL; ARGS go to pytest (-n 0: one process)
-	@deploy/local/setup.sh servers browser promtool
+	@deploy/local/setup.sh servers browser tools
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 .PHONY: lint

@@ -74,11 +74,27 @@ make_settings() {
     if cmp -s "$new" "$env_file"; then rm -f "$new"; else mv "$new" "$env_file"; fi
 }
 
+# What an older version wrote into the settings, and what would now hold back or mislead.
+check_old_settings() {
+    local name fixed=''
+    if grep -q '^BIND=' "$env_file" && [ "$(sed -n 's/^BIND=//p' "$env_file" | tail -n 1)" != 127.0.0.1 ]; then
+        say "Note: BIND in $env_file has no meaning any more; it opened everything. Site and posts listen where PUBLIC_BIND says"
+    fi
+    for name in VERSION RABBITMQ_IMAGE POSTGRES_IMAGE JAEGER_IMAGE PROMETHEUS_IMAGE GRAFANA_IMAGE; do
+        if grep -q "^$name=" "$env_file"; then fixed="$fixed $name"; fi
+    done
+    [ -z "$fixed" ] || say "Note: $env_file fixes$fixed; without these lines, versions are those of the checkout"
+}
+
 choose_files() {
     COMPOSE_FILE=$(setting COMPOSE_FILE compose.yaml:compose.observability.yaml)
     [ -z "${MINIMAL:-}" ] || COMPOSE_FILE=compose.yaml
-    export COMPOSE_FILE
+    COMPOSE_PROFILES=$(setting COMPOSE_PROFILES '')
+    export COMPOSE_FILE COMPOSE_PROFILES
 }
+
+# Whether there is a proxy in front.
+fronted() { case ,$COMPOSE_PROFILES, in *,tls,*) return 0 ;; *) return 1 ;; esac; }
 
 observed() { case $COMPOSE_FILE in *observability*) return 0 ;; *) return 1 ;; esac; }
 
@@ -88,24 +104,64 @@ check_corpus() {
     [ -d "$corpus" ] || fail "CORPUS=$corpus is no folder; give one with .md, .txt or .html documents"
 }
 
+check_tls() {
+    local name
+    fronted || return 0
+    for name in PUBLISHER_URL SOCIAL_URL; do
+        case $(setting "$name" '') in
+        https://?*) ;;
+        *) fail "with COMPOSE_PROFILES=tls, $name must say under which https:// address visitors come" ;;
+        esac
+    done
+}
+
 answers() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
 # Before anything is started: Docker itself would notice half-way, and not say which setting helps.
 check_ports() {
-    local bind pair name port ours pairs
-    bind=$(setting BIND 127.0.0.1)
-    [ "$bind" != 0.0.0.0 ] || bind=127.0.0.1
+    local pages front ours places place bind name port
+    pages=$(setting PUBLIC_BIND 127.0.0.1)
     ours=$(docker ps --filter "label=com.docker.compose.project=$project" --format '{{.Ports}}')
-    pairs='ORCHESTRATOR_PORT=8010 PUBLISHER_PORT=8012 SOCIAL_PORT=8013 MONITOR_PORT=8014 RABBITMQ_UI_PORT=15672'
-    if observed; then pairs="$pairs JAEGER_PORT=16686 PROMETHEUS_PORT=9090 GRAFANA_PORT=3000"; fi
-    for pair in $pairs; do
-        name=${pair%=*}
-        port=$(setting "$name" "${pair#*=}")
+    places="127.0.0.1:ORCHESTRATOR_PORT=8010 $pages:PUBLISHER_PORT=8012 $pages:SOCIAL_PORT=8013"
+    places="$places 127.0.0.1:MONITOR_PORT=8014 127.0.0.1:RABBITMQ_UI_PORT=15672"
+    if observed; then
+        places="$places 127.0.0.1:JAEGER_PORT=16686 127.0.0.1:PROMETHEUS_PORT=9090"
+        places="$places 127.0.0.1:ALERTMANAGER_PORT=9093 127.0.0.1:GRAFANA_PORT=3000"
+    fi
+    if fronted; then
+        front=$(setting TLS_BIND 0.0.0.0)
+        places="$places $front:TLS_PORT=443 $front:TLS_REDIRECT_PORT=80"
+    fi
+    for place in $places; do
+        bind=${place%:*}
+        [ "$bind" != 0.0.0.0 ] || bind=127.0.0.1
+        place=${place##*:}
+        name=${place%=*}
+        port=$(first_port "$name" "${place#*=}")
         case $ours in *":$port->"*) continue ;; esac
         if answers "$bind" "$port"; then
             fail "port $port of $bind is in use by another program. Choose another, here or in $env_file: $name=$((port % 50000 + 10000)) make up"
         fi
     done
+}
+
+# Of several replicas each has one port of a range: 8010-8012.
+first_port() {
+    local ports
+    ports=$(setting "$1" "$2")
+    printf '%s\n' "${ports%%-*}"
+}
+
+# PostgreSQL reads the files of its own major version alone, and would end again and again.
+check_database() {
+    local image has takes
+    docker volume inspect "${project}_postgres" >/dev/null 2>&1 || return 0
+    image=$(compose config --images postgres | head -n 1)
+    docker image inspect "$image" >/dev/null 2>&1 || docker pull --quiet "$image" >/dev/null || return 0
+    has=$(docker run --rm --volume "${project}_postgres:/data:ro" --entrypoint cat "$image" /data/PG_VERSION 2>/dev/null) || return 0
+    takes=$(docker image inspect --format '{{range .Config.Env}}{{println .}}{{end}}' "$image" | sed -n 's/^PG_MAJOR=//p')
+    [ -z "$takes" ] || [ "$has" = "$takes" ] \
+        || fail "the databases are of PostgreSQL $has, and $image is $takes. Upgrade them: deploy/compose/upgrade-postgres.sh $image FOLDER; or stay, with POSTGRES_IMAGE=postgres:$has in $env_file"
 }
 
 # Whether a container is where it should end up: healthy, running where nothing checks its health, or ended well.
@@ -169,26 +225,41 @@ wait_until_healthy() {
     done
 }
 
-show_addresses() {
-    local host api
-    host=$(setting BIND 127.0.0.1)
+# page PORT DEFAULT [BIND]: where people on this machine find it.
+page() {
+    local host=${3:-127.0.0.1}
     case $host in 0.0.0.0 | 127.0.0.1) host=localhost ;; esac
-    api=http://$host:$(setting ORCHESTRATOR_PORT 8010)
+    printf 'http://%s:%s\n' "$host" "$(first_port "$1" "$2")"
+}
+
+show_addresses() {
+    local pages api
+    pages=$(setting PUBLIC_BIND 127.0.0.1)
+    api=$(page ORCHESTRATOR_PORT 8010)
     cat <<END
 
 Everything is up.
 
   API          $api/docs
-  Site         http://$host:$(setting PUBLISHER_PORT 8012)/
-  Posts        http://$host:$(setting SOCIAL_PORT 8013)/
-  Monitor      http://$host:$(setting MONITOR_PORT 8014)/docs
-  RabbitMQ     http://$host:$(setting RABBITMQ_UI_PORT 15672)/  (admin, RABBITMQ_PASSWORD of $env_file)
+  Site         $(page PUBLISHER_PORT 8012 "$pages")/
+  Posts        $(page SOCIAL_PORT 8013 "$pages")/
+  Monitor      $(page MONITOR_PORT 8014)/docs
+  RabbitMQ     $(page RABBITMQ_UI_PORT 15672)/  (admin, RABBITMQ_PASSWORD of $env_file)
 END
     if observed; then
         cat <<END
-  Traces       http://$host:$(setting JAEGER_PORT 16686)/
-  Metrics      http://$host:$(setting PROMETHEUS_PORT 9090)/
-  Dashboards   http://$host:$(setting GRAFANA_PORT 3000)/  (to change them: admin, GRAFANA_PASSWORD of $env_file)
+  Traces       $(page JAEGER_PORT 16686)/
+  Metrics      $(page PROMETHEUS_PORT 9090)/
+  Alerts       $(page ALERTMANAGER_PORT 9093)/
+  Dashboards   $(page GRAFANA_PORT 3000)/  (to change them: admin, GRAFANA_PASSWORD of $env_file)
+END
+        if [ -z "$(setting ALERT_EMAIL_TO '')$(setting ALERT_WEBHOOK_URL '')" ]; then
+            echo "  Alerts are shown there and sent to nobody: ALERT_EMAIL_TO or ALERT_WEBHOOK_URL in $env_file says to whom."
+        fi
+    fi
+    if fronted; then
+        cat <<END
+  From outside $(setting PUBLISHER_URL '')/ and $(setting SOCIAL_URL '')/
 END
     fi
     case $env_file in */*) ;; *) env_file=./$env_file ;; esac
@@ -208,9 +279,12 @@ END
 
 check_docker
 make_settings
+check_old_settings
 choose_files
 check_corpus
+check_tls
 check_ports
+check_database
 REVISION=$(git rev-parse --short HEAD 2>/dev/null || true)
 export REVISION
 say 'Building the images; the first time takes some minutes'

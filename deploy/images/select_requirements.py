@@ -1,11 +1,11 @@
 """Writes the part of a lock that some packages need, hashes included: one lock for all, and an image with its part only.
 
-    select_requirements.py NAME|FOLDER...  <- requirements.lock in the current folder
+    select_requirements.py NAME|FOLDER... [--without NAME|FOLDER...]  <- requirements.lock in the current folder
 
 A NAME is a package of the lock, a FOLDER a member of this workspace. What a member needs stands in its pyproject.toml, and
 in those of the members that it names, with the extras it names them with: `brand-engine-chassis[api]`. What those
-packages need in their turn is read from the `# via` lines under each package of the lock. If one were missing,
-`pip install --require-hashes` would refuse.
+packages need in their turn is read from the `# via` lines under each package of the lock. What follows `--without`
+is there already: it is left out, with all that it needs.
 """
 
 import re
@@ -90,18 +90,29 @@ def select(entries: Iterable[Entry], roots: set[str]) -> list[Entry]:
     return [entry for entry in known if entry.name in wanted]
 
 
-def main() -> None:
-    entries = list(read_lock(LOCK.read_text()))
-    locked = {entry.name for entry in entries}
+def roots_of(arguments: Iterable[str], locked: set[str]) -> set[str]:
+    """The packages that arguments name, directly or as what a member asks for."""
     roots: set[str] = set()
-    for argument in sys.argv[1:]:
+    for argument in arguments:
         if "/" in argument:
             roots |= needs_of(Path(argument))
         elif canonical(argument) in locked:
             roots.add(canonical(argument))
         else:
             sys.exit(f"{argument} is not in {LOCK}; a member is named by its folder")
-    sys.stdout.write("".join(entry.text for entry in select(entries, roots)))
+    return roots
+
+
+def main() -> None:
+    entries = list(read_lock(LOCK.read_text()))
+    locked = {entry.name for entry in entries}
+    wanted, there = sys.argv[1:], []
+    if "--without" in wanted:
+        at = wanted.index("--without")
+        wanted, there = wanted[:at], wanted[at + 1 :]
+    left_out = select(entries, roots_of(there, locked))
+    selected = select(entries, roots_of(wanted, locked))
+    sys.stdout.write("".join(entry.text for entry in selected if entry not in left_out))
 
 
 if __name__ == "__main__":

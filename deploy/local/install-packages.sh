@@ -27,7 +27,7 @@ trap 'exit 1' INT TERM HUP
 cat >"$policy" <<END
 #!/bin/sh
 case " \$* " in
-*" rabbitmq-server"*|*" postgresql"*|*" epmd"*|*" prometheus"*) exit 101 ;;
+*" rabbitmq-server"*|*" postgresql"*|*" epmd"*|*" prometheus"*|*" caddy"*) exit 101 ;;
 # Comes along with logrotate where there is no systemd.
 *" cron "*) [ $cron_was_there = yes ] || exit 101 ;;
 esac

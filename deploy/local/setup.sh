@@ -4,7 +4,8 @@
 #
 #   deploy/local/setup.sh python                      the Python packages only
 #   deploy/local/setup.sh servers                     and RabbitMQ and PostgreSQL
-#   deploy/local/setup.sh servers browser promtool    and what tests take: Chromium for pages, promtool for alerts
+#   deploy/local/setup.sh servers browser tools       and what tests take: Chromium for pages, promtool and amtool for alerts,
+#                                                     Caddy for the door of the containers
 #
 # PYTHON names the interpreter to make .venv with; Python 3.11 or later.
 set -eu
@@ -48,7 +49,11 @@ missing_packages() {
         # What drives the browser is linked against it, and its Python package cannot ask for it.
         have_one_of /usr/lib/*/libatomic.so.1 /lib/*/libatomic.so.1 || echo libatomic1
     esac
-    case " $wanted " in *" promtool "*) command -v promtool >/dev/null 2>&1 || echo prometheus ;; esac
+    case " $wanted " in *" tools "*)
+        command -v promtool >/dev/null 2>&1 || echo prometheus
+        command -v amtool >/dev/null 2>&1 || echo prometheus-alertmanager
+        command -v caddy >/dev/null 2>&1 || echo caddy
+    esac
 }
 
 install_packages() {

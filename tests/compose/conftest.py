@@ -16,7 +16,10 @@ from envelope.brand import SERVICES
 
 ROOT = Path(__file__).parents[2]
 _VERSION = "test"
-_PORTS = ("ORCHESTRATOR", "PUBLISHER", "SOCIAL", "MONITOR", "RABBITMQ_UI", "JAEGER", "PROMETHEUS", "GRAFANA")
+_PORTS = (
+    *("ORCHESTRATOR", "PUBLISHER", "SOCIAL", "MONITOR", "RABBITMQ_UI"),
+    *("JAEGER", "PROMETHEUS", "ALERTMANAGER", "GRAFANA"),
+)
 
 
 class ContainerStack:

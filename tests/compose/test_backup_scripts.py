@@ -178,3 +178,51 @@ def test_a_restore_that_breaks_off_says_how_to_begin_again(made: Scripts) -> Non
     assert "broke off" in done.stderr
     assert "make down VOLUMES=1" in done.stderr
     assert " up --detach" not in made.calls()
+
+
+# -- another major version of PostgreSQL -------------------------------------------------------------------------------
+
+
+def test_an_upgrade_moves_the_databases_while_nothing_moves_and_keeps_the_broker(scripts: Scripts) -> None:
+    done = scripts("upgrade-postgres.sh", "postgres:18", "backup")
+    assert done.returncode == 0, done.stderr
+    calls = scripts.calls()
+    order = [
+        f"stop {SERVICES}\n",
+        "pg_dump",
+        "rm --stop --force postgres databases\n",
+        "volume rm pretended_postgres\n",
+        "run --rm -T databases\n",
+        "pg_restore",
+        "vacuumdb",
+        " up --detach",
+    ]
+    assert [calls.index(each) for each in order] == sorted(calls.index(each) for each in order)
+    assert "pretended_rabbitmq" not in calls
+    assert (scripts.bin / "restored").read_text().count("a dump for") == 5
+    assert "\nPOSTGRES_IMAGE=postgres:18\n" in scripts.settings.read_text()
+    assert {path.name for path in scripts.backup.iterdir()} == FILES
+
+
+def test_without_a_whole_backup_nothing_is_upgraded_and_everything_runs_again(scripts: Scripts) -> None:
+    scripts.tell("fails", "--dbname social")
+    assert scripts("upgrade-postgres.sh", "postgres:18", "backup").returncode != 0
+    assert "volume rm" not in scripts.calls()
+    assert scripts.calls().endswith(f"start {SERVICES}\n")
+    assert "POSTGRES_IMAGE" not in scripts.settings.read_text()
+
+
+def test_an_upgrade_that_breaks_off_says_how_to_go_back(scripts: Scripts) -> None:
+    scripts.tell("fails", "pg_restore")
+    done = scripts("upgrade-postgres.sh", "postgres:18", "backup")
+    assert done.returncode != 0
+    assert "set POSTGRES_IMAGE" in done.stderr
+    assert f"restore.sh {scripts.backup}" in done.stderr
+    assert (scripts.backup / "SHA256SUMS").exists()
+
+
+def test_an_upgrade_replaces_the_version_that_was_set(scripts: Scripts) -> None:
+    scripts.settings.write_text(f"POSTGRES_IMAGE=postgres:16\n{scripts.settings.read_text()}")
+    assert scripts("upgrade-postgres.sh", "postgres:18", "backup").returncode == 0
+    assert scripts.settings.read_text().count("POSTGRES_IMAGE=") == 1
+    assert "POSTGRES_IMAGE=postgres:18\n" in scripts.settings.read_text()

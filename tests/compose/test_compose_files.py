@@ -7,34 +7,29 @@ from typing import Any
 
 import pytest
 import yaml
+from opentelemetry.sdk import environment_variables
 
 from envelope.brand import SERVICES
 
 ROOT = Path(__file__).parents[2]
-FILES = {
-    name: yaml.safe_load((ROOT / name).read_text()) for name in ("compose.yaml", "compose.observability.yaml")
-}
+NAMES = ("compose.yaml", "compose.observability.yaml", "deploy/compose/images.yaml")
+FILES = {name: yaml.safe_load((ROOT / name).read_text()) for name in NAMES}
 MAIN = FILES["compose.yaml"]
 TOOLS = FILES["compose.observability.yaml"]
+IMAGES = FILES["deploy/compose/images.yaml"]["services"]
+PAGES = ("jaeger", "prometheus", "alertmanager", "grafana")
 ONCE = ("databases", "topology", "users", *(f"migrate-{service}" for service in SERVICES))
-OPTIONAL = {
-    "OTEL_EXPORTER_OTLP_ENDPOINT",
-    "MAX_ATTEMPTS",
-    "RETRY_BASE_SECONDS",
-    "DATABASE_CONNECTIONS",
-    "WRITERS",
-    "STALL_AFTER_HOURS",
-    "KEEP_CYCLES_DAYS",
-    "RETENTION_DAYS",
-    "PUBLISHER_URL",
-    "SOCIAL_URL",
-    "REVISION",
-}
+TEXT = "".join((ROOT / name).read_text() for name in NAMES)
 
 
 def example() -> dict[str, str]:
     lines = (ROOT / ".env.example").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def offered() -> set[str]:
+    """Every variable that the example names, those that it leaves to be set by whoever wants them among them."""
+    return set(re.findall(r"(?m)^(?:# )?([A-Z][A-Z_]+)=", (ROOT / ".env.example").read_text()))
 
 
 def everything() -> dict[str, dict[str, Any]]:
@@ -44,8 +39,8 @@ def everything() -> dict[str, dict[str, Any]]:
 
 
 def test_every_service_and_what_it_takes_is_there() -> None:
-    assert set(MAIN["services"]) == {"rabbitmq", "postgres", *ONCE, *SERVICES}
-    assert set(TOOLS["services"]) == {"rabbitmq", *SERVICES, "jaeger", "prometheus", "grafana"}
+    assert set(MAIN["services"]) == {"rabbitmq", "postgres", *ONCE, *SERVICES, "caddy"}
+    assert set(TOOLS["services"]) == {"rabbitmq", *SERVICES, *PAGES}
 
 
 @pytest.mark.parametrize("name", everything())
@@ -55,12 +50,19 @@ def test_a_container_has_no_rights_that_it_does_not_need(name: str) -> None:
     assert container["security_opt"] == ["no-new-privileges:true"]
     assert container["init"] is True
     assert container["mem_limit"]
+    assert container["pids_limit"]
+    assert container["cpus"]
     assert container["logging"]["options"] == {"max-size": "10m", "max-file": "3"}
     assert "privileged" not in container
     if name not in {"rabbitmq", "postgres"}:
         assert container["read_only"] is True
-        assert container["tmpfs"][0].split(":")[0] == "/tmp"
-        assert "cap_add" not in container
+        temporary = [
+            *container["tmpfs"],
+            *(volume.split(":")[1] for volume in container.get("volumes", ()) if isinstance(volume, str)),
+        ]
+        assert "/tmp" in {each.split(":")[0] for each in temporary}
+        # The ports of the web are below 1024.
+        assert container.get("cap_add", []) == (["NET_BIND_SERVICE"] if name == "caddy" else [])
 
 
 @pytest.mark.parametrize("name", ONCE)
@@ -75,7 +77,7 @@ def test_users_are_made_once_their_exchanges_are_there() -> None:
     }
 
 
-@pytest.mark.parametrize("name", [*SERVICES, "rabbitmq", "postgres", "jaeger", "prometheus", "grafana"])
+@pytest.mark.parametrize("name", [*SERVICES, "rabbitmq", "postgres", "caddy", *PAGES])
 def test_what_stays_has_a_health_check_and_comes_back_by_itself(name: str) -> None:
     container = everything()[name]
     assert container["restart"] == "unless-stopped"
@@ -99,28 +101,57 @@ def test_a_service_starts_once_database_topology_and_users_are_ready_and_stops_w
 def test_a_service_has_its_own_broker_user_and_its_own_database(service: str) -> None:
     variable = service.upper()
     environment = MAIN["services"][service]["environment"]
-    assert environment["RABBITMQ_URL"] == f"amqp://{service}:${{{variable}_BROKER_PASSWORD}}@rabbitmq:5672/"
-    database = f"postgresql://{service}:${{{variable}_DATABASE_PASSWORD}}@postgres:5432/{service}"
+    assert (
+        environment["RABBITMQ_URL"]
+        == f"amqp://{service}:${{{variable}_BROKER_PASSWORD:?see .env.example}}@rabbitmq:5672/"
+    )
+    password = f"${{{variable}_DATABASE_PASSWORD:?see .env.example}}"
+    database = f"postgresql://{service}:{password}@postgres:5432/{service}"
     assert environment["DATABASE_URL"] == database
     migration = MAIN["services"][f"migrate-{service}"]
     assert migration["environment"] == {"DATABASE_URL": database}
     assert migration["image"] == MAIN["services"][service]["image"]
 
 
-def test_host_ports_are_on_the_loopback_interface_unless_told_otherwise() -> None:
+def test_what_is_for_everybody_has_an_address_of_its_own_and_all_else_is_for_this_machine() -> None:
     ports = {name: container["ports"] for name, container in everything().items() if "ports" in container}
-    assert set(ports) == {
-        "orchestrator", "publisher", "social", "monitor", "rabbitmq", "jaeger", "prometheus", "grafana",
-    }  # fmt: skip
-    for (port,) in ports.values():
-        assert port.startswith("${BIND:-127.0.0.1}:${")
+    assert set(ports) == {"orchestrator", "publisher", "social", "monitor", "rabbitmq", "caddy", *PAGES}
+    for name, each in ports.items():
+        match name:
+            case "caddy":
+                assert {port.rpartition("}:")[2] for port in each} == {"80", "443", "443/udp"}
+                assert all(port.startswith("${TLS_BIND:-0.0.0.0}:${") for port in each)
+            case "publisher" | "social":
+                assert [port.startswith("${PUBLIC_BIND:-127.0.0.1}:${") for port in each] == [True]
+            case _:
+                assert [port.startswith("127.0.0.1:${") for port in each] == [True]
+
+
+def test_figures_are_not_on_a_port_that_visitors_may_reach() -> None:
+    for service in SERVICES:
+        container = MAIN["services"][service]
+        assert container["environment"]["METRICS_PORT"] == "9464"
+        assert not any(port.endswith(":9464") for port in container.get("ports", ()))
 
 
 def test_only_what_has_a_host_port_has_a_way_out() -> None:
     networks = MAIN["networks"] | TOOLS["networks"]
-    assert {name for name, network in networks.items() if not network.get("internal")} == {"front"}
+    outward = {name for name, network in networks.items() if not network.get("internal")}
+    assert outward == {"front", "administration", "tools", "telemetry-outward"}
     for container in everything().values():
-        assert ("front" in container["networks"]) == ("ports" in container)
+        assert bool(outward & set(container["networks"])) == ("ports" in container)
+
+
+def test_amqp_is_reached_by_the_services_alone() -> None:
+    with_the_broker = {
+        name
+        for name, container in everything().items()
+        if {"broker", "administration"} & set(container["networks"])
+    }
+    assert with_the_broker == {"rabbitmq", "topology", "users", *SERVICES}
+    assert set(MAIN["services"]["rabbitmq"]["networks"]) == {"broker", "administration"}
+    # Its figures are there too; what else is, runs no code of ours and speaks no AMQP.
+    assert TOOLS["services"]["rabbitmq"]["networks"] == ["telemetry"]
 
 
 def test_only_services_and_their_preparation_reach_the_databases() -> None:
@@ -128,37 +159,90 @@ def test_only_services_and_their_preparation_reach_the_databases() -> None:
     assert there == {"postgres", "databases", *SERVICES, *(f"migrate-{service}" for service in SERVICES)}
 
 
-def test_research_can_run_several_times() -> None:
-    research = MAIN["services"]["research"]
-    assert "ports" not in research
-    assert "container_name" not in research
-    assert "hostname" not in research
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_can_run_several_times(service: str) -> None:
+    container = MAIN["services"][service]
+    assert container["deploy"]["replicas"] == f"${{{service.upper()}_REPLICAS:-1}}"
+    assert "container_name" not in container
+    assert "hostname" not in container
 
 
 def test_every_variable_is_in_the_example_with_the_same_default() -> None:
-    text = "".join((ROOT / name).read_text() for name in FILES)
-    used = set(re.findall(r"\$\{([A-Z_]+)", text))
+    used = set(re.findall(r"\$\{([A-Z_]+)", TEXT))
+    of_images = {f"{name.upper()}_IMAGE" for name in IMAGES}
+    assert used - offered() == {"VERSION", "REVISION", *of_images} - offered()
+    assert set(example()) - used == {"COMPOSE_FILE", "COMPOSE_PATH_SEPARATOR"}
     told = example()
-    assert used - OPTIONAL <= set(told)
-    assert set(told) - used == {"COMPOSE_FILE", "COMPOSE_PATH_SEPARATOR"}
-    for name, default in re.findall(r"\$\{([A-Z_]+):-([^${}]+)\}", text):
+    for name, default in re.findall(r"\$\{([A-Z_]+):-([^${}]+)\}", TEXT):
         assert told.get(name, default) == default
 
 
-def test_no_secret_has_a_default() -> None:
-    text = "".join((ROOT / name).read_text() for name in FILES)
+def test_no_secret_has_a_default_and_none_can_be_missing() -> None:
     secrets = {name for name in example() if name == "SERVICE_KEY" or name.endswith("_PASSWORD")}
     assert {name for name, value in example().items() if not value} == secrets
-    # Without any default, Docker Compose itself warns when one is not set.
-    assert set(re.findall(r"\$\{([A-Z_]+)\}", text)) == secrets
+    # Without any default and without this, Docker Compose goes on with an empty one.
+    assert set(re.findall(r"\$\{([A-Z_]+):\?see .env.example\}", TEXT)) == secrets
+    assert re.findall(r"\$\{[A-Z_]+\}", TEXT) == []
+
+
+def test_settings_fix_no_version() -> None:
+    """A `.env` is copied once and kept; what stands in it outlives every upgrade of the checkout."""
+    assert {name for name in example() if name == "VERSION" or name.endswith("_IMAGE")} == set()
 
 
 def test_the_version_of_the_images_is_that_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert example()["VERSION"] == project["version"]
+    assert set(re.findall(r"\$\{VERSION:-([^}]*)\}", TEXT)) == {project["version"]}
     for service in SERVICES:
         image = f"brand-engine/{service}:${{VERSION:-{project['version']}}}"
         assert MAIN["services"][service]["image"] == image
+
+
+def test_images_from_elsewhere_are_named_in_one_place() -> None:
+    built = {f"brand-engine/{service}" for service in SERVICES}
+    for name, container in everything().items():
+        if "image" in container:
+            assert container["image"].split(":")[0] in built
+        else:
+            extended = container["extends"]
+            assert extended["file"] == "deploy/compose/images.yaml"
+            assert extended["service"] in {name, "postgres" if name == "databases" else name}
+    for name, each in IMAGES.items():
+        assert re.fullmatch(rf"\${{{name.upper()}_IMAGE:-[^@}}]+(@sha256:[0-9a-f]{{64}})?}}", each["image"])
+    dockerfile = (ROOT / "deploy/images/Dockerfile").read_text()
+    default = IMAGES["python"]["image"].removeprefix("${PYTHON_IMAGE:-").removesuffix("}")
+    assert f"\nARG PYTHON_IMAGE={default}\n" in dockerfile
+    assert set(re.findall(r"(?m)^FROM (\S+)", dockerfile)) <= {"${PYTHON_IMAGE}", "shared"}
+
+
+def test_every_setting_of_the_tracing_sdk_reaches_the_services() -> None:
+    known = {name for name in dir(environment_variables) if name.startswith("OTEL_")}
+    # Names and addresses are given by us; spans go by HTTP; there are no logs and no figures of its own.
+    ours = r"OTEL_(SERVICE_NAME|CONFIG_FILE|EXPERIMENTAL_.+|PROPAGATORS|(TRACES|METRICS|LOGS)_EXPORTER|LOG.*|METRIC.*|BLRP.+|PYTHON.+)"
+    others = r"OTEL_EXPORTER_(OTLP_(TRACES_)?(ENDPOINT|PROTOCOL|INSECURE)|OTLP_(METRICS|LOGS)_.+|(JAEGER|ZIPKIN|PROMETHEUS)_.+)"
+    wanted = {name for name in known if not re.fullmatch(f"{ours}|{others}", name)}
+    assert "OTEL_BSP_MAX_QUEUE_SIZE" in wanted
+    for service in SERVICES:
+        environment = MAIN["services"][service]["environment"]
+        # Without a value here: taken over where it is set, and absent where it is not.
+        assert {name for name, value in environment.items() if value is None} == wanted
+
+
+def test_research_reaches_a_collector_outside_and_nothing_else_does() -> None:
+    outward = "telemetry${OTEL_EXPORTER_OTLP_ENDPOINT:+-outward}"
+    joined = {name for name, container in everything().items() if outward in container["networks"]}
+    assert joined == {"research"}
+
+
+@pytest.mark.parametrize("name", ["postgres", "databases"])
+def test_any_version_of_the_database_keeps_its_data_in_the_volume(name: str) -> None:
+    """Up to 17 the image keeps them in `/var/lib/postgresql/data`, from 18 on below `/var/lib/postgresql`."""
+    container = MAIN["services"][name]
+    if name == "postgres":
+        assert container["environment"]["PGDATA"] == "/var/lib/postgresql/data"
+        assert container["volumes"] == ["postgres:/var/lib/postgresql/data"]
+    # What the image declares as a volume would otherwise become one without a name, and another with each container.
+    assert "/var/lib/postgresql" in container["tmpfs"]
 
 
 def test_every_mounted_file_is_in_the_repository() -> None:

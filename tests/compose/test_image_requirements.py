@@ -69,6 +69,13 @@ def test_what_all_services_share_is_without_extras() -> None:
     assert names(selection("shared/messaging")) & {"fastapi", "httpx", "jinja2"} == set()
 
 
+@pytest.mark.parametrize("service", SERVICES)
+def test_what_is_there_already_is_left_out(service: str) -> None:
+    shared, whole = names(selection("shared/messaging")), names(selection(f"services/{service}"))
+    assert names(selection(f"services/{service}", "--without", "shared/messaging")) == whole - shared
+    assert shared < whole or shared == whole
+
+
 def test_every_selected_package_keeps_its_version_and_hashes() -> None:
     lock = (ROOT / "requirements.lock").read_text()
     selected = selection("services/research", "hatchling")

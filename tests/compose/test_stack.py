@@ -94,7 +94,7 @@ async def healthy(stack: Stack, service: str, copies: int = 1) -> None:
 def test_from_nothing_to_healthy_takes_less_than_three_minutes(stack: Stack) -> None:
     assert stack.seconds_to_start < 180
     addresses = re.findall(r"http://localhost:\d+\S*", stack.said.split("Hand in")[0])
-    assert len(addresses) == 8
+    assert len(addresses) == 9
     for address in addresses:
         answer = httpx.get(address.replace("localhost", "127.0.0.1"), timeout=30, trust_env=False)
         # Some show a page only after a login; all of them answer.
@@ -291,7 +291,7 @@ async def test_three_copies_of_research_share_the_work(stack: Stack) -> None:
 
 def handled(stack: Stack, container: str) -> float:
     """Messages that this copy has handled, by its own metrics."""
-    ask = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:8011/metrics').read().decode())"
+    ask = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9464/metrics').read().decode())"
     text = stack.docker("exec", container, "python", "-c", ask).stdout
     values = re.findall(r"^brand_engine_messages_processed_total\{.*\} (\S+)$", text, re.MULTILINE)
     return sum(map(float, values))

@@ -19,6 +19,7 @@ PORTS = (
     "RABBITMQ_UI_PORT",
     "JAEGER_PORT",
     "PROMETHEUS_PORT",
+    "ALERTMANAGER_PORT",
     "GRAFANA_PORT",
 )
 
@@ -30,6 +31,9 @@ case "$*" in
 "version "*) [ -e "$here/no-engine" ] && { echo "Cannot connect to the Docker daemon" >&2; exit 1; }; echo 27.0 ;;
 "compose version "*) cat "$here/compose-version" ;;
 "volume inspect "*) test -e "$here/has-data" ;;
+"compose "*" config --images postgres") echo postgres:18 ;;
+"run "*" postgres:18 /data/PG_VERSION") cat "$here/has-data" ;;
+"image inspect --format "*) echo PATH=/bin; echo PG_MAJOR=18 ;;
 "ps --all"*) cat "$here/statuses" ;;
 "logs "*) echo "the log of $4" ;;
 "compose "*" up "*) [ ! -e "$here/up-fails" ] || { cat "$here/up-fails" >&2; exit 1; } ;;
@@ -109,7 +113,7 @@ def test_the_first_start_makes_settings_with_secrets_that_nobody_else_reads(up: 
     secrets = [value for name, value in values.items() if name == "SERVICE_KEY" or name.endswith("_PASSWORD")]
     assert len(secrets) == len(set(secrets)) == 14
     assert all(len(secret) == 48 and secret.isalnum() for secret in secrets)
-    assert values["BIND"] == "127.0.0.1"
+    assert values["PUBLIC_BIND"] == "127.0.0.1"
     assert stat.S_IMODE(up.settings.stat().st_mode) == 0o600
     assert list(up.settings.parent.glob("settings.env.*")) == []
 
@@ -122,7 +126,9 @@ def test_later_starts_keep_the_settings(up: Up) -> None:
 
 
 def test_settings_of_an_older_version_are_completed(up: Up) -> None:
-    up.settings.write_text("SERVICE_KEY=mine-and-long-enough\n# a note\nPOSTGRES_PASSWORD=\nBIND=127.0.0.1")
+    up.settings.write_text(
+        "SERVICE_KEY=mine-and-long-enough\n# a note\nPOSTGRES_PASSWORD=\nPUBLIC_BIND=127.0.0.1"
+    )
     assert up().returncode == 0
     values = up.values()
     assert values["SERVICE_KEY"] == "mine-and-long-enough"
@@ -138,6 +144,19 @@ def test_data_whose_passwords_are_gone_are_not_locked_out_by_new_ones(up: Up) ->
     assert done.returncode == 1
     assert "make down VOLUMES=1" in done.stderr
     assert list(up.settings.parent.glob("settings.env*")) == []
+
+
+def test_databases_of_another_major_version_are_not_touched(up: Up) -> None:
+    assert up().returncode == 0
+    up.tell("has-data", "18\n")
+    assert up().returncode == 0
+    up.tell("has-data", "17\n")
+    (up.bin / "calls").unlink()
+    done = up()
+    assert done.returncode == 1
+    assert "the databases are of PostgreSQL 17, and postgres:18 is 18" in done.stderr
+    assert "upgrade-postgres.sh postgres:18" in done.stderr
+    assert " up " not in up.calls()
 
 
 def test_without_docker_it_says_so(up: Up) -> None:
@@ -190,6 +209,53 @@ def test_a_port_that_only_docker_finds_taken_is_explained_too(up: Up) -> None:
     done = up()
     assert done.returncode == 1
     assert "A port is in use by another program" in done.stderr
+
+
+def test_only_pages_are_looked_for_where_everybody_may_reach_them(up: Up) -> None:
+    up.settings.write_text("PUBLIC_BIND=192.0.2.7\n")
+    said = up().stdout
+    assert f"Site         http://192.0.2.7:{up.environment['PUBLISHER_PORT']}/" in said
+    assert f"API          http://localhost:{up.environment['ORCHESTRATOR_PORT']}/docs" in said
+
+
+def test_what_opened_everything_is_told_to_mean_nothing_any_more(up: Up) -> None:
+    up.settings.write_text("BIND=0.0.0.0\n")
+    done = up()
+    assert "BIND in" in done.stderr
+    assert "PUBLIC_BIND" in done.stderr
+    assert f"Site         http://localhost:{up.environment['PUBLISHER_PORT']}/" in done.stdout
+
+
+def test_settings_that_fix_a_version_are_told(up: Up) -> None:
+    up.settings.write_text("VERSION=0.0.9\nPOSTGRES_IMAGE=postgres:16\n")
+    assert "fixes VERSION POSTGRES_IMAGE;" in up().stderr
+    up.settings.write_text("LOG_LEVEL=info\n")
+    assert "fixes" not in up().stderr
+
+
+def test_of_a_range_of_ports_the_first_is_shown_and_looked_at(up: Up) -> None:
+    first = int(up.environment["ORCHESTRATOR_PORT"])
+    done = up(ORCHESTRATOR_PORT=f"{first}-{first + 2}")
+    assert done.returncode == 0, done.stderr
+    assert f"API          http://localhost:{first}/docs" in done.stdout
+
+
+def test_a_door_to_the_outside_needs_the_addresses_of_its_visitors(
+    up: Up, free_port: Callable[[], int]
+) -> None:
+    ports = {"TLS_PORT": str(free_port()), "TLS_REDIRECT_PORT": str(free_port())}
+    done = up(COMPOSE_PROFILES="tls", PUBLISHER_URL="https://articles.example.org", **ports)
+    assert done.returncode == 1
+    assert "SOCIAL_URL must say under which https:// address" in done.stderr
+    addresses = {"PUBLISHER_URL": "https://articles.example.org", "SOCIAL_URL": "https://posts.example.org"}
+    done = up(COMPOSE_PROFILES="tls", **addresses, **ports)
+    assert done.returncode == 0, done.stderr
+    assert "https://articles.example.org/ and https://posts.example.org/" in done.stdout
+
+
+def test_nobody_being_told_of_alerts_is_said(up: Up) -> None:
+    assert "sent to nobody" in up().stdout
+    assert "sent to nobody" not in up(ALERT_WEBHOOK_URL="https://chat.example.org/hook").stdout
 
 
 def test_a_corpus_that_is_no_folder_is_refused(up: Up) -> None:

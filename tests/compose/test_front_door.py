@@ -1,0 +1,171 @@
+"""The door to the outside, on a real Caddy: what visitors get through it, and what they never do.
+
+`make test` installs Caddy (Debian: apt-get install caddy).
+"""
+
+import asyncio
+import http.server
+import os
+import ssl
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from chassis.testing import eventually
+
+ROOT = Path(__file__).parents[2]
+UPSTREAMS = ("publisher:8012", "social:8013", "orchestrator:8010")
+
+
+class Told(http.server.BaseHTTPRequestHandler):
+    """Answers everything, and says what it was asked."""
+
+    def do_GET(self) -> None:
+        size = int(self.headers.get("Content-Length", 0))
+        self.rfile.read(size)
+        body = f"{self.command} {self.path}".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    do_HEAD = do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815  (as the library calls them)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Door:
+    """Caddy with the project's file; hosts are told apart by name, and all are at one port of this machine."""
+
+    def __init__(self, port: int, plain_port: int, authority: Path) -> None:
+        self._port = port
+        self._plain_port = plain_port
+        self._authority = authority
+
+    async def ask(self, host: str, path: str, method: str = "GET", **more: Any) -> httpx.Response:
+        """Over TLS, with a certificate that holds for the host."""
+        trusted = ssl.create_default_context(cafile=str(self._authority))
+        async with httpx.AsyncClient(verify=trusted, timeout=30, trust_env=False) as client:
+            return await client.request(
+                method,
+                f"https://127.0.0.1:{self._port}{path}",
+                headers={"Host": f"{host}.localhost"},
+                extensions={"sni_hostname": f"{host}.localhost"},
+                **more,
+            )
+
+    async def ask_plainly(self, host: str, path: str) -> httpx.Response:
+        async with httpx.AsyncClient(timeout=30, trust_env=False) as client:
+            headers = {"Host": f"{host}.localhost"}
+            return await client.get(f"http://127.0.0.1:{self._plain_port}{path}", headers=headers)
+
+    async def is_open(self) -> bool:
+        try:
+            return (await self.ask("articles", "/")).status_code == 200
+        except (OSError, httpx.TransportError):
+            return False
+
+
+@pytest.fixture
+async def door(tmp_path: Path, free_port: Callable[[], int]) -> AsyncIterator[Door]:
+    port, plain_port = free_port(), free_port()
+    text = (ROOT / "deploy/compose/Caddyfile").read_text()
+    ports = f"http_port {plain_port}\n\thttps_port {port}\n\tskip_install_trust"
+    text = text.replace("admin off", f"admin off\n\t{ports}").replace(
+        "127.0.0.1:2020", f"127.0.0.1:{free_port()}"
+    )
+    with ExitStack() as stack:
+        for upstream in UPSTREAMS:
+            server = stack.enter_context(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Told))
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            stack.callback(server.shutdown)
+            text = text.replace(upstream, f"127.0.0.1:{server.server_port}")
+        config = tmp_path / "Caddyfile"
+        config.write_text(text)
+        urls = {
+            f"{name}_URL": f"https://{host}.localhost"
+            for name, host in (("PUBLISHER", "articles"), ("SOCIAL", "posts"), ("API", "api"))
+        }
+        folders = dict.fromkeys(("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"), str(tmp_path))
+        caddy = await asyncio.create_subprocess_exec(
+            "caddy",
+            *("run", "--config", str(config), "--adapter", "caddyfile"),
+            env={"PATH": os.environ["PATH"], "TLS": "internal", **folders, **urls},
+            stderr=stack.enter_context((tmp_path / "log").open("w")),
+        )
+        made = Door(port, plain_port, tmp_path / "caddy/pki/authorities/local/root.crt")
+        try:
+            await eventually(made.is_open)
+            yield made
+        finally:
+            caddy.terminate()
+            await caddy.wait()
+
+
+async def test_visitors_get_pages_over_tls_and_are_kept_there(door: Door) -> None:
+    answer = await door.ask("articles", "/sites/acme/?page=2")
+    assert answer.text == "GET /sites/acme/?page=2"
+    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+    assert "Server" not in answer.headers
+    assert (await door.ask("posts", "/feeds/acme/")).text == "GET /feeds/acme/"
+    assert (await door.ask("posts", "/", "HEAD")).status_code == 200
+    plain = await door.ask_plainly("articles", "/sites/acme/")
+    assert plain.status_code == 308
+    assert plain.headers["Location"].startswith("https://articles.localhost")
+
+
+@pytest.mark.parametrize("host", ["articles", "posts"])
+async def test_visitors_never_get_what_is_for_those_who_run_it(door: Door, host: str) -> None:
+    for path in (
+        *(
+            "/metrics",
+            "/metrics/",
+            "/health/live",
+            "/health/ready",
+            "/docs",
+            "/docs/oauth2-redirect",
+            "/redoc",
+        ),
+        *(
+            "/openapi.json",
+            "/%6detrics",
+            "//metrics",
+            "/METRICS",
+            "/./metrics",
+            "/sites/../metrics",
+            "/%2e/metrics",
+        ),
+    ):
+        assert (await door.ask(host, path)).status_code == 404, path
+
+
+async def test_visitors_send_nothing(door: Door) -> None:
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        assert (await door.ask("articles", "/sites/acme/", method)).status_code == 404, method
+
+
+async def test_callers_reach_the_api_and_nothing_beside_it(door: Door) -> None:
+    assert (await door.ask("api", "/v1/brands/acme", "PUT", json={})).text == "PUT /v1/brands/acme"
+    for path in (
+        "/",
+        "/docs",
+        "/openapi.json",
+        "/metrics",
+        "/health/ready",
+        "/v1/../metrics",
+        "/v1/%2e%2e/docs",
+    ):
+        assert (await door.ask("api", path)).status_code == 404, path
+
+
+async def test_bodies_and_headers_are_bounded(door: Door) -> None:
+    assert (await door.ask("api", "/v1/brands", "POST", content=b"x" * 900_000)).status_code == 200
+    assert (await door.ask("api", "/v1/brands", "POST", content=b"x" * 1_100_000)).status_code in {413, 502}
+    assert (await door.ask("articles", "/", params={"q": "x" * 40_000})).status_code == 431
