@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from chassis.database.migrations import NotMigratedError
 from chassis.database.pool import Connections, DatabaseUnavailableError
 from chassis.http import server
+from chassis.http.limits import Limits, RequestLimit
 from chassis.http.request_metrics import MeasuredRequests, request_seconds
 from chassis.observing import traces
 from chassis.observing.build import BuildInfo
@@ -112,13 +113,14 @@ class App:
     def _make_servers(self) -> list[uvicorn.Server]:
         """The process's own first; then one for `/metrics`, where that has a port to itself."""
         host, port = self.settings.http_host, self.settings.http_port
-        measured = MeasuredRequests(self._app, self._request_seconds)
+        limits = Limits(connections=self.settings.http_connections)
+        measured = MeasuredRequests(RequestLimit(self._app, limits.requests), self._request_seconds)
         self._app.router.routes[:0] = server.health_routes(self.problems)
         if (metrics_port := self.settings.metrics_port) is None:
             self._app.router.routes.insert(0, self.metrics.route())
-            return [server.server(measured, host, port)]
+            return [server.server(measured, host, port, limits=limits)]
         shown = Starlette(routes=[self.metrics.route()])
-        return [server.server(measured, host, port), server.server(shown, host, metrics_port)]
+        return [server.server(measured, host, port, limits=limits), server.server(shown, host, metrics_port)]
 
     async def _serve(self) -> None:
         await asyncio.gather(*(each.serve() for each in self._servers))

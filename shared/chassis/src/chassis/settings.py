@@ -65,6 +65,8 @@ class AppSettings(DatabaseSettings):
     """The key that callers of the API send as `X-Service-Key`, and that services send each other."""
     http_host: str = "127.0.0.1"
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    http_connections: Annotated[int, Field(ge=16, le=100_000)] = 512
+    """At a time; past it, the one that has waited longest without asking for anything is closed. Half as many requests."""
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
     """Where `/metrics` is answered instead of on `http_port`: for a process whose own port is open to visitors."""
     database_connections: Annotated[int, Field(ge=2, le=100)] = 10

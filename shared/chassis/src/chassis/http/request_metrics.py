@@ -6,13 +6,14 @@ from typing import Final
 from prometheus_client import Histogram, disable_created_metrics
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from chassis.http.limits import ASKED_BY_MACHINES
+
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 NO_ROUTE: Final = "none"
 """Stands for the route of what was refused before one was looked for, or asked for what is not there."""
 OTHER: Final = "other"
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _FAILED: Final = 500
-_ASKED_BY_MACHINES: Final = ("/health/", "/metrics")
 
 # When a series began is known from its first sample; told with every histogram it would add a line per label set.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -41,7 +42,7 @@ class MeasuredRequests:
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].startswith(_ASKED_BY_MACHINES):
+        if scope["type"] != "http" or scope["path"].startswith(ASKED_BY_MACHINES):
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()

@@ -9,6 +9,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from chassis.http.headers import SafeHeaders
+from chassis.http.limits import Limits, limited_protocol
+
 ReadinessCheck = Callable[[], Awaitable[dict[str, str]]]
 """Returns what is not ready, and why; empty when all is."""
 
@@ -39,10 +42,11 @@ class _Server(uvicorn.Server):
         yield
 
 
-def server(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
+def server(app: ASGIApp, host: str, port: int, *, limits: Limits | None = None) -> uvicorn.Server:
     """An HTTP server for the app; `await server.serve()` runs it, `server.should_exit = True` ends it."""
+    limits = limits or Limits()
     config = uvicorn.Config(
-        app,
+        SafeHeaders(app),
         host=host,
         port=port,
         log_config=None,
@@ -50,5 +54,10 @@ def server(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
         lifespan="off",
         timeout_graceful_shutdown=5,
         server_header=False,
+        # Nothing here depends on what a proxy says of its clients, or anybody else.
+        proxy_headers=False,
+        http=limited_protocol(limits),
+        ws="none",
+        timeout_keep_alive=limits.idle_seconds,
     )
     return _Server(config)

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from starlette.types import ASGIApp
 
 from chassis.app import App
+from chassis.http.limits import Limits
 from chassis.http.server import server
 from chassis.testing.waiting import eventually
 
@@ -27,9 +28,9 @@ async def running(app: AppT) -> AsyncIterator[AppT]:
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, **limits: Any) -> AsyncIterator[str]:
+async def serving(app: ASGIApp, *, limits: Limits | None = None) -> AsyncIterator[str]:
     """Serves an application alone, without a process around it, on a free port; yields `http://127.0.0.1:port`."""
-    alone = server(app, "127.0.0.1", 0, **limits)
+    alone = server(app, "127.0.0.1", 0, limits=limits)
     task = asyncio.create_task(alone.serve())
     try:
         await eventually(lambda: alone.started)
