@@ -181,6 +181,38 @@ async def test_a_keyword_is_one_trace_from_the_call_to_the_post_through_retry_an
     assert_messaging_spans_follow_the_conventions(receiver.spans, chain)
     assert_log_lines_name_their_spans(stack, receiver.spans)
     await assert_brandctl_shows_it(stack, receiver, submitted)
+    assert_spans_say_what_they_are_about(receiver.spans)
+    await assert_many_keywords_are_traces_of_their_own(stack, receiver)
+
+
+def assert_spans_say_what_they_are_about(spans: list[ReceivedSpan]) -> None:
+    keyword = "brand_engine.keyword"
+    silent = {span.name for span in spans if span.attributes.get(keyword) != "pour-over coffee"}
+    # What an operator asks for may be about anything.
+    assert silent == {"POST /v1/brands/{slug}/research", "POST /v1/dead-letters/{dead_letter_id}/replay"}
+    assert len({span.attributes.get("brand_engine.content_id") for span in spans} - {None}) == 1
+    failed = [span for span in spans if span.attributes.get("error.type") in {"RetryLater", "Unprocessable"}]
+    for span in failed:
+        assert [event["exception.type"] for event in span.exceptions] == [span.attributes["error.type"]]
+        assert "Traceback" in span.exceptions[0]["exception.stacktrace"]
+
+
+async def assert_many_keywords_are_traces_of_their_own(stack: Stack, receiver: SpanReceiver) -> None:
+    keywords = [f"mortgage {number}" for number in range(21)]
+    async with httpx.AsyncClient(headers={"X-Service-Key": KEY}, timeout=30) as api:
+        url = f"{stack.addresses.url('orchestrator')}/v1/brands/daily-grind/research"
+        chain = (await api.post(url, json={"keywords": keywords})).json()["correlation_id"]
+
+    def begun() -> list[ReceivedSpan]:
+        mine = [span for span in receiver.spans if span.attributes.get("correlation_id") == chain]
+        roots = [span for span in mine if not span.parent_id]
+        return roots if len(roots) == len(keywords) + 1 else []
+
+    (request, *roots) = sorted(await eventually(begun, within=30), key=lambda span: span.name)
+    assert request.name == "POST /v1/brands/{slug}/research"
+    assert {root.name for root in roots} == {"create commands:research-commands"}
+    assert {root.links for root in roots} == {(request.span_id,)}
+    assert {root.attributes["brand_engine.keyword"] for root in roots} == set(keywords)
 
 
 async def one_keyword_with_a_retry_and_a_replay(stack: Stack) -> dict[str, Any]:

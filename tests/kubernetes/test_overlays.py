@@ -91,6 +91,7 @@ def test_the_settings_that_services_share_are_all_known(overlay) -> None:
         for service in SERVICES
         for field in importlib.import_module(f"{service}.settings").Settings.model_fields
     }
+    known.add("OTEL_RESOURCE_ATTRIBUTES")  # read by OpenTelemetry itself
     for name in NAMES:
         settings = set(Cluster(name, overlay(name)).settings)
         assert settings - known == {"PUBLISHER_PUBLIC_URL", "SOCIAL_PUBLIC_URL"}

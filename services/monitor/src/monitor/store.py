@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from chassis import Connection
 from envelope import DeadLetterResolved
-from messaging.headers import TRACEPARENT, TRACESTATE
+from messaging.headers import BAGGAGE, TRACEPARENT, TRACESTATE
 from monitor.domain import (
     Beginning,
     DeadMessageId,
@@ -27,7 +27,7 @@ _ORDER: Final = 7_305_811_405
 _STANDING: Final = "id, state, replayable, replayed_at, replay_event_id, resolution"
 _CLAIMED: Final = (
     f"{_STANDING}, queue, payload, headers->>'{TRACEPARENT}' as traceparent, headers->>'{TRACESTATE}' as tracestate,"
-    " clock_timestamp() as now"
+    f" headers->>'{BAGGAGE}' as baggage, clock_timestamp() as now"
 )
 
 
@@ -271,7 +271,7 @@ async def forget_settled(connection: Connection, older_than: timedelta) -> None:
 
 
 def _claimed(row: Any) -> Claimed:
-    trace = {name: row[name] for name in (TRACEPARENT, TRACESTATE) if row[name] is not None}
+    trace = {name: row[name] for name in (TRACEPARENT, TRACESTATE, BAGGAGE) if row[name] is not None}
     return Claimed(_standing(row), row["queue"], row["payload"], trace, row["now"])
 
 

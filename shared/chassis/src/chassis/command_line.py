@@ -54,7 +54,7 @@ def command_line(
         return
     values = _read(settings)
     logs.configure(name, values.log_level, values.log_format)
-    traces.configure(name, values.otel_exporter_otlp_endpoint)
+    traces.configure(name, values.otel_exporter_otlp_endpoint, version=values.service_version)
 
     async def run() -> None:
         # Built inside the loop: what it is made of belongs to it.

@@ -74,6 +74,8 @@ class AppSettings(DatabaseSettings):
     log_format: Literal["json", "console"] = "json"
     otel_exporter_otlp_endpoint: str | None = None
     """`http://host:4318`; spans are sent there as OTLP over HTTP. Unset: no tracing."""
+    service_version: str | None = None
+    """Which version of it runs, as spans say; our images know theirs."""
     revision: str = ""
     """Of the sources, for `/metrics`; images have it built in."""
     shutdown_grace_seconds: Annotated[float, Field(ge=0)] = 20.0

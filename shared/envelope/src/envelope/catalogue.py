@@ -72,6 +72,8 @@ class Catalogue(Mapping[str, MessageType]):
             the broker grants by name, and who may bind to the exchange could then consume the queue.
         events_queue_formerly: what earlier versions called it. What is under way by such a name still arrives, and
             `python -m messaging topology` moves what lies there.
+        subject: fields of payloads that say what a message is about: where a payload has them, spans carry them on, as
+            `<system>.<field>`.
         recorder: the service that takes what ends in dead-letter queues, and may send it again; None: nobody does, they
             are looked at with the broker's own tools.
 
@@ -91,6 +93,7 @@ class Catalogue(Mapping[str, MessageType]):
         router: str | None = None,
         events_queue: str | None = None,
         events_queue_formerly: Collection[str] = (),
+        subject: Collection[str] = (),
         recorder: str | None = None,
     ) -> None:
         self.title = title
@@ -100,6 +103,7 @@ class Catalogue(Mapping[str, MessageType]):
         self.router = router
         self.events_queue = events_queue or (f"{router}-events" if router else None)
         self.events_queue_formerly = tuple(events_queue_formerly)
+        self.subject = tuple(subject)
         self.recorder = recorder
         lines = list(types)
         if recorder is not None:

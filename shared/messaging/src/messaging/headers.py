@@ -19,6 +19,8 @@ REPLAY_OF: Final = "replay-of"
 """`event_id` of the dead letter that this message replays."""
 TRACEPARENT: Final = traces.TRACEPARENT
 TRACESTATE: Final = traces.TRACESTATE
+BAGGAGE: Final = traces.BAGGAGE
+"""What the work is about, for spans: `correlation_id` and the fields that the catalogue calls the subject."""
 
 FAILURE_REASON: Final = "failure-reason"
 FAILURE_TYPE: Final = "failure-type"

@@ -51,7 +51,7 @@ class Service(App):
         self.catalogue = catalogue
         self._service_settings = settings
         url = _with_heartbeat(settings.rabbitmq_url.get_secret_value())
-        spans.describe_process(catalogue.system, url)
+        spans.describe_process(catalogue, url)
         self._publisher = Publisher(url, name=f"{name} publish")
         self._relay = Relay(self.connections, self._publisher)
         self.database = Database(self.connections, self._relay, name, catalogue)

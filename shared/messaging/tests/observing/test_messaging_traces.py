@@ -20,11 +20,11 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from chassis.observing import traces
+from chassis.observing import chains, traces
 from chassis.testing import eventually, running
 from envelope import DomainMessage, new_event_id
-from envelope.brand.payloads import ResearchCompleted, ResearchRequested
-from messaging import Context, QueuePolicy, Record, Transaction, on_batch, on_each
+from envelope.brand.payloads import ContentPublish, ResearchCompleted, ResearchRequested
+from messaging import Context, QueuePolicy, Record, Transaction, Unprocessable, on_batch, on_each
 from messaging.headers import TRACEPARENT
 from messaging.storage import outbox
 
@@ -54,6 +54,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
     provider = traces.provider(SimpleSpanProcessor(exporter), "test")
     monkeypatch.setattr(traces, "tracer", lambda: provider.get_tracer("messaging"))
     monkeypatch.setattr(traces, "active", lambda: True)
+    monkeypatch.setattr(chains, "_carried", set(chains._carried))
     yield Recorded(provider, exporter)
     provider.shutdown()
 
@@ -85,7 +86,7 @@ async def test_a_chain_is_one_trace_from_request_to_last_handler(world, recorded
     async def research(message: DomainMessage, context: Context) -> Record:
         with recorded.library.start_as_current_span("search"):
             if context.attempt == 1:
-                raise ConnectionError("first time")
+                raise ConnectionError("first time at amqp://user:secret@host/")
 
         async def record(tx: Transaction) -> None:
             answer = ResearchCompleted(brand_slug="acme", research_id=uuid4(), keyword="k")
@@ -139,7 +140,15 @@ async def test_a_chain_is_one_trace_from_request_to_last_handler(world, recorded
         "server.port": urlsplit(world.rabbitmq_url).port,
         "correlation_id": "chain-7",
         "brand_engine.message.type": "research.completed",
+        "brand_engine.brand_slug": "acme",
+        "brand_engine.keyword": "k",
     }
+    failure, *_ = [span for span in spans if failed(span) and span.name.startswith("process")]
+    (event,) = failure.events
+    assert event.name == "exception"
+    assert (event.attributes or {})["exception.message"] == "first time at amqp://***@host/"
+    assert "in research\n" in str((event.attributes or {})["exception.stacktrace"])
+    assert "secret" not in str(failure.to_json())
 
 
 async def test_a_batch_of_several_chains_shows_in_the_trace_of_each(world, recorded) -> None:
@@ -152,7 +161,8 @@ async def test_a_batch_of_several_chains_shows_in_the_trace_of_each(world, recor
     service.consume("research-commands", on_batch(handle, ResearchRequested), policy=policy)
     async with running(service):
         for message in (request("a"), request("b"), request("a", "another")):
-            await world.send(message)
+            trace_id = f"{1 if message.correlation_id == 'a' else 2:032x}"
+            await world.send(message, headers={TRACEPARENT: f"00-{trace_id}-b7ad6b7169203331-01"})
         await eventually(lambda: len(recorded.ended("commit")) == 2)
         await eventually(lambda: len(recorded.ended("process")) == 3)
 
@@ -163,6 +173,80 @@ async def test_a_batch_of_several_chains_shows_in_the_trace_of_each(world, recor
     assert commits["b"].parent.span_id == other.context.span_id
     assert not commits["b"].links
     assert {span.attributes["messaging.batch.message_count"] for span in commits.values()} == {3}
+    # The first is work for two keywords, so it tells of none.
+    subject = ("brand_engine.brand_slug", "brand_engine.keyword")
+    assert [commits["a"].attributes.get(name) for name in subject] == ["acme", None]
+    assert [commits["b"].attributes.get(name) for name in subject] == ["acme", "k"]
+
+
+async def test_what_a_message_is_about_is_told_by_all_that_follows_from_it(world, recorded) -> None:
+    content_id = new_event_id()
+
+    async def route(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        for message in messages:
+            tx.send(
+                ContentPublish(brand_slug="acme", content_id=content_id, target="site"), caused_by=message
+            )
+
+    async def publish(message: DomainMessage, context: Context) -> None:
+        with recorded.library.start_as_current_span("render"):
+            pass
+        raise Unprocessable("no such target")
+
+    first, second = world.service("orchestrator"), world.service("publisher")
+    first.consume("orchestrator-events", on_batch(route, ResearchCompleted))
+    second.consume("publisher-commands", on_each(publish, ContentPublish))
+    async with running(first), running(second):
+        with recorded.library.start_as_current_span("a handler"):
+            async with second.database.transaction() as tx:
+                keyword = "cold brew, häuslich"
+                tx.send(ResearchCompleted(brand_slug="acme", research_id=uuid4(), keyword=keyword))
+        await eventually(lambda: recorded.ended("publish dead-letters"))
+    letter = await world.broker.take("publisher-commands-dlq")
+    # The payload of the second names no keyword; the message that caused it did.
+    about = {"brand_engine.keyword": "cold brew, häuslich", "brand_engine.brand_slug": "acme"}
+    both = about | {"brand_engine.content_id": str(content_id)}
+    for name, told in {
+        "publish brand-events": about,
+        "process brand-events": about,
+        "publish commands:publisher-commands": both,
+        "process commands:publisher-commands": both,
+        "render": both,
+        "publish dead-letters": both,
+    }.items():
+        (span,) = recorded.ended(name)
+        attributes = dict(span.attributes or {})
+        assert {key: attributes.get(key) for key in both} == {**dict.fromkeys(both), **told}, name
+    assert "cold+brew%2C" in letter.headers["baggage"]
+
+
+async def test_one_of_very_many_begins_a_trace_of_its_own_linked_to_the_request(world, recorded) -> None:
+    async def research(message: DomainMessage, context: Context) -> None:
+        return None
+
+    service = world.service("research")
+    service.consume("research-commands", on_each(research, ResearchRequested))
+    async with running(service):
+        with recorded.library.start_as_current_span("POST /research") as posted:
+            async with service.database.transaction() as tx:
+                for keyword in ("a", "b"):
+                    payload = ResearchRequested(brand_slug="acme", keyword=keyword)
+                    tx.send(payload, correlation_id="chain-7", own_trace=True)
+        await eventually(lambda: len(recorded.ended("commit")) == 2)
+    keywords = [dict(span.attributes or {})["brand_engine.keyword"] for span in recorded.ended("create")]
+    assert keywords == ["a", "b"]
+    assert {link.context.span_id for span in recorded.ended("create") for link in span.links} == {
+        posted.get_span_context().span_id
+    }
+    assert [recorded.path(span) for span in recorded.ended("process")] == [
+        [
+            "create commands:research-commands",
+            "publish commands:research-commands",
+            "process commands:research-commands",
+        ]
+    ] * 2
+    assert len({trace_of(span) for span in recorded.ended()}) == 3
+    assert {chain_of(span) for span in recorded.ended()} == {"chain-7"}
 
 
 async def test_a_dead_letter_stays_in_its_trace_though_nobody_could_read_the_message(world, recorded) -> None:

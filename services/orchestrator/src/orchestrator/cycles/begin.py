@@ -1,5 +1,7 @@
 """How a cycle begins: its keywords are stored and sent to research together, or not at all."""
 
+from typing import Final
+
 from chassis import Connection
 from envelope.brand.payloads import ResearchRequested
 from messaging import Database
@@ -7,6 +9,9 @@ from orchestrator.brands import UnknownBrandError, find_brand
 from orchestrator.cycles import store
 from orchestrator.cycles.domain import ReusedKeyError
 from orchestrator.cycles.store import Cycle, NewCycle
+
+KEYWORDS_IN_ONE_TRACE: Final = 20
+"""With more, each begins a trace of its own: of tens of thousands of spans together nobody makes out anything."""
 
 
 async def begin_cycle(database: Database, wanted: NewCycle) -> Cycle:
@@ -26,6 +31,7 @@ async def begin_cycle(database: Database, wanted: NewCycle) -> Cycle:
                         brand_slug=wanted.brand_slug, keyword=keyword, priority=wanted.priority
                     ),
                     correlation_id=wanted.correlation_id,
+                    own_trace=len(wanted.keywords) > KEYWORDS_IN_ONE_TRACE,
                 )
             cycle = await store.find_cycle(tx.connection, wanted.cycle_id)
         else:

@@ -1,28 +1,23 @@
 """Spans of HTTP requests: those that begin a chain or belong to one, and those between services.
 
-Trace context travels in the headers `traceparent` and `tracestate`, the chain's `correlation_id` in `baggage`, all as
-the W3C defines them.
+Trace context travels in the headers `traceparent` and `tracestate`, the chain's `correlation_id` and what it is about in
+`baggage`, all as the W3C defines them.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
-from opentelemetry import baggage, trace
-from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry import trace
 from opentelemetry.context import Context as OtelContext
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.http.service_key import API_PREFIX
 from chassis.observing import chains, traces
-
-_MAX_CHAIN: Final = 200
-"""Characters of a `correlation_id`, as in the envelope."""
-_BAGGAGE: Final = W3CBaggagePropagator()
 
 
 class TracedApi:
@@ -91,10 +86,7 @@ def _server_attributes(scope: Scope, given: dict[str, str]) -> traces.Attributes
     if scope.get("server"):
         address, port = scope["server"]
         attributes |= {"server.address": address} | ({"server.port": port} if port else {})
-    chain = baggage.get_baggage(chains.CORRELATION_ID, _BAGGAGE.extract(given, OtelContext()))
-    if isinstance(chain, str) and 0 < len(chain) <= _MAX_CHAIN:
-        attributes[chains.CORRELATION_ID] = chain
-    return attributes
+    return attributes | traces.carried_in(given)
 
 
 @dataclass(slots=True)
@@ -128,8 +120,6 @@ def client_span(method: str, url: str) -> Iterator[Exchange]:
         },
     )
     exchange = Exchange(span, traces.headers_of(span))
-    if (chain := chains.chain_of(span)) is not None:
-        _BAGGAGE.inject(exchange.headers, baggage.set_baggage(chains.CORRELATION_ID, chain, OtelContext()))
     with traces.activated(span):
         try:
             yield exchange

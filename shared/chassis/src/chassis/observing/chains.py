@@ -1,12 +1,40 @@
-"""Which chain a span belongs to: the `correlation_id` that every span carries."""
+"""What every span tells of its work: the `correlation_id` of the chain it belongs to, and what the chain is about.
 
-from collections.abc import Mapping
+These attributes are carried on from span to span: within a process by `chassis.observing.correlation`, from process to
+process as W3C baggage.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from opentelemetry import trace
 from opentelemetry.trace import Span
 
 CORRELATION_ID: Final = "correlation_id"
+MAX_VALUE: Final = 200
+"""Characters of an attribute that is carried on, as of a `correlation_id` in the envelope."""
+
+_carried: Final = {CORRELATION_ID}
+
+
+def carry(names: Iterable[str]) -> None:
+    """From now on these attributes are carried on too; once, before there are spans."""
+    _carried.update(names)
+
+
+def carried_by(span: Span) -> dict[str, str]:
+    """What a span carries on; empty for one that is not recorded here."""
+    attributes = getattr(span, "attributes", None) or {}
+    return {name: value for name in _carried if isinstance(value := attributes.get(name), str)}
+
+
+def carried_in(values: Mapping[str, object]) -> dict[str, str]:
+    """What is to be carried on of values that somebody else has sent."""
+    return {
+        name: value
+        for name in _carried
+        if isinstance(value := values.get(name), str) and 0 < len(value) <= MAX_VALUE
+    }
 
 
 def chain_of(span: Span) -> str | None:

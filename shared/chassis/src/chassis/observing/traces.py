@@ -1,29 +1,39 @@
-"""Traces: one trace per chain, carried from process to process as W3C trace context.
+"""Traces of chains, carried from process to process as W3C trace context, and as W3C baggage what they are about.
 
 Nothing is exported, and next to nothing is spent, until `OTEL_EXPORTER_OTLP_ENDPOINT` is set; a trace that somebody
-else has begun is still passed on. Every span has the attribute `correlation_id`. The spans of HTTP requests are made in
+else has begun is still passed on. Every span has the attribute `correlation_id` (`chassis.observing.chains`). The spans of HTTP requests are made in
 `chassis.http.spans`.
 """
 
 import threading
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from opentelemetry import baggage, trace
 from opentelemetry import context as otel_context
-from opentelemetry import trace
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.context import Context as OtelContext
 from opentelemetry.trace import INVALID_SPAN, Link, Span, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from chassis.observing import chains
+from chassis.observing.redaction import redacted
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 
 TRACEPARENT: Final = "traceparent"
 TRACESTATE: Final = "tracestate"
+BAGGAGE: Final = "baggage"
 FLUSH_SECONDS: Final = 5.0
 """How long the end of a process waits for a receiver of spans that does not answer."""
+MAX_STACK: Final = 4_000
+"""Characters of a stack that are kept with a span; of its end, which says what happened and nearest to where."""
+MAX_DETAIL: Final = 1_000
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
+_BAGGAGE: Final = W3CBaggagePropagator()
 _ALSO_FOR: Final = otel_context.create_key("also-for")
 
 Attributes = dict[str, str | int | bool]
@@ -33,10 +43,10 @@ TraceHeaders = dict[str, str]
 # -- on and off ------------------------------------------------------------------------------------------------------
 
 
-def configure(service: str, endpoint: str | None) -> None:
+def configure(service: str, endpoint: str | None, *, version: str | None = None) -> None:
     """Sends spans to an OTLP/HTTP endpoint such as `http://jaeger:4318`; without one, tracing stays off.
 
-    `OTEL_BSP_…`, `OTEL_TRACES_SAMPLER` and the other variables of the OpenTelemetry SDK apply.
+    `OTEL_BSP_…`, `OTEL_TRACES_SAMPLER`, `OTEL_RESOURCE_ATTRIBUTES` and the other variables of the OpenTelemetry SDK apply.
     """
     if endpoint is None:
         return
@@ -45,17 +55,18 @@ def configure(service: str, endpoint: str | None) -> None:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
     exporter = OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces")
-    trace.set_tracer_provider(provider(BatchSpanProcessor(exporter), service))
+    trace.set_tracer_provider(provider(BatchSpanProcessor(exporter), service, version))
 
 
-def provider(processor: "SpanProcessor", service: str) -> "TracerProvider":
+def provider(processor: "SpanProcessor", service: str, version: str | None = None) -> "TracerProvider":
     """What makes the spans of a service and hands them to `processor`."""
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
 
     from chassis.observing.correlation import CorrelationOnEverySpan  # noqa: PLC0415
 
-    made = TracerProvider(resource=Resource.create({"service.name": service}))
+    about = {"service.name": service} | ({"service.version": version} if version else {})
+    made = TracerProvider(resource=Resource.create(about))
     made.add_span_processor(CorrelationOnEverySpan())
     made.add_span_processor(processor)
     return made
@@ -85,17 +96,33 @@ def tracer() -> trace.Tracer:
 
 def current_headers() -> TraceHeaders:
     """The running span as headers for an outgoing message; empty when nothing is traced."""
-    if not trace.get_current_span().get_span_context().is_valid:
-        return {}
-    carrier: TraceHeaders = {}
-    _PROPAGATOR.inject(carrier)
-    return carrier
+    return headers_of(trace.get_current_span())
 
 
 def headers_of(span: Span) -> TraceHeaders:
+    """What continues `span` in another process: its place in the trace, and what it carries on."""
+    if not span.get_span_context().is_valid:
+        return {}
     carrier: TraceHeaders = {}
     _PROPAGATOR.inject(carrier, trace.set_span_in_context(span))
+    return carrier | baggage_of(chains.carried_by(span))
+
+
+def baggage_of(carried: Mapping[str, str]) -> TraceHeaders:
+    """The header that says what the work is about; none if nothing is said."""
+    context, carrier = OtelContext(), TraceHeaders()
+    for name, value in sorted(carried.items()):
+        context = baggage.set_baggage(name, value, context)
+    _BAGGAGE.inject(carrier, context)
     return carrier
+
+
+def carried_in(headers: Mapping[str, Any]) -> dict[str, str]:
+    """What the headers of a message or request say that its work is about, of what is carried on here."""
+    text = _text(headers.get(BAGGAGE))
+    if not text:
+        return {}
+    return chains.carried_in(baggage.get_all(_BAGGAGE.extract({BAGGAGE: text}, OtelContext())))
 
 
 def context_from(headers: Mapping[str, Any]) -> OtelContext | None:
@@ -151,10 +178,22 @@ def end_span(span: Span, error: BaseException | None = None) -> None:
     if not span.is_recording():
         return
     if error is not None:
-        fail_span(span, type(error).__name__, str(error))
+        stack = "".join(traceback.format_exception(error)) if span.is_recording() else ""
+        fail_span(span, type(error).__name__, str(error), stack)
     span.end()
 
 
-def fail_span(span: Span, error_type: str, detail: str) -> None:
+def fail_span(span: Span, error_type: str, detail: str, stack: str = "") -> None:
+    """Marks a span as failed; where there is something to tell, in an `exception` event too."""
+    if not span.is_recording():
+        return
+    detail = redacted(detail)[:MAX_DETAIL]
     span.set_attribute("error.type", error_type)
     span.set_status(Status(StatusCode.ERROR, detail))
+    if detail or stack:
+        told = {
+            "exception.type": error_type,
+            "exception.message": detail,
+            "exception.stacktrace": redacted(stack)[-MAX_STACK:],
+        }
+        span.add_event("exception", {name: text for name, text in told.items() if text})

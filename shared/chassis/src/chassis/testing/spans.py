@@ -31,6 +31,8 @@ class ReceivedSpan:
     failed: bool
     began: int
     ended: int
+    exceptions: tuple[dict[str, Any], ...] = ()
+    """Attributes of its events `exception`."""
 
 
 @dataclass(slots=True)
@@ -132,6 +134,7 @@ def _received(service: str, span: Any) -> ReceivedSpan:
         failed=span.status.code == span.status.STATUS_CODE_ERROR,
         began=span.start_time_unix_nano,
         ended=span.end_time_unix_nano,
+        exceptions=tuple(_values(event.attributes) for event in span.events if event.name == "exception"),
     )
 
 

@@ -20,6 +20,7 @@ CATALOGUE: Final = Catalogue(
     router="orchestrator",
     events_queue=EVENTS_QUEUE,
     events_queue_formerly=("brand-events",),
+    subject=("brand_slug", "keyword", "content_id"),
     recorder="monitor",
     types=(
         command("research.requested", payloads.ResearchRequested, to="research", producers=_BRAIN),

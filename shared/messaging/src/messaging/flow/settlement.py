@@ -200,7 +200,7 @@ class Settlement:
     def _tell_failure(self, work: Work) -> None:
         failure = work.failure
         assert failure is not None
-        traces.fail_span(work.span, failure.exception_type, failure.message)
+        traces.fail_span(work.span, failure.exception_type, failure.message, failure.stack)
         facts = {**self._facts(work), "exception_type": failure.exception_type, "error": failure.message}
         if self._dies(work):
             self.counts.dead_lettered[failure.reason.value] += 1

@@ -49,11 +49,13 @@ class Transaction:
         correlation_id: str | None = None,
         event_id: UUID | None = None,
         delay: timedelta = timedelta(),
+        own_trace: bool = False,
     ) -> UUID:
         """Sends a message once the transaction is committed, `delay` later if given; returns its `event_id`.
 
         It goes where the catalogue says. `correlation_id` is that of `caused_by`, or the one given, or, for the first
-        message of a chain, its own `event_id`.
+        message of a chain, its own `event_id`. With `own_trace` a trace begins with it, linked to that of what sends it:
+        for one of many that nobody could look at together.
 
         Raises:
             LookupError: the payload is not in the catalogue.
@@ -71,9 +73,10 @@ class Transaction:
             causation_id=caused_by.event_id if caused_by else None,
             payload=payload,
         )
-        trace = self._trace_headers(caused_by, correlation_id)
         exchange, routing_key = self._way_of(entry)
-        self.outgoing.append(row_for(message, exchange, routing_key, headers=trace, delay=delay))
+        trace = self._trace_headers(caused_by, correlation_id)
+        trace = spans.begun(message, exchange, routing_key) if own_trace else spans.telling(trace, payload)
+        self.outgoing.append(row_for(message, exchange, routing_key, headers={**trace}, delay=delay))
         return event_id
 
     def send_raw(
@@ -107,13 +110,11 @@ class Transaction:
             return COMMANDS, entry.queue
         return self._catalogue.events, entry.name
 
-    def _trace_headers(self, caused_by: Message | None, correlation_id: str) -> HeaderValues:
+    def _trace_headers(self, caused_by: Message | None, correlation_id: str) -> TraceHeaders:
         if caused_by is not None and (trace := self._trace_headers_of.get(caused_by.event_id)):
-            return dict(trace)
-        trace = traces.current_headers()
-        if trace:
-            chains.name_chain(correlation_id)
-        return dict(trace)
+            return trace
+        chains.name_chain(correlation_id)
+        return traces.current_headers()
 
 
 def _event_id_at(delay: timedelta) -> UUID:

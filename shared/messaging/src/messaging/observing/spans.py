@@ -1,7 +1,8 @@
 """Spans of messages: what is done with one, and its way from outbox to broker.
 
-One trace per chain, carried over broker, outbox, retries and replays. Names and attributes follow the OpenTelemetry
-conventions for messaging (1.44); what they have no word for begins with the name of the system.
+A trace is carried over broker, outbox, retries and replays. Names and attributes follow the OpenTelemetry conventions for
+messaging (1.44); what they have no word for begins with the name of the system. What a message is about, as the catalogue
+says, is on the spans of the message and of all that follows from it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,10 +16,10 @@ from opentelemetry import trace
 from opentelemetry.context import Context as OtelContext
 from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind
 
-from chassis.observing import traces
-from chassis.observing.chains import CORRELATION_ID, chain_of
+from chassis.observing import chains, traces
+from chassis.observing.chains import CORRELATION_ID
 from chassis.observing.traces import Attributes, TraceHeaders
-from envelope import EnvelopeHead, Message
+from envelope import Catalogue, EnvelopeHead, Message, Payload
 from messaging.storage.outbox import OutboxRow
 
 
@@ -27,16 +28,20 @@ class _Surroundings:
     """What every span about messages says of the process it is made in."""
 
     system: str = "messaging"
+    subject: Mapping[str, str] = field(default_factory=dict)
+    """Field of payloads → attribute."""
     broker: Attributes = field(default_factory=dict)
 
 
 _surroundings: Final = _Surroundings()
 
 
-def describe_process(system: str, broker_url: str) -> None:
+def describe_process(catalogue: Catalogue, broker_url: str) -> None:
     """Says of which system this process is a part, and where its broker is; once, before there are spans."""
     broker = urlsplit(broker_url)
-    _surroundings.system = system
+    _surroundings.system = catalogue.system
+    _surroundings.subject = {name: f"{catalogue.system}.{name}" for name in catalogue.subject}
+    chains.carry(_surroundings.subject.values())
     _surroundings.broker = {
         "server.address": broker.hostname or "localhost",
         "server.port": broker.port or 5672,
@@ -63,6 +68,8 @@ def start_process_span(
         context=traces.context_from(headers) or OtelContext(),
         kind=SpanKind.CONSUMER,
         attributes={
+            **traces.carried_in(headers),
+            **_subject(message.payload),
             **_about(message.event_id, message.type, message.correlation_id),
             **_operation("process", "process", destination, routing_key),
             "messaging.message.body.size": size,
@@ -79,11 +86,42 @@ def start_publish_span(row: OutboxRow) -> Span:
         context=traces.context_from(row.headers) or OtelContext(),
         kind=SpanKind.PRODUCER,
         attributes={
+            **traces.carried_in(row.headers),
             **_about(row.event_id, row.type, row.correlation_id),
             **_operation("publish", "send", destination, row.routing_key),
             "messaging.message.body.size": len(row.body),
         },
     )
+
+
+def telling(trace_headers: TraceHeaders, payload: Payload) -> TraceHeaders:
+    """Trace headers of a message that also say what its payload is about; none stay none."""
+    if not trace_headers:
+        return trace_headers
+    known = traces.carried_in(trace_headers)
+    told = known | _subject(payload)
+    return trace_headers if told == known else trace_headers | traces.baggage_of(told)
+
+
+def begun(message: Message, exchange: str, routing_key: str) -> TraceHeaders:
+    """Trace headers for a message that begins a trace of its own, linked to that of the work that sends it."""
+    sender = trace.get_current_span().get_span_context()
+    if not sender.is_valid or not traces.active():
+        return telling(traces.current_headers(), message.payload)
+    destination = _destination(exchange, routing_key)
+    span = traces.tracer().start_span(
+        f"create {destination}",
+        context=OtelContext(),
+        kind=SpanKind.PRODUCER,
+        links=[Link(sender)],
+        attributes={
+            **_subject(message.payload),
+            **_about(message.event_id, message.type, message.correlation_id),
+            **_operation("create", "create", destination, routing_key),
+        },
+    )
+    span.end()
+    return traces.headers_of(span)
 
 
 def replayed(row: OutboxRow, original: Mapping[str, Any]) -> TraceHeaders:
@@ -102,6 +140,7 @@ def replayed(row: OutboxRow, original: Mapping[str, Any]) -> TraceHeaders:
         kind=SpanKind.PRODUCER,
         links=[Link(request)] if request.is_valid else None,
         attributes={
+            **traces.carried_in(original),
             **_about(row.event_id, row.type, row.correlation_id),
             **_operation("replay", "create", destination, row.routing_key),
         },
@@ -114,14 +153,14 @@ def replayed(row: OutboxRow, original: Mapping[str, Any]) -> TraceHeaders:
 def batch_span(queue: str, spans: Sequence[Span]) -> Iterator[None]:
     """The span of the transaction in which the messages of these spans are settled.
 
-    One for each chain among them: child of its first message's span, linked to the others'. It is the running span,
+    One for each trace among them: child of its first message's span, linked to the others'. It is the running span,
     unless there are several: what happens then belongs to no single one.
     """
-    chains: dict[str | None, list[Span]] = {}
+    by_trace: dict[int, list[Span]] = {}
     for span in spans:
         if span.is_recording():
-            chains.setdefault(chain_of(span), []).append(span)
-    if not chains:
+            by_trace.setdefault(span.get_span_context().trace_id, []).append(span)
+    if not by_trace:
         yield
         return
     commits = [
@@ -130,9 +169,12 @@ def batch_span(queue: str, spans: Sequence[Span]) -> Iterator[None]:
             context=trace.set_span_in_context(first, OtelContext()),
             kind=SpanKind.INTERNAL,
             links=[Link(other.get_span_context()) for other in others],
-            attributes={"messaging.batch.message_count": len(spans)} if len(spans) > 1 else None,
+            attributes={
+                **_in_common(first, others),
+                **({"messaging.batch.message_count": len(spans)} if len(spans) > 1 else {}),
+            },
         )
-        for first, *others in chains.values()
+        for first, *others in by_trace.values()
     ]
     try:
         with traces.activated(commits[0] if len(commits) == 1 else INVALID_SPAN):
@@ -143,6 +185,24 @@ def batch_span(queue: str, spans: Sequence[Span]) -> Iterator[None]:
         raise
     for commit in commits:
         commit.end()
+
+
+def _subject(payload: Payload | Mapping[str, Any]) -> dict[str, str]:
+    values = payload if isinstance(payload, Mapping) else payload.__dict__
+    told = {
+        attribute: str(value)
+        for name, attribute in _surroundings.subject.items()
+        if (value := values.get(name)) is not None
+    }
+    return chains.carried_in(told)
+
+
+def _in_common(first: Span, others: Sequence[Span]) -> dict[str, str]:
+    """What is true of all of them: the work is for none of their subjects alone."""
+    common = set(chains.carried_by(first).items())
+    for other in others:
+        common &= chains.carried_by(other).items()
+    return dict(common)
 
 
 def _about(event_id: UUID, message_type: str, correlation_id: str | None) -> Attributes:

@@ -44,6 +44,7 @@ _TRACE_HEADERS: Final[Mapping[str, Node]] = {
         "description": "W3C Trace Context: the span that the message continues.",
     },
     header.TRACESTATE: {"type": "string", "description": "W3C Trace Context: what tracing systems add."},
+    header.BAGGAGE: {"type": "string", "description": "W3C Baggage: what the work is about, for spans."},
 }
 _ATTEMPT_HEADERS: Final[Mapping[str, Node]] = {
     header.ATTEMPT: {
