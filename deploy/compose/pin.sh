@@ -39,8 +39,8 @@ pinned=$(
         printf '%s %s\n' "$tag" "$found"
     done
 )
-while read -r tag found; do
+printf '%s\n' "$pinned" | while read -r tag found; do
     sed -i "s|\(_IMAGE:-$tag\)\(@sha256:[0-9a-f]*\)\{0,1\}}|\1$found}|" "$images"
     sed -i "s|^\(ARG PYTHON_IMAGE=$tag\)\(@sha256:[0-9a-f]*\)\{0,1\}$|\1$found|" "$dockerfile"
     say "$tag$found"
-done <<<"$pinned"
+done
