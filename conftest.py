@@ -32,6 +32,9 @@ Browser (`tests/fixtures/browser.py`)
 Ports (`tests/fixtures/free_ports.py`)
     `free_port`        factory: `free_port()` is a TCP port nobody listens on, and that nobody else is given.
 
+Memory (`tests/fixtures/memory.py`)
+    `resting_memory`   int: the bytes a service may take while it has nothing to do.
+
 `tests/fixtures/property_tests.py` has no fixture: it says how Hypothesis runs.
 """
 
@@ -44,5 +47,6 @@ pytest_plugins = [
     "tests.fixtures.browser",
     "tests.fixtures.databases",
     "tests.fixtures.free_ports",
+    "tests.fixtures.memory",
     "tests.fixtures.property_tests",
 ]

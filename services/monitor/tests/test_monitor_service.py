@@ -24,7 +24,6 @@ from monitor.app import build
 from monitor.settings import Settings
 
 KEY = "test-service-key-0123456789"
-IDLE_LIMIT_BYTES = 90 * 1000 * 1000
 MakeDatabase = Callable[..., Awaitable[str]]
 
 
@@ -179,7 +178,10 @@ async def _count(api: httpx.AsyncClient, wanted: int) -> bool:
 
 
 async def test_the_idle_process_is_small_and_stops_when_asked(
-    make_database: MakeDatabase, broker_urls: dict[str, str], free_port: Callable[[], int]
+    make_database: MakeDatabase,
+    broker_urls: dict[str, str],
+    free_port: Callable[[], int],
+    resting_memory: int,
 ) -> None:
     port = free_port()
     environment = os.environ | {
@@ -200,7 +202,7 @@ async def test_the_idle_process_is_small_and_stops_when_asked(
                     return False
 
             await eventually(ready)
-        assert psutil.Process(process.pid).memory_info().rss < IDLE_LIMIT_BYTES
+        assert psutil.Process(process.pid).memory_info().rss < resting_memory
         process.terminate()
         assert await process.wait() == 0
     finally:

@@ -118,9 +118,10 @@ async def test_three_keywords_go_the_whole_way_with_exactly_one_message_each(
     backbone: Backbone,
     research: Any,
     orchestrator_url: str,
+    resting_memory: int,
 ) -> None:
     service, client = process
-    assert service.memory_info().rss < 90e6
+    assert service.memory_info().rss < resting_memory
     (await client.put("/v1/brands/daily-grind", json={"name": "The Daily Grind"})).raise_for_status()
     keywords = ["cold brew", "pour over", "espresso"]
     accepted = await client.post("/v1/brands/daily-grind/research", json={"keywords": keywords})

@@ -18,8 +18,6 @@ import pytest
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ContentPublish
 
-IDLE_LIMIT_BYTES = 90 * 1000 * 1000
-
 
 class Running:
     def __init__(self, process: Process, origin: str, channel: Any) -> None:
@@ -97,7 +95,7 @@ async def _ready(origin: str, process: Process) -> None:
 
 
 async def test_a_command_becomes_a_page_that_can_be_read_and_an_event(
-    service: Running, orchestrator: Any
+    service: Running, orchestrator: Any, resting_memory: int
 ) -> None:
     content_id = orchestrator.add()
     event_id = await service.command(content_id)
@@ -117,7 +115,7 @@ async def test_a_command_becomes_a_page_that_can_be_read_and_an_event(
     await service.command(content_id, target="nowhere")
     event = await service.next_event()
     assert (event["type"], event["payload"]["reason"]) == ("content.publish_failed", "unknown_target")
-    assert psutil.Process(service.process.pid).memory_info().rss < IDLE_LIMIT_BYTES
+    assert psutil.Process(service.process.pid).memory_info().rss < resting_memory
 
 
 async def test_an_article_that_appears_late_is_published_by_a_retry(

@@ -10,8 +10,6 @@ import httpx
 import psutil
 import pytest
 
-IDLE_MEMORY = 90 * 2**20
-
 
 @pytest.fixture
 async def environment(
@@ -26,7 +24,9 @@ async def environment(
     }
 
 
-def test_it_migrates_starts_idles_lean_and_stops_when_asked(environment: dict[str, str]) -> None:
+def test_it_migrates_starts_idles_lean_and_stops_when_asked(
+    environment: dict[str, str], resting_memory: int
+) -> None:
     command = [sys.executable, "-m", "social"]
     url = f"http://127.0.0.1:{environment['HTTP_PORT']}"
     subprocess.run([*command, "migrate"], env=environment, check=True, timeout=60)
@@ -34,7 +34,7 @@ def test_it_migrates_starts_idles_lean_and_stops_when_asked(environment: dict[st
         try:
             _wait_until_ready(process, url)
             httpx.get(url).raise_for_status()
-            assert psutil.Process(process.pid).memory_info().rss < IDLE_MEMORY
+            assert psutil.Process(process.pid).memory_info().rss < resting_memory
         finally:
             process.terminate()
             assert process.wait(30) == 0
