@@ -5,6 +5,7 @@ Takes some minutes and a Docker engine, so it is asked for: `make test ARGS="-m 
 
 import json
 import re
+import tomllib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,6 +30,7 @@ KEYWORDS = (
     "moka pot",
     "espresso",
 )
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 SERVERS = {"rabbitmq": "rabbitmq", "postgres": "postgres"}
 """Each with the user that its process runs as."""
 
@@ -201,6 +203,26 @@ async def test_prometheus_sees_every_service_and_the_broker(stack: Stack) -> Non
     await eventually(all_up, within=90)
 
 
+@pytest.mark.parametrize("service", ["orchestrator", "publisher", "social", "monitor"])
+def test_no_host_port_shows_figures(stack: Stack, service: str) -> None:
+    assert httpx.get(f"{stack.url(service)}/metrics", timeout=30, trust_env=False).status_code == 404
+    # They say what is running, where Prometheus asks.
+    (container,) = stack.containers(service)
+    assert f'version="{VERSION}"' in figures(stack, container)
+
+
+async def test_alertmanager_is_told_of_what_fires(stack: Stack) -> None:
+    async def known() -> bool:
+        async with httpx.AsyncClient(base_url=stack.url("prometheus"), timeout=30, trust_env=False) as client:
+            answer = await client.get("/api/v1/alertmanagers")
+        return len(answer.json()["data"]["activeAlertmanagers"]) == 1
+
+    await eventually(known, within=90)
+    async with httpx.AsyncClient(base_url=stack.url("alertmanager"), timeout=30, trust_env=False) as client:
+        status = (await client.get("/api/v2/status")).json()
+    assert "name: people" in status["config"]["original"]
+
+
 # -- confinement -------------------------------------------------------------------------------------------------------
 
 
@@ -289,10 +311,15 @@ async def test_three_copies_of_research_share_the_work(stack: Stack) -> None:
         stack.compose("up", "--detach", "--no-build", "--scale", "research=1", "research")
 
 
+def figures(stack: Stack, container: str) -> str:
+    """What a service shows of itself, asked from within."""
+    ask = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9464/metrics').read().decode())"
+    return str(stack.docker("exec", container, "python", "-c", ask).stdout)
+
+
 def handled(stack: Stack, container: str) -> float:
     """Messages that this copy has handled, by its own metrics."""
-    ask = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9464/metrics').read().decode())"
-    text = stack.docker("exec", container, "python", "-c", ask).stdout
+    text = figures(stack, container)
     values = re.findall(r"^brand_engine_messages_processed_total\{.*\} (\S+)$", text, re.MULTILINE)
     return sum(map(float, values))
 
