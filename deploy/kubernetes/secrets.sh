@@ -41,7 +41,8 @@ for service in orchestrator research publisher social monitor; do
 done
 password=$(random)
 secret keda-broker Opaque "$for_rabbitmq" username keda password "$password" \
-    host "http://keda:$password@rabbitmq.$namespace.svc:15672/"
+    host "http://keda:$password@rabbitmq.$namespace.svc:15672/" \
+    host-tls "https://keda:$password@rabbitmq.$namespace.svc:15671/" tls enable
 # For the plain servers of the development overlay; operators make administrators of their own.
 secret postgres-administrator Opaque "$part" username postgres password "$(random)"
 secret rabbitmq-administrator Opaque "$part" username administrator password "$(random)"

@@ -13,7 +13,8 @@ _STAND_IN = """#!/bin/sh
 if [ "$1" = kustomize ]; then exec "$REAL" "$@"; fi
 echo "$*" >>"$CALLS"
 case " $* " in
-*" get secret service-key "*) exit 0 ;;
+*" get secret service-key "* | *" get secret registry "*) exit 0 ;;
+*" get secret backup-store "*) exit "${BACKUP_STORE:-0}" ;;
 *" get secret "*) exit 1 ;;
 *" create --filename - "*) sed -n 's/^metadata: {name: \\([^,]*\\),.*/made \\1/p' >>"$CALLS" ;;
 *" get job "*) if [ -e "$CALLS.asked" ]; then printf '%b' "$JOBS"; else touch "$CALLS.asked"; echo migrate-social-0-1-0; fi ;;
@@ -98,6 +99,19 @@ def test_a_migration_that_failed_ends_it_at_once_with_its_log(kubectl: Path, tmp
     assert "migrate-monitor" not in result.stderr
     # No service was touched.
     assert not any("--prune" in line or "rollout" in line for line in cluster.calls)
+
+
+def test_a_store_for_backups_whose_keys_nobody_gave_ends_it_before_anything(
+    kubectl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BACKUP_STORE", "1")
+    cluster = Cluster(tmp_path, kubectl, DONE)
+    result = cluster.apply("prod")
+    assert result.returncode == 1
+    assert "create secret generic backup-store" in result.stderr
+    assert not any("component!=service" in line for line in cluster.calls)
+    # Where there are no backups, nobody asks for them.
+    assert cluster.apply("dev").returncode == 0
 
 
 def test_what_has_left_the_files_is_removed_but_never_data(kubectl: Path, tmp_path: Path) -> None:

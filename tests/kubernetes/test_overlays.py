@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from envelope.brand import SERVICES
-from manifests import generation, policies, schemas, wiring
+from manifests import credentials, generation, policies, schemas
 from manifests.cluster import Cluster, environment
 from manifests.rendering import HOME, OVERLAYS, render
 from messaging import ServiceSettings
@@ -52,13 +52,16 @@ def test_a_service_can_be_configured_by_its_manifest(
     settings: ServiceSettings = module.Settings()
     assert settings.http_host == "0.0.0.0"
     assert settings.http_port == {"orchestrator": 8010, "research": 8011}.get(service, settings.http_port)
+    scheme, address = {"dev": ("amqp", "rabbitmq:5672"), "prod": ("amqps", "rabbitmq:5671")}[name]
     assert settings.rabbitmq_url.get_secret_value().startswith(
-        f"amqp://{service}:a-{service}-broker-password@"
+        f"{scheme}://{service}:a-{service}-broker-password@{address}/%2F"
     )
     assert settings.database_url.get_secret_value().startswith(
         f"postgresql://{service}:a-{service}-database-"
     )
-    own = set(environment(cluster_container(cluster, service))) - {"BROKER_PASSWORD", "DATABASE_PASSWORD"}
+    # The last two are read by the database's driver.
+    others = {"BROKER_PASSWORD", "DATABASE_PASSWORD", "PGSSLMODE", "PGSSLROOTCERT"}
+    own = set(environment(cluster_container(cluster, service))) - others
     assert own <= {field.upper() for field in type(settings).model_fields}
 
 
@@ -94,7 +97,13 @@ def test_the_settings_that_services_share_are_all_known(overlay) -> None:
     known.add("OTEL_RESOURCE_ATTRIBUTES")  # read by OpenTelemetry itself
     for name in NAMES:
         settings = set(Cluster(name, overlay(name)).settings)
-        assert settings - known == {"PUBLISHER_PUBLIC_URL", "SOCIAL_PUBLIC_URL"}
+        assert settings - known == {
+            "BROKER_ADDRESS",
+            "BROKER_OPTIONS",
+            "BROKER_SCHEME",
+            "PUBLISHER_PUBLIC_URL",
+            "SOCIAL_PUBLIC_URL",
+        }
 
 
 def test_secrets_are_made_by_the_names_the_manifests_use() -> None:
@@ -103,7 +112,9 @@ def test_secrets_are_made_by_the_names_the_manifests_use() -> None:
     ).stdout
     secrets = list(yaml.safe_load_all(printed))
     assert list(schemas.problems(secrets)) == []
-    assert {each["metadata"]["name"]: frozenset(each["stringData"]) for each in secrets} == wiring.SECRETS
+    assert {
+        each["metadata"]["name"]: frozenset(each["stringData"]) for each in secrets
+    } == credentials.SECRETS
     passwords = [
         value
         for each in secrets
@@ -116,6 +127,7 @@ def test_secrets_are_made_by_the_names_the_manifests_use() -> None:
     by_name = {each["metadata"]["name"]: each for each in secrets}
     keda = by_name["keda-broker"]["stringData"]
     assert keda["host"] == f"http://keda:{keda['password']}@rabbitmq.somewhere.svc:15672/"
+    assert keda["host-tls"] == f"https://keda:{keda['password']}@rabbitmq.somewhere.svc:15671/"
     for service in SERVICES:
         assert by_name[f"{service}-broker"]["stringData"]["username"] == service
         assert by_name[f"{service}-broker"]["metadata"]["labels"]["rabbitmq.com/topology-operator"] == "true"

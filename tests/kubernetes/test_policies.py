@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from manifests import policies, schemas
+from manifests import encryption, policies, schemas
 from manifests.cluster import Cluster
 
 Resources = list[dict[str, Any]]
@@ -131,6 +131,17 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ("no requests", container("migrate-social", lambda it: it["resources"].pop("requests"), kind="Job")),
         ("volume without end", pod("social", lambda it: it["volumes"].append({"name": "a", "emptyDir": {}}))),
     ],
+    "guaranteed": [
+        (
+            "the database asks for less",
+            spec("Cluster", "postgres", lambda it: it["resources"]["requests"].update(cpu="1")),
+        ),
+        ("the broker for none", spec("RabbitmqCluster", "rabbitmq", lambda it: it.pop("resources"))),
+        (
+            "beside the database",
+            spec("ObjectStore", "backups", lambda it: it.pop("instanceSidecarConfiguration")),
+        ),
+    ],
     "no token": [
         ("token", pod("social", lambda it: it.pop("automountServiceAccountToken"))),
         ("default account", pod("social", lambda it: it.pop("serviceAccountName"))),
@@ -143,6 +154,14 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ),
     ],
     "namespace": [
+        (
+            "of no version",
+            metadata(
+                "Namespace",
+                "brand-engine",
+                lambda it: it["labels"].pop("pod-security.kubernetes.io/enforce-version"),
+            ),
+        ),
         ("not enforced", lambda all_: find(all_, "Namespace", "brand-engine")["metadata"].pop("labels")),
         ("elsewhere", lambda all_: find(all_, "Service", "social")["metadata"].update(namespace="default")),
     ],
@@ -190,7 +209,7 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
     ],
     "autoscaling": [
         ("not scaled", without("ScaledObject", "monitor")),
-        ("a queue forgotten", spec("ScaledObject", "monitor", lambda it: it["triggers"].pop())),
+        ("a queue forgotten", spec("ScaledObject", "monitor", lambda it: it["triggers"].pop(0))),
         ("to zero", spec("ScaledObject", "social", lambda it: it.update(minReplicaCount=0))),
         (
             "by rate",
@@ -203,6 +222,7 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
             spec("ScaledObject", "social", lambda it: it["triggers"][0]["metadata"].update(protocol="amqp")),
         ),
         ("a service gone", without("Deployment", "social")),
+        ("not by CPU", spec("ScaledObject", "social", lambda it: it["triggers"].pop())),
     ],
     "one autoscaler": [
         ("beside it", added("HorizontalPodAutoscaler", "social", "autoscaling/v2", {"spec": {}})),
@@ -256,7 +276,38 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
             ),
         ),
     ],
+    "encryption": [
+        ("the broker in the clear", setting("BROKER_SCHEME", "amqp")),
+        ("whoever answers", setting("BROKER_OPTIONS", "?no_verify_ssl=1")),
+        ("an authority that is not there", setting("BROKER_OPTIONS", "?cafile=/etc/ca.crt")),
+        ("no certificate", spec("RabbitmqCluster", "rabbitmq", lambda it: it.pop("tls"))),
+        ("for another name", spec("Certificate", "rabbitmq", lambda it: it["dnsNames"].pop())),
+        (
+            "the operator elsewhere",
+            metadata(
+                "RabbitmqCluster",
+                "rabbitmq",
+                lambda it: it["annotations"].update({encryption.OPERATOR_URI: "http://rabbitmq.a.svc:15672"}),
+            ),
+        ),
+        (
+            "the autoscaler in the clear",
+            spec("TriggerAuthentication", "keda-broker", lambda it: it["secretTargetRef"].pop()),
+        ),
+        ("the database unseen", variable("social", "PGSSLMODE", lambda it: it.update(value="require"))),
+        (
+            "of a migration",
+            container("migrate-social", lambda it: it["volumeMounts"].pop(0), kind="Job"),
+        ),
+    ],
     "ingress": [
+        ("the page about the API", ingress_path(lambda it: it.update(path="/docs"))),
+        ("for any controller", spec("Ingress", "sites", lambda it: it.pop("ingressClassName"))),
+        ("certified by nobody", metadata("Ingress", "sites", lambda it: it.pop("annotations"))),
+        (
+            "the whole API",
+            ingress_path(lambda it: it["backend"]["service"].update(name="orchestrator")),
+        ),
         ("all paths", ingress_path(lambda it: it.update(pathType="Prefix"))),
         ("figures", ingress_path(lambda it: it.update(path="/metrics"))),
         ("health", ingress_path(lambda it: it.update(path="/health", pathType="Prefix"))),
@@ -276,6 +327,13 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
             variable("social", "SERVICE_KEY", lambda it: it["valueFrom"]["secretKeyRef"].update(name="a")),
         ),
         ("no cluster", without("Cluster", "postgres")),
+        ("no store for backups", without("ObjectStore", "backups")),
+        ("no class", without("PriorityClass", "brand-engine-services")),
+        ("no issuer", without("Issuer", "authority")),
+        (
+            "a whole secret",
+            pod("social", lambda it: it["volumes"][0]["secret"].pop("items")),
+        ),
     ],
     "selectors": [
         (
@@ -295,6 +353,14 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
             "monitors nothing",
             spec("ServiceMonitor", "services", lambda it: it["selector"]["matchLabels"].update({"a": "b"})),
         ),
+    ],
+    "scraped": [("passed over", metadata("PodMonitor", "postgres", lambda it: it.pop("labels")))],
+    "priorities": [
+        (
+            "alike",
+            spec("Cluster", "postgres", lambda it: it.update(priorityClassName="brand-engine-services")),
+        ),
+        ("below", without("PriorityClass", "brand-engine-servers")),
     ],
     "ports": [
         ("another one", variable("social", "HTTP_PORT", lambda it: it.update(value="8080"))),

@@ -85,7 +85,9 @@ def _of_scaled_object(spec: Mapping[str, Any], queues: tuple[str, ...]) -> Itera
         yield "must never be scaled to zero: what is due later leaves by a running process"
     if spec.get("maxReplicaCount", 100) < spec.get("minReplicaCount", 0):
         yield "maxReplicaCount is below minReplicaCount"
-    triggers = [each["metadata"] for each in spec.get("triggers", [])]
+    triggers = [each["metadata"] for each in spec.get("triggers", []) if each["type"] == "rabbitmq"]
+    if not any(each["type"] == "cpu" for each in spec.get("triggers", [])):
+        yield "is not scaled by CPU: requests over HTTP wait in no queue"
     watched = sorted(each.get("queueName", "") for each in triggers)
     if watched != sorted(queues):
         yield f"is scaled by {watched}, and consumes {sorted(queues)}"

@@ -84,6 +84,10 @@ class Cluster:
         return found
 
     @property
+    def namespace(self) -> str:
+        return next(str(each["metadata"]["name"]) for each in self.of_kind("Namespace"))
+
+    @property
     def services(self) -> list[Workload]:
         """The five services of ours."""
         return [each for each in self.workloads if each.kind == "Deployment" and each.component == "service"]

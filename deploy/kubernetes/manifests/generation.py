@@ -44,6 +44,16 @@ MESSAGES_PER_REPLICA: Final[Mapping[str, int]] = {
 DEAD_LETTERS_PER_REPLICA: Final = 500
 
 
+CPU_TRIGGER: Final[Mapping[str, Any]] = {
+    # Requests over HTTP wait in no queue. A process has one core at most, so six tenths of it are much; and it is a
+    # figure, no percentage: what a replica asks for of its node is little, on purpose.
+    "type": "cpu",
+    "metricType": "AverageValue",
+    "metadata": {"value": "600m"},
+}
+"""Beside the queues, in the same ScaledObject: KEDA makes one autoscaler of all triggers, and the greatest wins."""
+
+
 def files() -> dict[Path, str]:
     """Path → what should be in it."""
     described = permissions.describe(CATALOGUE)
@@ -146,7 +156,7 @@ def _scaled_object(consumer: Permissions) -> Document:
                     "behavior": {"scaleDown": {"stabilizationWindowSeconds": 300}}
                 }
             },
-            "triggers": [_trigger(queue) for queue in consumer.queues],
+            "triggers": [*map(_trigger, consumer.queues), CPU_TRIGGER],
         },
     }
 

@@ -9,7 +9,10 @@ from itertools import product
 from typing import Any, Final
 
 from manifests.cluster import OWN_IMAGES, Cluster, Workload, environment, identity
+from manifests.schemas import OLDEST
 
+_OF_THE_CLUSTER: Final = frozenset({"Namespace", "PriorityClass"})
+"""Kinds that are in no namespace."""
 _VOLUMES: Final = frozenset(
     {
         "configMap",
@@ -89,9 +92,23 @@ def containers_have_requests_and_limits(cluster: Cluster) -> Iterator[str]:
         for volume in workload.pod.get("volumes", []):
             if "emptyDir" in volume and not (volume["emptyDir"] or {}).get("sizeLimit"):
                 yield f"{workload}: volume {volume['name']} needs a sizeLimit"
-    for resource in [*cluster.of_kind("RabbitmqCluster"), *cluster.of_kind("Cluster")]:
-        if resource["spec"].get("resources", {}).get("limits") is None:
-            yield f"{identity(resource)}: resources.limits are missing"
+
+
+def servers_are_guaranteed_what_they_ask_for(cluster: Cluster) -> Iterator[str]:
+    """Requests and limits alike in every container: a node that is short of memory takes from others first."""
+    for resource in (*cluster.of_kind("RabbitmqCluster"), *cluster.of_kind("Cluster")):
+        yield from (f"{identity(resource)}: {what}" for what in _of_resources(resource["spec"]))
+    for store in cluster.of_kind("ObjectStore"):
+        beside = store["spec"].get("instanceSidecarConfiguration", {})
+        yield from (f"{identity(store)}, sidecar: {what}" for what in _of_resources(beside))
+
+
+def _of_resources(spec: Mapping[str, Any]) -> Iterator[str]:
+    resources = spec.get("resources", {})
+    if not resources.get("limits"):
+        yield "resources.limits are missing"
+    elif resources.get("requests") != resources["limits"]:
+        yield "resources.requests and limits must be alike"
 
 
 def no_pod_has_a_token(cluster: Cluster) -> Iterator[str]:
@@ -118,9 +135,12 @@ def the_namespace_enforces_what_the_pods_keep(cluster: Cluster) -> Iterator[str]
     labels = namespace["metadata"].get("labels", {})
     if labels.get("pod-security.kubernetes.io/enforce") != "restricted":
         yield "the Namespace must have the label pod-security.kubernetes.io/enforce: restricted"
+    version = labels.get("pod-security.kubernetes.io/enforce-version", "latest")
+    if version != f"v{OLDEST}":
+        yield f"the Namespace must have the label pod-security.kubernetes.io/enforce-version: v{OLDEST}"
     name = namespace["metadata"]["name"]
     for resource in cluster.resources:
-        if resource is not namespace and resource["metadata"].get("namespace") != name:
+        if resource["kind"] not in _OF_THE_CLUSTER and resource["metadata"].get("namespace") != name:
             yield f"{identity(resource)}: is not in the namespace {name}"
 
 

@@ -9,16 +9,29 @@ from urllib.parse import urlsplit
 from manifests.cluster import Cluster, Labels, Resource, identity, selects
 
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
-INSIDE_PATHS: Final = ("/metrics", "/health", "/health/live", "/health/ready")
+INSIDE_PATHS: Final = (
+    "/metrics",
+    "/health",
+    "/health/live",
+    "/health/ready",
+    "/docs",
+    "/redoc",
+    "/openapi.json",
+)
 """Answered without a key, and therefore for the inside alone."""
 
 _AMQP, _MANAGEMENT, _BROKER_METRICS = 5672, 15672, 15692
-_POSTGRES, _POSTGRES_STATUS = 5432, 8000
+_POSTGRES, _POSTGRES_STATUS, _POSTGRES_METRICS = 5432, 8000, 9187
+_METRICS: Final = 9464
 _ERLANG = (4369, 25672, 35672, 35682)
 _API_SERVER: Final = frozenset({443, 6443})
 _HTTP: Final = {"orchestrator": 8010, "research": 8011, "publisher": 8012, "social": 8013, "monitor": 8014}
 _READS: Final = (("orchestrator", "research"), ("publisher", "orchestrator"))
-_PUBLIC: Final = ("orchestrator", "publisher", "social")
+_PUBLIC: Final = ("publisher", "social")
+_API: Final = "orchestrator"
+_API_PATH: Final = "/v1"
+"""Every route below it asks for the service key."""
+_ISSUERS: Final = frozenset({"cert-manager.io/cluster-issuer", "cert-manager.io/issuer"})
 _INGRESS_CONTROLLERS: Final = ("traefik", "ingress-nginx")
 
 
@@ -88,8 +101,8 @@ def only_what_is_needed_can_be_reached(cluster: Cluster) -> Iterator[str]:
         yield f"there is nothing that runs {' and '.join(sorted(missing))}"
         return
     peers = [*_inside(cluster), *_outside(cluster)]
-    ports = {*_ports_in_use(cluster), *_HTTP.values(), _AMQP, _MANAGEMENT, _POSTGRES, 22, 80, 443}
-    namespace = _namespace(cluster)
+    ports = {*_ports_in_use(cluster), *_HTTP.values(), _METRICS, _AMQP, _MANAGEMENT, _POSTGRES, 22, 80, 443}
+    namespace = cluster.namespace
     open_ways = {
         Way(source.name, target.name, port)
         for source, target, port in product(peers, peers, ports)
@@ -105,30 +118,46 @@ def _needed(cluster: Cluster) -> Iterator[Way]:
     broker = next(name for name in names if name.endswith("/rabbitmq"))
     database = next(name for name in names if name.endswith("/postgres"))
     monitored = any(cluster.of_kind("ServiceMonitor"))
-    for service, port in _HTTP.items():
+    encrypted = any("tls" in each["spec"] for each in cluster.of_kind("RabbitmqCluster"))
+    for service in _HTTP:
         pod = f"Deployment/{service}"
-        yield Way(pod, broker, _AMQP)
+        yield Way(pod, broker, _of_tls(_AMQP) if encrypted else _AMQP)
         yield Way(pod, database, _POSTGRES)
         yield Way(f"Job/migrate-{service}", database, _POSTGRES)
         if monitored:
-            yield Way("monitoring", pod, port)
+            yield Way("monitoring", pod, _METRICS)
         if endpoint := cluster.settings.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
             address = urlsplit(endpoint)
             yield Way(pod, str(address.hostname).split(".")[1], address.port or 4318)
     for reader, read in _READS:
         yield Way(f"Deployment/{reader}", f"Deployment/{read}", _HTTP[read])
-    if any(cluster.of_kind("Ingress")):
-        for controller, service in product(_INGRESS_CONTROLLERS, _PUBLIC):
-            yield Way(controller, f"Deployment/{service}", _HTTP[service])
+    for controller, service in product(_INGRESS_CONTROLLERS, _behind_an_ingress(cluster)):
+        yield Way(controller, f"Deployment/{service}", _HTTP[service])
     if monitored:
-        yield Way("monitoring", broker, _BROKER_METRICS)
+        yield Way("monitoring", broker, _of_tls(_BROKER_METRICS) if encrypted else _BROKER_METRICS)
+    if any(cluster.of_kind("PodMonitor")):
+        yield Way("monitoring", database, _POSTGRES_METRICS)
     if any(cluster.of_kind("ScaledObject")):
-        yield Way("keda", broker, _MANAGEMENT)
+        yield Way("keda", broker, _of_tls(_MANAGEMENT) if encrypted else _MANAGEMENT)
     if "Job/topology" in names:
         yield Way("Job/topology", broker, _AMQP)
         yield Way("Job/topology", broker, _MANAGEMENT)
     yield from (Way(name, "kube-system", 53) for name in names)
     yield from _of_operators(broker, database)
+
+
+def _of_tls(port: int) -> int:
+    """Beside each port of the broker."""
+    return port - 1
+
+
+def _behind_an_ingress(cluster: Cluster) -> set[str]:
+    """The services that an Ingress leads to."""
+    return {
+        path["backend"]["service"]["name"]
+        for ingress in cluster.of_kind("Ingress")
+        for _, path in ingress_paths(ingress)
+    } & _HTTP.keys()
 
 
 def _of_operators(broker: str, database: str) -> Iterator[Way]:
@@ -154,7 +183,7 @@ def _may_pass(cluster: Cluster, source: Peer, target: Peer, port: int) -> bool:
 
 def _allows(cluster: Cluster, side: Side, owner: Peer, other: Peer, port: int) -> bool:
     """Whether the policies of `owner`'s side let it through. Nothing is known of policies elsewhere."""
-    namespace = _namespace(cluster)
+    namespace = cluster.namespace
     if owner.namespace != namespace:
         return True
     policies = list(_applying(cluster, side, owner.labels))
@@ -212,10 +241,6 @@ def _is_port(wanted: Mapping[str, Any], port: int, target: Peer) -> bool:
 # -- who there is ----------------------------------------------------------------------------------------------------
 
 
-def _namespace(cluster: Cluster) -> str:
-    return next(str(each["metadata"]["name"]) for each in cluster.of_kind("Namespace"))
-
-
 def _inside(cluster: Cluster) -> Iterator[Peer]:
     named = {
         str(workload): {
@@ -227,7 +252,7 @@ def _inside(cluster: Cluster) -> Iterator[Peer]:
         for workload in cluster.workloads
     }
     for name, labels in cluster.pods.items():
-        yield Peer(name, labels, _namespace(cluster), named.get(name, {}))
+        yield Peer(name, labels, cluster.namespace, named.get(name, {}))
 
 
 def _outside(cluster: Cluster) -> Iterator[Peer]:
@@ -263,17 +288,31 @@ def _ports_in_use(cluster: Cluster) -> Iterator[int]:
 
 def the_outside_sees_only_what_is_meant_for_it(cluster: Cluster) -> Iterator[str]:
     for ingress in cluster.of_kind("Ingress"):
-        if "defaultBackend" in ingress["spec"]:
-            yield f"{identity(ingress)}: a defaultBackend would be reached by every path"
+        yield from (f"{identity(ingress)}: {what}" for what in _of_ingress(ingress))
         for _, path in ingress_paths(ingress):
-            service = path["backend"]["service"]["name"]
-            if service not in _PUBLIC:
-                yield f"{identity(ingress)}: {service} is not for the outside"
-            if reached := [inside for inside in INSIDE_PATHS if _reaches(path, inside)]:
-                yield f"{identity(ingress)}: {path.get('path')} lets {', '.join(reached)} out"
+            yield from (f"{identity(ingress)}: {what}" for what in _of_path(path))
     if any(cluster.of_kind("Ingress")):
-        for service in ("publisher", "social"):
+        for service in _PUBLIC:
             yield from _of_public_url(cluster, service, f"{service.upper()}_PUBLIC_URL")
+
+
+def _of_ingress(ingress: Resource) -> Iterator[str]:
+    if not ingress["spec"].get("ingressClassName"):
+        yield "ingressClassName is missing: which controller takes it is left to chance"
+    if "defaultBackend" in ingress["spec"]:
+        yield "a defaultBackend would be reached by every path"
+    if ingress["spec"].get("tls") and not _ISSUERS & ingress["metadata"].get("annotations", {}).keys():
+        yield f"nobody issues its certificate: {' or '.join(sorted(_ISSUERS))} is missing"
+
+
+def _of_path(path: Mapping[str, Any]) -> Iterator[str]:
+    service = path["backend"]["service"]["name"]
+    if service not in {*_PUBLIC, _API}:
+        yield f"{service} is not for the outside"
+    if service == _API and not f"{path.get('path')}/".startswith(f"{_API_PATH}/"):
+        yield f"{path.get('path')} of {_API} is not below {_API_PATH}"
+    if reached := [inside for inside in INSIDE_PATHS if _reaches(path, inside)]:
+        yield f"{path.get('path')} lets {', '.join(reached)} out"
 
 
 def _of_public_url(cluster: Cluster, service: str, variable: str) -> Iterator[str]:

@@ -24,6 +24,10 @@ WAVES: Final[Mapping[str, int]] = MappingProxyType(
         "ServiceAccount": _GROUND,
         "ConfigMap": _GROUND,
         "Service": _GROUND,
+        "PriorityClass": _GROUND,
+        "Issuer": _GROUND,
+        "Certificate": _GROUND,
+        "ObjectStore": _GROUND,
         # Broker and database, by operators or plain; their claims are mounted at once.
         "RabbitmqCluster": _SERVERS,
         "Cluster": _SERVERS,
@@ -49,11 +53,12 @@ WAVES: Final[Mapping[str, int]] = MappingProxyType(
         "ServiceMonitor": _AROUND,
         "PodMonitor": _AROUND,
         "PrometheusRule": _AROUND,
+        "ScheduledBackup": _AROUND,
     }
 )
 """Kind → wave. The Job that declares the topology is the one exception: see `wave`."""
 
-KEPT: Final = ("RabbitmqCluster", "Cluster", "Database", "PersistentVolumeClaim", "Namespace")
+KEPT: Final = ("RabbitmqCluster", "Cluster", "Database", "PersistentVolumeClaim", "ObjectStore", "Namespace")
 """Kinds that hold data: never removed because a file is gone."""
 
 

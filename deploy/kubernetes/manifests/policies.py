@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from manifests import availability, isolation, network, order, wiring
+from manifests import availability, encryption, isolation, network, order, wiring
 from manifests.cluster import Cluster
 
 Policy = Callable[[Cluster], Iterator[str]]
@@ -15,6 +15,7 @@ POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
         "restricted": isolation.pods_are_restricted,
         "read-only": isolation.own_images_cannot_be_written_to,
         "limits": isolation.containers_have_requests_and_limits,
+        "guaranteed": isolation.servers_are_guaranteed_what_they_ask_for,
         "no token": isolation.no_pod_has_a_token,
         "namespace": isolation.the_namespace_enforces_what_the_pods_keep,
         "no secrets": isolation.no_secret_stands_in_the_manifests,
@@ -29,9 +30,12 @@ POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
         "default deny": network.everything_is_denied_by_default,
         "narrow": network.every_rule_names_peers_and_ports,
         "reachability": network.only_what_is_needed_can_be_reached,
+        "encryption": encryption.connections_are_encrypted_and_verified,
         "ingress": network.the_outside_sees_only_what_is_meant_for_it,
         "references": wiring.everything_referred_to_is_there,
         "selectors": wiring.selectors_select_what_they_should,
+        "scraped": wiring.the_prometheus_operator_takes_what_it_is_for,
+        "priorities": wiring.servers_outlive_services,
         "ports": wiring.services_listen_where_they_are_asked,
         "variables": wiring.variables_are_defined_before_they_are_used,
         "images": wiring.images_have_a_version,

@@ -16,7 +16,8 @@ from jsonschema.exceptions import best_match
 
 from manifests.cluster import Resource, identity
 
-VERSIONS: Final = ("1.32", "1.37")
+OLDEST: Final = "1.32"
+VERSIONS: Final = (OLDEST, "1.37")
 """The oldest Kubernetes supported, and the newest there are schemas of."""
 FOLDER: Final = Path(__file__).parent / "schemas"
 _OWN_GROUPS: Final = (".k8s.io",)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from chassis.command_line import REFUSED
 from envelope.brand import SERVICES
+from manifests import credentials
 from manifests.cluster import (
     OWN_IMAGES,
     Cluster,
@@ -17,16 +18,6 @@ from manifests.cluster import (
     version_of,
 )
 from manifests.network import ingress_paths
-
-SECRETS: Final[Mapping[str, frozenset[str]]] = {
-    "service-key": frozenset({"service-key"}),
-    "keda-broker": frozenset({"username", "password", "host"}),
-    "rabbitmq-administrator": frozenset({"username", "password"}),
-    "postgres-administrator": frozenset({"username", "password"}),
-    **{f"{service}-broker": frozenset({"username", "password"}) for service in SERVICES},
-    **{f"{service}-database": frozenset({"username", "password"}) for service in SERVICES},
-}
-"""Name → keys of the secrets that `secrets.sh` makes."""
 
 _REFERENCES: Final[Mapping[str, str]] = {
     "rabbitmqClusterReference": "RabbitmqCluster",
@@ -66,17 +57,26 @@ def _missing_of_pod(cluster: Cluster, workload: Workload) -> Iterator[str]:
         mounted = {each["name"] for each in container.get("volumeMounts", [])}
         yield from (f"volume {name} is not defined" for name in mounted - _volumes(workload))
     for volume in workload.pod.get("volumes", []):
-        if "configMap" in volume:
-            yield from _missing(cluster, "ConfigMap", volume["configMap"]["name"])
-        if "persistentVolumeClaim" in volume:
-            yield from _missing(
-                cluster, "PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"]
-            )
+        yield from _missing_of_volume(cluster, volume)
+    if name := workload.pod.get("priorityClassName"):
+        yield from _missing(cluster, "PriorityClass", name)
+
+
+def _missing_of_volume(cluster: Cluster, volume: Mapping[str, Any]) -> Iterator[str]:
+    if secret := volume.get("secret"):
+        if not secret.get("items"):
+            yield f"volume {volume['name']} hands over a whole secret: name the keys"
+        for item in secret.get("items", []):
+            yield from _missing_secret(cluster, secret["secretName"], item["key"])
+    if "configMap" in volume:
+        yield from _missing(cluster, "ConfigMap", volume["configMap"]["name"])
+    if "persistentVolumeClaim" in volume:
+        yield from _missing(cluster, "PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"])
 
 
 def _missing_of_value(cluster: Cluster, value: Mapping[str, Any]) -> Iterator[str]:
     if secret := value.get("secretKeyRef"):
-        yield from _missing_secret(secret["name"], secret["key"])
+        yield from _missing_secret(cluster, secret["name"], secret["key"])
     if reference := value.get("configMapKeyRef"):
         found = cluster.find("ConfigMap", reference["name"])
         if found is None or reference["key"] not in found.get("data", {}):
@@ -89,13 +89,14 @@ def _missing_of_custom_resource(cluster: Cluster, resource: Resource) -> Iterato
         if reference := spec.get(field):
             yield from _missing(cluster, kind, reference["name"])
     for trigger in spec.get("triggers", []):
-        yield from _missing(cluster, "TriggerAuthentication", trigger["authenticationRef"]["name"])
-    for reference in spec.get("secretTargetRef", []):
-        yield from _missing_secret(reference["name"], reference["key"])
-    if credentials := spec.get("importCredentialsSecret"):
-        yield from _missing_secret(credentials["name"], "password")
-    for role in spec.get("managed", {}).get("roles", []):
-        yield from _missing_secret(role["passwordSecret"]["name"], "password")
+        if reference := trigger.get("authenticationRef"):
+            yield from _missing(cluster, "TriggerAuthentication", reference["name"])
+    for plugin in spec.get("plugins", []):
+        yield from _missing(cluster, "ObjectStore", plugin["parameters"]["barmanObjectName"])
+    if issuer := spec.get("issuerRef"):
+        yield from _missing(cluster, issuer["kind"], issuer["name"])
+    for name, key in credentials.needed(resource["kind"], spec):
+        yield from _missing_secret(cluster, name, key)
 
 
 def _missing(cluster: Cluster, kind: str, name: str) -> Iterator[str]:
@@ -103,9 +104,9 @@ def _missing(cluster: Cluster, kind: str, name: str) -> Iterator[str]:
         yield f"there is no {kind}/{name}"
 
 
-def _missing_secret(name: str, key: str) -> Iterator[str]:
-    if key not in SECRETS.get(name, frozenset()):
-        yield f"secrets.sh makes no secret {name} with the key {key}"
+def _missing_secret(cluster: Cluster, name: str, key: str) -> Iterator[str]:
+    if key not in credentials.made(cluster).get(name, frozenset()):
+        yield f"nobody makes a secret {name} with the key {key}: neither secrets.sh nor an operator"
 
 
 def _volumes(workload: Workload) -> set[str]:
@@ -151,6 +152,25 @@ def _of_monitor(cluster: Cluster, monitor: Resource) -> Iterator[str]:
         for endpoint in monitor["spec"]["endpoints"]:
             if endpoint["port"] not in _service_ports(service):
                 yield f"{identity(service)} has no port {endpoint['port']}"
+
+
+def the_prometheus_operator_takes_what_it_is_for(cluster: Cluster) -> Iterator[str]:
+    for kind in ("ServiceMonitor", "PodMonitor", "PrometheusRule"):
+        for resource in cluster.of_kind(kind):
+            if not resource["metadata"].get("labels", {}).get("release"):
+                yield f"{identity(resource)}: without the label `release`, kube-prometheus-stack passes it over"
+
+
+def servers_outlive_services(cluster: Cluster) -> Iterator[str]:
+    """Where operators run them: the one is of a higher class than the others."""
+    values = {each["metadata"]["name"]: each["value"] for each in cluster.of_kind("PriorityClass")}
+    of_services = [values.get(each.pod.get("priorityClassName"), 0) for each in cluster.services]
+    for resource in (*cluster.of_kind("RabbitmqCluster"), *cluster.of_kind("Cluster")):
+        spec = resource["spec"]
+        template = spec.get("override", {}).get("statefulSet", {}).get("spec", {}).get("template", {})
+        name = spec.get("priorityClassName") or template.get("spec", {}).get("priorityClassName")
+        if values.get(name, 0) <= max(of_services, default=0):
+            yield f"{identity(resource)}: its priority class must be above that of the services"
 
 
 def services_listen_where_they_are_asked(cluster: Cluster) -> Iterator[str]:
