@@ -35,11 +35,6 @@ route:
   routes:
     - matchers: ['severity="critical"']
       repeat_interval: 1h
-inhibit_rules:
-  # Without its process, everything else about a service is a consequence.
-  - source_matchers: ['alertname="ServiceDown"']
-    target_matchers: ['alertname!="ServiceDown"']
-    equal: [job]
 receivers:
   - name: people
 END
