@@ -57,7 +57,6 @@ def test_nothing_for_tests_or_of_other_services_is_selected(service: str) -> Non
     [
         ("fastapi", {"orchestrator", "research", "monitor"}),
         ("httpx", {"orchestrator", "publisher"}),
-        ("jinja2", {"publisher", "social"}),
         ("lxml", {"research"}),
     ],
 )

@@ -10,6 +10,7 @@ from pydantic import BaseModel, SecretStr
 
 from chassis import ServiceKey
 from chassis.http.api import api, router
+from chassis.http.headers import SAFE_HEADERS
 from chassis.observing import traces
 from chassis.testing import serving
 
@@ -117,3 +118,32 @@ async def test_the_document_tells_of_the_key_and_of_the_size_of_bodies(notes: ht
     }
     for path, size, status in (("/v1/notes/a", 200_001, 413), ("/v1/notes/a", 64_001, 422)):
         assert (await notes.put(path, content=b" " * size)).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "key", "body", "status"),
+    [
+        ("PUT", "/v1/notes/a", KEY, b'{"text": ""}', 200),
+        ("PUT", "/v1/notes/a", "", b"", 401),
+        ("GET", "/nothing", KEY, b"", 404),
+        ("GET", "/v1/notes/a", KEY, b"", 405),
+        ("PUT", "/v1/notes/a", KEY, b" " * 200_001, 413),
+        ("PUT", "/v1/notes/a", KEY, b"{", 422),
+        ("POST", "/v1/notes/broken", KEY, b"", 500),
+        ("GET", "/openapi.json", "", b"", 200),
+    ],
+)
+async def test_every_answer_keeps_browsers_safe_and_is_kept_by_nobody(
+    notes: httpx.AsyncClient, method: str, path: str, key: str, body: bytes, status: int
+) -> None:
+    answer = await notes.request(method, path, content=body, headers={"X-Service-Key": key})
+    assert answer.status_code == status
+    told = {name: answer.headers.get(name) for name in SAFE_HEADERS}
+    assert told == SAFE_HEADERS
+
+
+async def test_what_an_application_says_itself_stands(notes: httpx.AsyncClient) -> None:
+    page = await notes.get("/docs")
+    assert page.headers.get_list("cache-control") == ["no-cache"]
+    assert "style-src 'self'" in page.headers["content-security-policy"]
+    assert page.headers.get_list("x-content-type-options") == ["nosniff"]

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.conditional import entity_tag, is_known
 from chassis.http.guard import MAX_BODY_BYTES, Authorise, Guard, shown_size
+from chassis.http.reference import reference_routes
 from chassis.http.service_key import API_PREFIX
 from chassis.http.spans import TracedApi
 
@@ -82,8 +83,12 @@ def api(
         telemetry={"tracing": False, "metrics": False, "logs": False},
         # Their address would be made of the Host header, which says what the client likes.
         redirect_slashes=False,
+        # Their pages run scripts from elsewhere, on the origin of the API; `/docs` is our own.
+        docs_url=None,
+        redoc_url=None,
         **described,
     )
+    app.router.routes += reference_routes(app)
     # Within the guard: whoever has no key does not get a word into our traces.
     app.add_middleware(TracedApi)
     app.add_middleware(Guard, authorise=authorise, larger_bodies=larger_bodies)
