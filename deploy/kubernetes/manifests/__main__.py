@@ -1,10 +1,10 @@
-"""`python -m manifests validate [OVERLAY ...]` and `python -m manifests generate`."""
+"""`python -m manifests validate [OVERLAY ...]`, `… generate` and `… definitions [CHECKOUTS]`."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from manifests import generation, policies, schemas
+from manifests import definitions, generation, policies, schemas
 from manifests.cluster import Cluster
 from manifests.rendering import HOME, OVERLAYS, RenderingError, render
 
@@ -17,14 +17,35 @@ def main() -> None:
     commands.add_parser(
         "generate", help="renew what is made from the topology, the permissions and the alerts"
     )
+    getting = commands.add_parser(
+        "definitions", help="get the operators' own definitions of custom resources"
+    )
+    getting.add_argument("checkouts", nargs="?", type=Path, help="a folder with their repositories")
     arguments = parser.parse_args()
+    if arguments.command == "definitions":
+        _get_definitions(arguments.checkouts)
+        return
     if arguments.command == "generate":
         for path in generation.write():
             sys.stdout.write(f"{path.relative_to(HOME)}\n")
         return
+    if unseen := definitions.missing():
+        operators = sorted({f"{each.operator} {each.version}" for each in unseen})
+        sys.stdout.write(
+            "custom resources are checked against the project's own schemas alone: the definitions of "
+            f"{', '.join(operators)} are not here; deploy/kubernetes/definitions.sh gets them\n"
+        )
     # All of them, not the first that fails: one run should tell everything.
     if not all([_validate(overlay) for overlay in arguments.overlays]):  # noqa: C419
         sys.exit(1)
+
+
+def _get_definitions(checkouts: Path | None) -> None:
+    try:
+        definitions.get(definitions.published(), checkouts)
+    except definitions.DefinitionError as error:
+        sys.exit(str(error))
+    sys.stdout.write(f"{len(definitions.published())} definitions are in {definitions.FOLDER}\n")
 
 
 def _validate(overlay: Path) -> bool:

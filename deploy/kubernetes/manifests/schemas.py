@@ -1,7 +1,8 @@
 """Whether each resource is what its API takes: Kubernetes' own by its published schemas, others by those beside this file.
 
 The schemas beside this file describe the parts of custom resources that are in use here, and refuse all else: a field
-that is misspelt would otherwise be dropped by the cluster without a word.
+that is misspelt would otherwise be dropped by the cluster without a word. They say more than the operators' own definitions,
+which leave much to be any string; those are asked, too, where they are at hand (`definitions`).
 """
 
 import json
@@ -14,6 +15,7 @@ import kubernetes_validate  # type: ignore[import-untyped]
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from manifests import definitions
 from manifests.cluster import Resource, identity
 
 OLDEST: Final = "1.32"
@@ -50,6 +52,7 @@ def _of_one(resource: Resource) -> Iterator[str]:
                 yield f"Kubernetes {version} has no {resource['apiVersion']} {resource['kind']}"
         return
     validator = _validators().get((resource["apiVersion"], resource["kind"]))
+    yield from definitions.problems(resource)
     if validator is None:
         yield f"there is no schema of {resource['apiVersion']} {resource['kind']}: write one beside the others"
     elif worst := best_match(validator.iter_errors(resource)):
