@@ -15,7 +15,7 @@ async def test_an_order_ends_paid_with_one_charge_and_one_mail(world) -> None:
     assert await world.charges() == Counter([order_id])
     (mail,) = world.mailbox.mails
     assert mail["To"] == "customer@example.org"
-    assert mail["Subject"] == f"Receipt: 19.99 for {order_id}"
+    assert mail["Subject"] == f"Receipt: 19.99, {order_id}"
 
 
 async def test_an_order_that_is_placed_twice_is_one_order(world) -> None:

@@ -9,7 +9,8 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
-from messaging import RetryLater, Unprocessable
+from chassis.http.client import UnavailableError
+from messaging import Dependency, RetryLater, Unprocessable, WaitFor
 from orchestrator.writing import Passage, ResearchClient
 from orchestrator.writing.research import MAX_BYTES
 
@@ -22,7 +23,8 @@ def client(research: Any, timeout: float = 5.0) -> ResearchClient:
 
 
 def client_of(url: str, timeout: float) -> ResearchClient:
-    return ResearchClient(url, SecretStr(KEY), timeout_seconds=timeout)
+    research = Dependency("research", outages=(UnavailableError,))
+    return ResearchClient(url, SecretStr(KEY), timeout_seconds=timeout, research=research)
 
 
 async def test_sources_are_read_with_the_key(research: Any) -> None:
@@ -68,7 +70,7 @@ async def test_passing_failures_are_worth_another_attempt(
     with pytest.raises(RetryLater, match=str(status)) as raised:
         await client(research).fetch(RESEARCH)
 
-    assert raised.value.after == after
+    assert after is None or (raised.value.after is not None and raised.value.after >= after)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,18 @@ async def test_lasting_failures_are_not(research: Any, status: int, body: bytes)
 
     with pytest.raises(Unprocessable):
         await client(research).fetch(RESEARCH)
+
+
+@pytest.mark.parametrize(
+    ("status", "outage"), [(503, True), (429, True), (401, True), (500, False), (404, False)]
+)
+async def test_an_outage_costs_no_attempt_and_other_failures_do(
+    research: Any, status: int, outage: bool
+) -> None:
+    research.status = status
+    with pytest.raises(RetryLater) as raised:
+        await client(research).fetch(RESEARCH)
+    assert isinstance(raised.value, WaitFor) is outage
 
 
 async def test_silence_and_absence_are_passing_failures(research: Any, free_port: Callable[[], int]) -> None:

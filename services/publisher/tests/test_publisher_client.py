@@ -12,7 +12,8 @@ import pytest
 from pydantic import SecretStr
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from messaging import RetryLater, Unprocessable
+from chassis.http.client import UnavailableError
+from messaging import Dependency, RetryLater, Unprocessable, WaitFor
 from publisher.clients.orchestrator import Fetched, OrchestratorClient, Unchanged
 
 KEY = "test-service-key-0123456789"
@@ -25,7 +26,13 @@ async def client(orchestrator: Any) -> AsyncIterator[OrchestratorClient]:
 
 
 def client_of(url: str, *, key: str = KEY, timeout_seconds: float = 30.0) -> OrchestratorClient:
-    return OrchestratorClient(url, SecretStr(key), timeout_seconds=timeout_seconds, max_bytes=100_000)
+    return OrchestratorClient(
+        url,
+        SecretStr(key),
+        timeout_seconds=timeout_seconds,
+        max_bytes=100_000,
+        orchestrator=Dependency("orchestrator", outages=(UnavailableError,)),
+    )
 
 
 async def test_an_article_is_read_with_its_entity_tag(orchestrator: Any, client: OrchestratorClient) -> None:
@@ -95,12 +102,24 @@ async def test_a_redirect_is_not_followed_with_the_key(orchestrator: Any, client
         await client.article(uuid4())
 
 
-async def test_nobody_listening_is_retried() -> None:
+@pytest.mark.parametrize(
+    ("status", "outage"), [(503, True), (429, True), (401, True), (500, False), (404, False)]
+)
+async def test_an_outage_costs_no_attempt_and_other_failures_do(
+    orchestrator: Any, client: OrchestratorClient, status: int, outage: bool
+) -> None:
+    orchestrator.answer = lambda _: Response(status_code=status)
+    with pytest.raises(RetryLater) as raised:
+        await client.article(uuid4())
+    assert isinstance(raised.value, WaitFor) is outage
+
+
+async def test_nobody_listening_is_waited_for() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     async with client_of(f"http://127.0.0.1:{port}") as client:
-        with pytest.raises(RetryLater, match="ConnectError"):
+        with pytest.raises(WaitFor, match="ConnectError"):
             await client.article(uuid4())
 
 

@@ -10,9 +10,10 @@ from uuid import UUID, uuid4
 import pytest
 from pydantic import SecretStr
 
+from chassis.http.client import UnavailableError
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentPublish
-from messaging import Context, Database, RetryLater, Unprocessable
+from messaging import Context, Database, Dependency, RetryLater, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import BrandSlug, Page, PageSlug
@@ -72,7 +73,11 @@ class Publisher:
 @pytest.fixture
 async def publisher(database: Database, orchestrator: Any, context: Context) -> AsyncIterator[Publisher]:
     async with OrchestratorClient(
-        orchestrator.url, SecretStr("test-service-key-0123456789"), timeout_seconds=5, max_bytes=100_000
+        orchestrator.url,
+        SecretStr("test-service-key-0123456789"),
+        timeout_seconds=5,
+        max_bytes=100_000,
+        orchestrator=Dependency("orchestrator", outages=(UnavailableError,)),
     ) as client:
         urls = SiteUrls.under("https://example.org/news")
         yield Publisher(database, Handlers(database, client, urls), context)

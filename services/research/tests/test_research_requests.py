@@ -16,7 +16,7 @@ from chassis import ServiceKey
 from envelope import DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import Priority, ResearchRequested
-from messaging import Context, Database, RetryLater, Transaction
+from messaging import Context, Database, Dependency, Transaction, WaitFor
 from research.clients.provider import ProviderUnavailableError
 from research.domain import Findings, Found, Insufficient, RankedPassage, Source
 from research.handlers import Handlers
@@ -67,11 +67,15 @@ def request(
     )
 
 
+def searching() -> Dependency:
+    return Dependency("corpus", outages=(ProviderUnavailableError,))
+
+
 async def sent(
     database: Database, provider: Answers, message: DomainMessage[ResearchRequested]
 ) -> dict[str, Any]:
     """Handle the message as the runtime does; the envelope of the one message that was sent."""
-    record = await Handlers(database, provider).research_requested(message, CONTEXT)
+    record = await Handlers(database, provider, searching()).research_requested(message, CONTEXT)
     async with database.connection() as connection, connection.transaction():
         tx = Transaction(connection, "research", CATALOGUE)
         await record(tx)
@@ -129,7 +133,7 @@ async def test_other_brands_and_later_weeks_search_again(research_database: Data
 
 async def test_simultaneous_requests_share_one_research(research_database: Database) -> None:
     provider = Answers(Found(SOURCES))
-    handlers = Handlers(research_database, provider)
+    handlers = Handlers(research_database, provider, searching())
     # Both have searched before either has written.
     records = await asyncio.gather(*(handlers.research_requested(request(), CONTEXT) for _ in range(2)))
 
@@ -143,9 +147,9 @@ async def test_simultaneous_requests_share_one_research(research_database: Datab
     assert provider.asked == 2
 
 
-async def test_an_unavailable_provider_is_asked_again_later(research_database: Database) -> None:
-    handlers = Handlers(research_database, Answers(ProviderUnavailableError("still indexing")))
-    with pytest.raises(RetryLater, match="still indexing"):
+async def test_an_unavailable_provider_is_waited_for(research_database: Database) -> None:
+    handlers = Handlers(research_database, Answers(ProviderUnavailableError("still indexing")), searching())
+    with pytest.raises(WaitFor, match="still indexing"):
         await handlers.research_requested(request(), CONTEXT)
 
 

@@ -12,12 +12,14 @@ import uvicorn
 from pydantic import BaseModel, SecretStr
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from chassis.http.client import (
     Answer,
+    FailedError,
     NotThereError,
+    PassingError,
     Peer,
     ServiceClient,
     UnavailableError,
@@ -27,6 +29,7 @@ from chassis.http.client import (
 )
 from chassis.http.documents import Documents
 from chassis.http.server import server
+from chassis.testing import TcpProxy, Towards
 
 KEY = "test-service-key-0123456789"
 
@@ -47,12 +50,16 @@ class Library:
         self.notes: dict[str, str] = {}
         self.asked: list[Request] = []
         self.answer: Callable[[Request], Response] | None = None
+        self.readiness = 200
         self.url = ""
 
     def add(self, text: str) -> UUID:
         note = uuid4()
         self.notes[str(note)] = text
         return note
+
+    async def ready(self, _: Request) -> Response:
+        return Response(status_code=self.readiness)
 
     async def one(self, request: Request) -> Response:
         self.asked.append(request)
@@ -77,7 +84,10 @@ class Library:
 @pytest.fixture
 async def library() -> AsyncIterator[Library]:
     library = Library()
-    app = Starlette(routes=[Route("/v1/note", library.several), Route("/v1/note/{note}", library.one)])
+    health = Route("/health/ready", library.ready)
+    app = Starlette(
+        routes=[health, Route("/v1/note", library.several), Route("/v1/note/{note}", library.one)]
+    )
     serving: uvicorn.Server = server(app, "127.0.0.1", 0)
     task = asyncio.create_task(serving.serve())
     async with asyncio.timeout(30):
@@ -154,23 +164,35 @@ async def test_what_keeps_several_away_names_to_each_its_own_and_no_other(
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "after"),
+    ("status", "headers", "kind", "after"),
     [
-        (401, {}, None),
-        (404, {}, None),
-        (408, {}, None),
-        (425, {}, None),
-        (429, {"Retry-After": "1"}, timedelta(seconds=1)),
-        (503, {"Retry-After": "7"}, timedelta(seconds=7)),
+        (401, {}, UnavailableError, None),
+        (403, {}, UnavailableError, None),
+        (404, {}, NotThereError, None),
+        (408, {}, FailedError, None),
+        (425, {}, FailedError, None),
+        (429, {"Retry-After": "1"}, UnavailableError, timedelta(seconds=1)),
+        (429, {}, UnavailableError, None),
+        (500, {}, FailedError, None),
+        (501, {}, FailedError, None),
+        (502, {}, UnavailableError, None),
+        (503, {"Retry-After": "7"}, UnavailableError, timedelta(seconds=7)),
+        (504, {}, UnavailableError, None),
     ],
 )
 async def test_passing_troubles_name_service_path_and_wait(
-    library: Library, notes: Documents[str], status: int, headers: dict[str, str], after: timedelta | None
+    library: Library,
+    notes: Documents[str],
+    status: int,
+    headers: dict[str, str],
+    kind: type[PassingError],
+    after: timedelta | None,
 ) -> None:
     library.answer = lambda _: Response(status_code=status, headers=headers)
     note = uuid4()
-    with pytest.raises(UnavailableError, match=f"the library answered {status} at /v1/note/{note}") as raised:
+    with pytest.raises(PassingError, match=f"the library answered {status} at /v1/note/{note}") as raised:
         await notes.get(note)
+    assert type(raised.value) is kind
     assert raised.value.after == after
 
 
@@ -212,6 +234,48 @@ async def test_nobody_listening_passes(free_port: Callable[[], int]) -> None:
             UnavailableError, match=r"the library does not answer at http://.*/v1/x: ConnectError"
         ):
             await client.get("/v1/x", about="x")
+
+
+@pytest.mark.parametrize(("readiness", "kind"), [(200, FailedError), (503, UnavailableError)])
+async def test_no_answer_in_time_is_an_outage_only_if_the_service_is_not_ready(
+    library: Library, readiness: int, kind: type[PassingError]
+) -> None:
+    async def dawdle() -> AsyncIterator[bytes]:
+        await asyncio.Event().wait()
+        yield b""
+
+    library.answer = lambda _: StreamingResponse(dawdle())
+    library.readiness = readiness
+    peer = Peer("the library", library.url, "LIBRARY_URL", SecretStr(KEY))
+    async with ServiceClient(peer, timeout_seconds=0.3, max_bytes=1000) as client:
+        with pytest.raises(kind, match="does not answer in time"):
+            await client.get(f"/v1/note/{uuid4()}", about="x")
+
+
+async def test_a_service_that_breaks_off_is_away(library: Library) -> None:
+    async with TcpProxy("127.0.0.1", int(library.url.rpartition(":")[2])) as proxy:
+        proxy.strike(b"GET /v1/", towards=Towards.SERVER)
+        peer = Peer("the library", f"http://127.0.0.1:{proxy.port}", "LIBRARY_URL", SecretStr(KEY))
+        async with ServiceClient(peer, timeout_seconds=5, max_bytes=1000) as client:
+            with pytest.raises(UnavailableError, match="broke off"):
+                await client.get(f"/v1/note/{library.add('tea')}", about="x")
+
+
+async def test_one_document_that_the_service_fails_over_leaves_its_neighbours_alone(
+    library: Library, notes: Documents[str]
+) -> None:
+    bad, *good = [library.add(f"note {number}") for number in range(3)]
+
+    def fail(request: Request) -> Response:
+        if str(bad) in str(request.url):
+            return Response(status_code=500)
+        note = request.path_params["note"]
+        return JSONResponse({"id": note, "text": library.notes[note]})
+
+    library.answer = fail
+    problem, *texts = await asyncio.gather(*map(notes.get, (bad, *good)), return_exceptions=True)
+    assert isinstance(problem, FailedError)
+    assert texts == ["note 1", "note 2"]
 
 
 @pytest.mark.parametrize(

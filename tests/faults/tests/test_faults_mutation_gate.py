@@ -16,6 +16,7 @@ GATE = {
     "lease_fencing": ("old lease holder resumes", 4),
     "batch_redo": ("poison in a batch", 6),
     "crash_markers": ("crasher among neighbours", 1),
+    "waiting": ("dependency refuses", 6),
 }
 
 

@@ -26,7 +26,8 @@ class OrderForm(BaseModel):
 
 def build(settings: Settings) -> Service:
     service = Service("orders", settings, CATALOGUE)
-    receipts = Receipts(service.database, settings.smtp_server)
+    mail_server = service.dependency("mail server", outages=(ConnectionRefusedError,))
+    receipts = Receipts(service.database, settings.smtp_server, mail_server)
     service.serve(http_api(service.database, ServiceKey(settings.service_key)))
     service.consume("orders-events", on_batch(payments_ended, PaymentTaken, PaymentDeclined))
     service.consume("orders-commands", on_each(receipts.send, SendReceipt))

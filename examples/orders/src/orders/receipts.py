@@ -5,7 +5,7 @@ import smtplib
 from email.message import EmailMessage
 
 from envelope import DomainMessage
-from messaging import Context, Database, Record, RetryLater, Transaction, Unprocessable
+from messaging import Context, Database, Dependency, Record, RetryLater, Transaction, Unprocessable
 from shop.catalogue import SendReceipt
 
 ARM = """insert into receipts (order_id, email, cents) select order_id, email, cents from orders
@@ -15,8 +15,8 @@ where order_id = $1"""
 
 
 class Receipts:
-    def __init__(self, database: Database, smtp_server: str) -> None:
-        self.database, self.smtp_server = database, smtp_server
+    def __init__(self, database: Database, smtp_server: str, mail_server: Dependency) -> None:
+        self.database, self.smtp_server, self.mail_server = database, smtp_server, mail_server
 
     async def send(self, message: DomainMessage[SendReceipt], _: Context) -> Record | None:
         order_id = message.payload.order_id
@@ -27,18 +27,17 @@ class Receipts:
         if armed is None and earlier and earlier["confirmed_at"]:
             return None
         if armed is None and earlier and earlier["abandoned"]:
-            raise Unprocessable(
-                f"the mail of order {order_id} may have been sent: look for it in the mail log"
-            )
+            raise Unprocessable(f"the mail of order {order_id} may have been sent: look into the mail log")
         if armed is None:
             raise RetryLater("another process may be sending it, or the order is not paid")
         try:
-            await asyncio.to_thread(self.mail, armed["email"], f"{armed['cents'] / 100:.2f} for {order_id}")
-        except (ConnectionRefusedError, smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError) as error:
+            async with self.mail_server.call():
+                await asyncio.to_thread(self.mail, armed["email"], f"{armed['cents'] / 100:.2f}, {order_id}")
+        except (RetryLater, smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError):
             # Surely not sent. After any other error nobody knows, and the row stays.
             async with self.database.connection() as connection:
                 await connection.execute("delete from receipts where order_id = $1", order_id)
-            raise RetryLater(f"not sent: {error}") from error
+            raise
 
         async def confirm(tx: Transaction) -> None:
             update = "update receipts set confirmed_at = now() where order_id = $1"

@@ -1,6 +1,7 @@
 """The composition root: what the orchestrator consumes, serves and does in the background."""
 
 from chassis import ServiceKey
+from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
     ContentGenerate,
@@ -27,6 +28,7 @@ def build(settings: Settings) -> Service:
         settings.research_url,
         settings.service_key,
         timeout_seconds=settings.research_timeout_seconds,
+        research=service.dependency("research", outages=(UnavailableError,)),
     )
     workflow = ContentWorkflow(service.database, research.fetch, ExtractiveWriter())
     housekeeping = Housekeeping(

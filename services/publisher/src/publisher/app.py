@@ -1,5 +1,6 @@
 """The composition root."""
 
+from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublish
 from messaging import QueuePolicy, Service, on_each
@@ -20,6 +21,7 @@ def build(settings: Settings) -> Service:
         settings.service_key,
         timeout_seconds=settings.content_timeout_seconds,
         max_bytes=settings.content_max_bytes,
+        orchestrator=service.dependency("orchestrator", outages=(UnavailableError,)),
     )
     handlers = Handlers(service.database, orchestrator, urls)
     service.consume(

@@ -5,6 +5,7 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import QueuePolicy, Service, on_each
 from research.clients.local_corpus import LocalCorpus
+from research.clients.provider import ProviderUnavailableError
 from research.handlers import Handlers
 from research.http_api import create_api
 from research.settings import Settings
@@ -13,7 +14,8 @@ from research.settings import Settings
 def build(settings: Settings) -> Service:
     service = Service("research", settings, CATALOGUE)
     corpus = LocalCorpus(service.database, settings.corpus, rescan_seconds=settings.corpus_rescan_seconds)
-    handlers = Handlers(service.database, corpus)
+    searching = service.dependency(corpus.name, outages=(ProviderUnavailableError,))
+    handlers = Handlers(service.database, corpus, searching)
     service.consume(
         "research-commands",
         on_each(handlers.research_requested, ResearchRequested),

@@ -1,25 +1,24 @@
 """`research.requested` → search → rows and `research.completed` or `research.failed`."""
 
-from datetime import timedelta
-
 import structlog
 
 from envelope import DomainMessage
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested
-from messaging import Context, Database, Record, RetryLater, Transaction
+from messaging import Context, Database, Dependency, Record, Transaction
 from research import store
-from research.clients.provider import Provider, ProviderUnavailableError
+from research.clients.provider import Provider
 from research.domain import Found, Insufficient
 
 log = structlog.get_logger(__name__)
 
-UNAVAILABLE_PAUSE = timedelta(seconds=30)
-
 
 class Handlers:
-    def __init__(self, database: Database, provider: Provider) -> None:
+    """`searching` knows whether the provider can search at present."""
+
+    def __init__(self, database: Database, provider: Provider, searching: Dependency) -> None:
         self._database = database
         self._provider = provider
+        self._searching = searching
 
     async def research_requested(self, message: DomainMessage[ResearchRequested], context: Context) -> Record:
         """Answer from the cache or search; the search runs with no transaction open."""
@@ -33,10 +32,8 @@ class Handlers:
                 "research_reused", brand=request.brand_slug, keyword=request.keyword, research_id=str(cached)
             )
             return _completed(message, cached)
-        try:
+        async with self._searching.call():
             findings = await self._provider.search(request.keyword)
-        except ProviderUnavailableError as error:
-            raise RetryLater(str(error), after=UNAVAILABLE_PAUSE) from error
         match findings:
             case Insufficient():
                 log.info(

@@ -115,7 +115,7 @@ class App:
         host, port = self.settings.http_host, self.settings.http_port
         limits = Limits(connections=self.settings.http_connections)
         measured = MeasuredRequests(RequestLimit(self._app, limits.requests), self._request_seconds)
-        self._app.router.routes[:0] = server.health_routes(self.problems)
+        self._app.router.routes[:0] = server.health_routes(self.problems, self.remarks)
         if (metrics_port := self.settings.metrics_port) is None:
             self._app.router.routes.insert(0, self.metrics.route())
             return [server.server(measured, host, port, limits=limits)]
@@ -200,6 +200,10 @@ class App:
 
     def _facts(self) -> dict[str, Any]:
         """What else the log is to say once everything has started."""
+        return {}
+
+    def remarks(self) -> dict[str, str]:
+        """What people should know although the process works, by part; `/health/ready` shows it."""
         return {}
 
     async def problems(self) -> dict[str, str]:

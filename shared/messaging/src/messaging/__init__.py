@@ -4,8 +4,9 @@ A service author writes handlers and one `app.py`; see the README beside this pa
 """
 
 from messaging.command_line import command_line
-from messaging.errors import BrokerUnavailableError, RetryLater, Unprocessable, UnroutableError
+from messaging.errors import BrokerUnavailableError, RetryLater, Unprocessable, UnroutableError, WaitFor
 from messaging.flow.dead_letters import DeadLetter
+from messaging.flow.dependencies import Dependency
 from messaging.flow.handlers import BatchHandler, Context, Record, SingleHandler, on_batch, on_each
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.transactions import Database, Transaction
@@ -19,6 +20,7 @@ __all__ = [
     "Context",
     "Database",
     "DeadLetter",
+    "Dependency",
     "QueuePolicy",
     "Reason",
     "Record",
@@ -29,6 +31,7 @@ __all__ = [
     "Transaction",
     "Unprocessable",
     "UnroutableError",
+    "WaitFor",
     "command_line",
     "on_batch",
     "on_each",

@@ -20,6 +20,18 @@ class RetryLater(Exception):  # noqa: N818  (reads as what it asks for: `raise R
         self.after = after
 
 
+class WaitFor(RetryLater):
+    """What the message needs is away, which is no fault of it: it comes again, and no attempt is counted.
+
+    A `Dependency` raises it, and makes pauses grow. Raised by hand, it comes after `after` or after a pause that grows
+    with each time it comes in vain.
+    """
+
+    def __init__(self, dependency: str, problem: str, *, after: timedelta | None = None) -> None:
+        super().__init__(problem, after=after)
+        self.dependency = dependency
+
+
 class Unprocessable(Exception):  # noqa: N818  (as above)
     """No attempt can succeed: dead-letter the message at once. Say what is wrong and what to do about it."""
 

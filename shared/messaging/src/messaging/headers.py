@@ -10,6 +10,8 @@ from chassis.observing import traces
 
 ATTEMPT: Final = "attempt"
 """Number of this attempt, from 1."""
+WAITS: Final = "waits"
+"""How often it has gone back since its last attempt because what it needs was away."""
 BROKER_DEATHS: Final = "x-death"
 """The broker's own record of dead-lettering; it belongs to the broker."""
 BROKER_RETURNS: Final = "x-delivery-count"

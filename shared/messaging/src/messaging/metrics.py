@@ -12,6 +12,7 @@ from prometheus_client.utils import floatToGoString
 
 from chassis.database.pool import Connection
 from chassis.observing.metrics import Families
+from messaging.flow.dependencies import Dependency
 from messaging.flow.relay import Relay
 from messaging.flow.runner import QueueRunner
 from messaging.headers import Reason
@@ -36,11 +37,17 @@ class MessageMetrics(Collector):
     """How the messages of one service fare."""
 
     def __init__(
-        self, families: Families, relay: Relay, runners: Sequence[QueueRunner], exchanges: Sequence[str]
+        self,
+        families: Families,
+        relay: Relay,
+        runners: Sequence[QueueRunner],
+        dependencies: Sequence[Dependency],
+        exchanges: Sequence[str],
     ) -> None:
         self._families = families
         self._relay = relay
         self._runners = runners
+        self._dependencies = dependencies
         self._exchanges = exchanges
 
     async def sample(self, connection: Connection) -> list[Metric]:
@@ -75,6 +82,12 @@ class MessageMetrics(Collector):
         retried = self._families.counter(
             "messages_retried", "Attempts that failed and will be made again.", "queue", "type"
         )
+        aside = self._families.counter(
+            "messages_set_aside",
+            "Messages that wait, uncounted, because what they need was away.",
+            "queue",
+            "type",
+        )
         dead = self._families.counter("messages_dead_lettered", "Messages given up.", "queue", "reason")
         rejected = self._families.counter(
             "messages_rejected", "Bodies without an envelope, dead-lettered by the broker.", "queue"
@@ -84,11 +97,12 @@ class MessageMetrics(Collector):
             for name in runner.table:
                 processed.add_metric((queue, name), counts.processed[name])
                 retried.add_metric((queue, name), counts.retried[name])
+                aside.add_metric((queue, name), counts.set_aside[name])
             for reason in Reason:
                 dead.add_metric((queue, reason.value), counts.dead_lettered[reason.value])
             duplicate.add_metric((queue,), counts.duplicates)
             rejected.add_metric((queue,), counts.rejected)
-        yield from (processed, duplicate, retried, dead, rejected)
+        yield from (processed, duplicate, retried, aside, dead, rejected)
 
     def _durations(self) -> Iterator[Metric]:
         sizes = self._families.histogram("batch_size", "Messages per committed transaction.", "queue")
@@ -119,7 +133,14 @@ class MessageMetrics(Collector):
         for runner in self._runners:
             in_hand.add_metric((runner.queue,), runner.in_hand)
             up.add_metric((runner.queue,), float(runner.subscription.consuming))
-        yield from (in_hand, up)
+        reached = self._families.gauge(
+            "dependency_up",
+            "1 while what handlers need can be reached as far as known, 0 otherwise.",
+            "dependency",
+        )
+        for dependency in self._dependencies:
+            reached.add_metric((dependency.name,), float(not dependency.away))
+        yield from (in_hand, up, reached)
 
     def _publishes(self) -> Iterator[Metric]:
         counts = self._relay.counts

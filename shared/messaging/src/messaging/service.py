@@ -17,6 +17,7 @@ from messaging.errors import BROKER_ERRORS
 from messaging.flow import dead_letters
 from messaging.flow.codec import Decode, decoder
 from messaging.flow.dead_letters import DeadLetter
+from messaging.flow.dependencies import Dependency
 from messaging.flow.handlers import Handler, OnBatch, routing_table
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.relay import Relay
@@ -66,7 +67,10 @@ class Service(App):
         )
         self._crash_lock = asyncio.Lock()
         self.runners: list[QueueRunner] = []
-        counts = MessageMetrics(self.metrics.families, self._relay, self.runners, exchanges(catalogue))
+        self._dependencies: list[Dependency] = []
+        counts = MessageMetrics(
+            self.metrics.families, self._relay, self.runners, self._dependencies, exchanges(catalogue)
+        )
         self.metrics.add_collector(counts)
         self.metrics.add_sample(counts.sample)
         self.background("housekeeping", self._keep_house)
@@ -86,6 +90,19 @@ class Service(App):
         table = dict(routing_table(self.catalogue, handlers))
         decode = decoder(self.catalogue, table, queue)
         self._add_runner(queue, decode, table, self._adjusted(policy or QueuePolicy()))
+
+    def dependency(self, name: str, *, outages: tuple[type[Exception], ...]) -> Dependency:
+        """Something outside that handlers need; `async with dependency.call():` goes around each call of it.
+
+        `outages` are the exceptions that say that it is away, whatever it was asked: then messages wait until it is back,
+        and no attempt is counted.
+        """
+        return self.add_dependency(Dependency(name, outages=outages))
+
+    def add_dependency(self, dependency: Dependency) -> Dependency:
+        """The same for one with pauses of its own."""
+        self._dependencies.append(dependency)
+        return dependency
 
     def consume_dead_letters(
         self, handler: Callable[[Sequence[DomainMessage[DeadLetter]], Transaction], Awaitable[None]]
@@ -116,6 +133,7 @@ class Service(App):
                 table=table,
                 policy=policy,
                 crash_lock=self._crash_lock,
+                dependencies=self._dependencies,
             )
         )
 
@@ -190,6 +208,10 @@ class Service(App):
 
     def _facts(self) -> dict[str, Any]:
         return {"queues": [runner.queue for runner in self.runners]}
+
+    def remarks(self) -> dict[str, str]:
+        """What handlers wait for right now. The service itself works: nobody should restart it or take it out."""
+        return {each.name: each.trouble for each in self._dependencies if each.trouble is not None}
 
     async def problems(self) -> dict[str, str]:
         """What keeps the service from working right now, by part; empty when it is ready."""

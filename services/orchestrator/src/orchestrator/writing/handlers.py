@@ -34,7 +34,8 @@ class ContentWorkflow:
         """Writes the article of a `content.generate`.
 
         Raises:
-            RetryLater: research cannot be read, or the writer cannot write, at the moment.
+            WaitFor: research is away.
+            RetryLater: this research cannot be read, or the writer cannot write, at the moment.
             Unprocessable: the brand is unknown, or the sources give no article.
         """
         command = message.payload

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, SecretStr
 
-from chassis.http.client import Answer, Peer, ServiceClient, UnavailableError, UnusableAnswerError
+from chassis.http.client import Answer, PassingError, Peer, ServiceClient, UnusableAnswerError
 from chassis.http.documents import Documents
-from messaging import RetryLater, Unprocessable
+from messaging import Dependency, RetryLater, Unprocessable
 from orchestrator.writing.article import Passage, Source
 
 MAX_BYTES: Final = 8 * 1024 * 1024
@@ -49,9 +49,12 @@ class _List(BaseModel):
 
 
 class ResearchClient:
-    """`url` as of RESEARCH_URL; one for the life of the service."""
+    """`url` as of RESEARCH_URL; one for the life of the service. `research` knows whether it can be reached."""
 
-    def __init__(self, url: str, service_key: SecretStr, *, timeout_seconds: float) -> None:
+    def __init__(
+        self, url: str, service_key: SecretStr, *, timeout_seconds: float, research: Dependency
+    ) -> None:
+        self._research = research
         peer = Peer("research", url, "RESEARCH_URL", service_key)
         self._client = ServiceClient(peer, timeout_seconds=timeout_seconds, max_bytes=MAX_BYTES)
         self._researches = Documents(self._client, "research", read_one=_read_one, read_list=_read_list)
@@ -60,12 +63,14 @@ class ResearchClient:
         """The sources of a research, best first.
 
         Raises:
-            RetryLater: research cannot be reached, is busy, or does not know the id (yet).
+            WaitFor: research is away, busy, or refuses our key.
+            RetryLater: it failed over this id, or does not know it (yet).
             Unprocessable: it answered with something that no later attempt would better.
         """
         try:
-            return await self._researches.get(research_id)
-        except UnavailableError as problem:
+            async with self._research.call():
+                return await self._researches.get(research_id)
+        except PassingError as problem:
             raise RetryLater(str(problem), after=problem.after) from problem
         except UnusableAnswerError as problem:
             raise Unprocessable(str(problem)) from problem

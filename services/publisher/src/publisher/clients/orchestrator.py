@@ -8,14 +8,14 @@ from pydantic import BaseModel, SecretStr
 
 from chassis.http.client import (
     Answer,
+    PassingError,
     Peer,
     ServiceClient,
-    UnavailableError,
     Unchanged,
     UnusableAnswerError,
 )
 from chassis.http.documents import Documents
-from messaging import RetryLater, Unprocessable
+from messaging import Dependency, RetryLater, Unprocessable
 from publisher.domain import Article
 
 __all__ = ["Fetched", "OrchestratorClient", "Unchanged"]
@@ -37,9 +37,18 @@ class _List(BaseModel):
 
 
 class OrchestratorClient:
-    """`url` as of ORCHESTRATOR_URL; one for the life of the service."""
+    """`url` as of ORCHESTRATOR_URL; one for the life of the service. `orchestrator` knows whether it can be reached."""
 
-    def __init__(self, url: str, key: SecretStr, *, timeout_seconds: float, max_bytes: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        key: SecretStr,
+        *,
+        timeout_seconds: float,
+        max_bytes: int,
+        orchestrator: Dependency,
+    ) -> None:
+        self._orchestrator = orchestrator
         self._client = ServiceClient(
             Peer("the orchestrator", url, "ORCHESTRATOR_URL", key),
             timeout_seconds=timeout_seconds,
@@ -58,15 +67,16 @@ class OrchestratorClient:
         """The article as it stands, or `Unchanged` if `known_etag` still names it.
 
         Raises:
-            RetryLater: no answer in time, a connection or server error, a refused key, or an article that is not
-                there yet: it is committed before its publication is asked for, so a restore or a lagging replica.
+            WaitFor: the orchestrator is away, busy, or refuses our key.
+            RetryLater: it failed over this article, or the article is not there yet: it is committed before its publication is asked for, so a restore or a lagging replica.
             Unprocessable: an answer that does not follow the contract, or one that is too large.
         """
         try:
-            if known_etag is None:
-                return await self._articles.get(content_id)
-            return await self._articles.get_if_changed(content_id, known_etag)
-        except UnavailableError as problem:
+            async with self._orchestrator.call():
+                if known_etag is None:
+                    return await self._articles.get(content_id)
+                return await self._articles.get_if_changed(content_id, known_etag)
+        except PassingError as problem:
             raise RetryLater(str(problem), after=problem.after) from problem
         except UnusableAnswerError as problem:
             raise Unprocessable(str(problem)) from problem

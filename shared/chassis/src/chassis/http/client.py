@@ -5,6 +5,7 @@ Nothing is tried again here: that is the business of whoever asks, who knows wha
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -21,19 +22,35 @@ _KEEPALIVE_SECONDS: Final = 2.0
 """Connections are let go before the other service, which closes idle ones after 5, can close one under a request."""
 _LONGEST_WAIT: Final = timedelta(hours=1)
 """A service that asks for more is obeyed no further: what waits for it would seem lost."""
+_READY_SECONDS: Final = 2.0
+"""For the question whether a service that did not answer in time is there at all."""
 _REFUSED_KEY: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
-_PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
+_OUT_OF_SERVICE: Final = {
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+}
+_PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY}
 
 
-class UnavailableError(Exception):
-    """No answer for now, for a reason that passes: ask again after `after`, or when it suits."""
+class PassingError(Exception):
+    """No usable answer, for a reason that passes: ask again after `after`, or when it suits."""
 
     def __init__(self, problem: str, *, after: timedelta | None = None) -> None:
         super().__init__(problem)
         self.after = after
 
 
-class NotThereError(UnavailableError):
+class UnavailableError(PassingError):
+    """The service is away or takes no requests: an outage, which says nothing about what was asked."""
+
+
+class FailedError(PassingError):
+    """The service is there, and failed over this request."""
+
+
+class NotThereError(PassingError):
     """The service does not know what was asked for: not yet, or not since it was restored."""
 
 
@@ -112,7 +129,9 @@ class ServiceClient:
             known_etag: entity tag of what is there already.
 
         Raises:
-            UnavailableError: no answer in time, a connection or server error, or a refused key.
+            UnavailableError: it cannot be reached or breaks off, does not answer in time and is not ready either, is out
+                of service (502, 503, 504), asks for a rest (429), or refuses our key.
+            FailedError: it failed over this request (another 5xx, 408, 425), or did not answer it in time though ready.
             NotThereError: the service does not know it (yet).
             UnusableAnswerError: any other status, or an answer that is too large.
         """
@@ -120,20 +139,41 @@ class ServiceClient:
         # A query names what others want too, and the error may be about one of them alone.
         place = path.partition("?")[0]
         headers = {} if known_etag is None else {"If-None-Match": known_etag}
+        halfway = asyncio.create_task(self._is_ready(after=self._timeout_seconds / 2))
         try:
             # Each read is bounded by the client, their sum by this: a slow trickle would keep it content for ever.
             async with asyncio.timeout(self._timeout_seconds):
                 with client_span("GET", url) as exchange:
                     return await self._exchange(url, place, about, headers, exchange)
-        except (httpx.TransportError, httpx.InvalidURL, TimeoutError) as error:
+        except (httpx.ConnectTimeout, httpx.ConnectError, httpx.InvalidURL) as error:
             raise UnavailableError(
                 f"{self.peer.name} does not answer at {self._url}{place}: {error!r}"
             ) from error
+        except (httpx.TimeoutException, TimeoutError) as error:
+            # One request may be too much for a service that is well: waiting would never end for it.
+            problem = f"{self.peer.name} does not answer in time at {self._url}{place}: {error!r}"
+            if halfway.done() and halfway.result() and await self._is_ready():
+                raise FailedError(f"{problem}; it was ready all the while") from error
+            raise UnavailableError(problem) from error
+        except httpx.TransportError as error:
+            raise UnavailableError(f"{self.peer.name} broke off at {self._url}{place}: {error!r}") from error
+        finally:
+            halfway.cancel()
+
+    async def _is_ready(self, *, after: float = 0.0) -> bool:
+        """Asked halfway and at the end: a service that comes back or goes away in between is no proof of anything."""
+        await asyncio.sleep(after)
+        try:
+            async with asyncio.timeout(_READY_SECONDS):
+                answer = await self._http.get(f"{self._url}/health/ready")
+        except (httpx.TransportError, httpx.InvalidURL, TimeoutError):
+            return False
+        return answer.status_code == HTTPStatus.OK
 
     async def _exchange(
         self, url: str, place: str, about: str, headers: Mapping[str, str], exchange: Exchange
     ) -> Answer | Unchanged:
-        async with self._http.stream("GET", url, headers={**headers, **exchange.headers}) as response:
+        async with aclosing(await self._send(url, {**headers, **exchange.headers})) as response:
             exchange.answered(response.status_code)
             if response.status_code == HTTPStatus.NOT_MODIFIED and headers:
                 return Unchanged()
@@ -146,6 +186,14 @@ class ServiceClient:
                         f"{self.peer.name}'s answer at {place} is larger than {self._max_bytes} bytes{self._if_too_large}"
                     )
             return Answer(bytes(body), response.headers.get("ETag"))
+
+    async def _send(self, url: str, headers: Mapping[str, str]) -> httpx.Response:
+        try:
+            return await self._http.send(self._http.build_request("GET", url, headers=headers), stream=True)
+        except AttributeError as error:
+            # Of the libraries below, on uvloop: a connection that was reset while it was idle has lost its socket, and
+            # they ask that socket for its address.
+            raise httpx.ReadError(f"the connection was reset: {error!r}") from error
 
     def _check(self, response: httpx.Response, place: str, about: str) -> None:
         status = response.status_code
@@ -161,8 +209,10 @@ class ServiceClient:
                 f"{problem}: it refused our key; give both services the same SERVICE_KEY and restart this one",
                 after=after,
             )
-        if response.is_server_error or status in _PASSING:
+        if status in _OUT_OF_SERVICE:
             raise UnavailableError(problem, after=after)
+        if response.is_server_error or status in _PASSING:
+            raise FailedError(problem, after=after)
         raise UnusableAnswerError(
             f"{problem} for {about}; check that {self.peer.url_setting} names {self.peer.name}"
         )

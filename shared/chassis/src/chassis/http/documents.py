@@ -8,7 +8,9 @@ from pydantic import ValidationError
 
 from chassis.http.client import (
     Answer,
+    FailedError,
     NotThereError,
+    PassingError,
     ServiceClient,
     UnavailableError,
     Unchanged,
@@ -51,8 +53,7 @@ class Documents(Generic[DocumentT]):
         """The document as it stands.
 
         Raises:
-            UnavailableError: no answer in time, a connection or server error, a refused key, or a document that is
-                not there (yet).
+            PassingError: as `ServiceClient.get` raises it.
             UnusableAnswerError: an answer that does not follow the contract, or one that is too large.
         """
         return await self._gathering.get(document_id)
@@ -72,7 +73,7 @@ class Documents(Generic[DocumentT]):
             # leaves out what is unknown: one that is not there belongs to a version that has no lists yet.
             try:
                 answers.update(await self._several(document_ids))
-            except (UnusableAnswerError, NotThereError):
+            except (UnusableAnswerError, FailedError, NotThereError):
                 pass
             except UnavailableError as problem:
                 return {document_id: self._missed(document_id, problem) for document_id in document_ids}
@@ -93,7 +94,7 @@ class Documents(Generic[DocumentT]):
             answer = await self._client.get(path, about=self._called(document_id))
             assert isinstance(answer, Answer)
             return self._understood(path, lambda: self._read_one(document_id, answer))
-        except (UnavailableError, UnusableAnswerError) as problem:
+        except (PassingError, UnusableAnswerError) as problem:
             return problem
 
     def _missed(self, document_id: UUID, problem: UnavailableError) -> UnavailableError:

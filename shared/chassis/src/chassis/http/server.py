@@ -16,17 +16,25 @@ ReadinessCheck = Callable[[], Awaitable[dict[str, str]]]
 """Returns what is not ready, and why; empty when all is."""
 
 
-def health_routes(check: ReadinessCheck) -> list[Route]:
-    """`/health/live`: the event loop turns. `/health/ready`: everything that work needs is there right now."""
+Remarks = Callable[[], dict[str, str]]
+"""Returns what people should know of a process that works all the same; empty mostly."""
+
+
+def health_routes(check: ReadinessCheck, remarks: Remarks = dict) -> list[Route]:
+    """`/health/live`: the event loop turns. `/health/ready`: everything that work needs is there right now.
+
+    The latter's status tells whether to send work; remarks, which it carries too, never change it.
+    """
 
     async def live(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
     async def ready(_: Request) -> Response:
         problems = await check()
+        remarked = {"remarks": known} if (known := remarks()) else {}
         if problems:
-            return JSONResponse({"status": "not ready", "problems": problems}, status_code=503)
-        return JSONResponse({"status": "ok"})
+            return JSONResponse({"status": "not ready", "problems": problems, **remarked}, status_code=503)
+        return JSONResponse({"status": "ok", **remarked})
 
     return [
         Route("/health/live", live, include_in_schema=False),

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from messaging import headers as header
-from messaging.errors import RetryLater, Unprocessable
+from messaging.errors import RetryLater, Unprocessable, WaitFor
 from messaging.headers import Reason
 
 MAX_MESSAGE_CHARS: Final = 2_000
@@ -23,6 +23,8 @@ class Failure:
     stack: str = ""
     after: timedelta | None = None
     """The wait that the failing side asked for (`Retry-After`), if it did."""
+    waits_for: str = ""
+    """What was away; then the attempt does not count."""
 
     @property
     def permanent(self) -> bool:
@@ -38,6 +40,7 @@ def failure_of(error: BaseException) -> Failure:
         message=_clean(str(error) or type(error).__qualname__, MAX_MESSAGE_CHARS),
         stack=_stack(error),
         after=error.after if isinstance(error, RetryLater) else None,
+        waits_for=error.dependency if isinstance(error, WaitFor) else "",
     )
 
 

@@ -29,6 +29,8 @@ class Work:
     """None when it could not be read as a message that this queue handles; then `failure` says why."""
     handler: Handler | None = None
     attempt: int = 1
+    waits: int = 0
+    """How often it has come since its last attempt and gone back, because what it needs was away."""
     first_failed_at: datetime | None = None
     replay_of: UUID | None = None
     failure: Failure | None = None
@@ -63,6 +65,7 @@ def read(
     work = Work(delivery, head.event_id, head.type, head.correlation_id)
     if headers:  # a first attempt has none
         work.attempt = header.integer(headers, header.ATTEMPT, default=1)
+        work.waits = header.integer(headers, header.WAITS, default=0)
         work.first_failed_at = header.moment(headers, header.FAILURE_FIRST_AT)
         work.replay_of = header.identity(headers, header.REPLAY_OF)
     if traced or header.TRACEPARENT in headers:

@@ -22,6 +22,10 @@ class QueuePolicy:
     """Seconds to the second attempt; doubled for each further one."""
     backoff_limit: float = 600.0
     """Seconds between attempts at most."""
+    wait_base: float = 1.0
+    """Seconds that a message waits when what it needs is away (`WaitFor`); doubled each time it comes in vain."""
+    wait_limit: float = 30.0
+    """Seconds between such looks at most, unless the other side asks for more."""
     prefetch: int | None = None
     """Unacknowledged deliveries held; None: three times what can be worked on at once."""
 
@@ -33,6 +37,10 @@ class QueuePolicy:
         """The wait after attempt number `attempt` (1-based) has failed."""
         # Past 2^20 the limit has long been reached; the bound keeps a forged attempt header from overflowing.
         return timedelta(seconds=min(self.backoff_base * 2 ** min(attempt - 1, 20), self.backoff_limit))
+
+    def wait(self, waits: int) -> timedelta:
+        """The wait of a message that has already waited `waits` times for what it needs."""
+        return timedelta(seconds=min(self.wait_base * 2 ** min(waits, 20), self.wait_limit))
 
     def exhausted(self, attempt: int) -> bool:
         return self.max_attempts is not None and attempt >= self.max_attempts

@@ -17,6 +17,7 @@ from messaging import fail_points
 from messaging.broker.deliveries import Delivery, Unsettled
 from messaging.broker.subscription import Subscription
 from messaging.flow.codec import Decode, NotAnEnvelope
+from messaging.flow.dependencies import Dependency
 from messaging.flow.failures import Failure, failure_of
 from messaging.flow.handlers import Context, Handler, OnEach
 from messaging.flow.intake import Work, read, utc_now
@@ -52,6 +53,7 @@ class QueueRunner:
         table: dict[str, Handler],
         policy: QueuePolicy,
         crash_lock: asyncio.Lock,
+        dependencies: Sequence[Dependency] = (),
     ) -> None:
         self.queue = queue
         self.policy = policy
@@ -66,6 +68,7 @@ class QueueRunner:
         self._connections = connections
         self._relay = relay
         self._decode = decode
+        self._dependencies = dependencies
         self._unsettled = Unsettled()
         self._waiting: deque[Delivery] = deque()
         self._arrived = asyncio.Event()
@@ -141,6 +144,8 @@ class QueueRunner:
                 await self._wait_out_outage()
                 continue
             await self._relay.wait_for_room()
+            for dependency in self._dependencies:
+                await dependency.wait_for_turn(self.queue)
             if self.policy.max_batch_timeout and len(self._waiting) < self.policy.max_batch_size:
                 await self._wait_to_fill()
             batch = [
@@ -348,6 +353,7 @@ class QueueRunner:
         """
         error = await self._try_commit(batch)
         if error is None:
+            self._note_set_aside(batch)
             await self._unsettled.ack([work.delivery for work in batch])
             if fail_points.ARMED:
                 fail_points.reach("delivery.acknowledged")
@@ -368,6 +374,13 @@ class QueueRunner:
             else failure_of(error)
         )
         await self._settle(batch)
+
+    def _note_set_aside(self, batch: Sequence[Work]) -> None:
+        for work in batch:
+            if work.failure is not None and work.failure.waits_for:
+                for dependency in self._dependencies:
+                    if dependency.name == work.failure.waits_for:
+                        dependency.set_aside(self.queue)
 
     async def _try_commit(self, batch: Sequence[Work]) -> Exception | None:
         """Commits, or returns why it cannot; deadlocks and the like are tried again at once."""

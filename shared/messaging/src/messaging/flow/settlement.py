@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
+from random import uniform
 from time import perf_counter
 from typing import assert_never
 from uuid import UUID
@@ -16,7 +17,7 @@ from envelope import DeadLetterResolved
 from messaging import fail_points
 from messaging import headers as header
 from messaging.flow.dead_letters import DeadLetter, fact_headers
-from messaging.flow.failures import failure_headers
+from messaging.flow.failures import Failure, failure_headers
 from messaging.flow.handlers import OnBatch, OnEach
 from messaging.flow.intake import Work, utc_now
 from messaging.flow.policy import QueuePolicy
@@ -24,6 +25,7 @@ from messaging.flow.transactions import Database, Transaction, attempt_headers
 from messaging.observing import spans
 from messaging.observing.counting import QueueCounts
 from messaging.storage import crashes, inbox, outbox
+from messaging.storage.outbox import OutboxRow
 
 _CARRIED = (header.FAILURE_FIRST_AT, header.FAILURE_LAST_AT, header.FAILURE_TYPE, header.FAILURE_MESSAGE)
 
@@ -80,7 +82,9 @@ class Settlement:
 
     def _dies(self, work: Work) -> bool:
         failure = work.failure
-        return failure is not None and (failure.permanent or self._policy.exhausted(work.attempt))
+        if failure is None or failure.waits_for:
+            return False
+        return failure.permanent or self._policy.exhausted(work.attempt)
 
     async def _claim(self, tx: Transaction, batch: Sequence[Work]) -> list[Work]:
         final = [work for work in batch if not self._retries(work)]
@@ -141,6 +145,10 @@ class Settlement:
                 )
                 tx.send(resolved, caused_by=work.message)
             return
+        trace = trace_headers.get(work.event_id, {})
+        if failure.waits_for:
+            tx.outgoing.append(self._set_aside(work, failure, trace))
+            return
         now = utc_now()
         facts = failure_headers(
             failure,
@@ -150,7 +158,6 @@ class Settlement:
             service=self._service,
             queue=self._queue,
         )
-        trace = trace_headers.get(work.event_id, {})
         if self._dies(work):
             headers = {**facts, **attempt_headers(work.attempt, work.replay_of, trace)}
             tx.outgoing.append(outbox.dead_letter(work.row(), self._queue, headers=headers))
@@ -162,6 +169,25 @@ class Settlement:
             carried = fact_headers(work.message.payload)
         headers = {**carried, **attempt_headers(work.attempt + 1, work.replay_of, trace)}
         tx.outgoing.append(outbox.returning(work.row(), self._queue, headers=headers, delay=delay))
+
+    def _set_aside(self, work: Work, failure: Failure, trace: TraceHeaders) -> OutboxRow:
+        """The same message again, as the same attempt."""
+        pause = max(self._policy.wait(work.waits), failure.after or timedelta())
+        carried: dict[str, str | int] = {
+            name: value
+            for name in _CARRIED
+            if (value := header.text(work.delivery.headers, name)) is not None
+        }
+        if work.message is not None and isinstance(work.message.payload, DeadLetter):
+            carried = fact_headers(work.message.payload)
+        headers = {
+            **carried,
+            **attempt_headers(work.attempt, work.replay_of, trace),
+            header.WAITS: work.waits + 1,
+        }
+        # Not all at the same moment: one probe is enough.
+        delay = pause * uniform(1.0, 1.25)  # noqa: S311
+        return outbox.returning(work.row(), self._queue, headers=headers, delay=delay)
 
     def _delay(self, work: Work) -> timedelta:
         assert work.failure is not None
@@ -201,6 +227,12 @@ class Settlement:
         failure = work.failure
         assert failure is not None
         traces.fail_span(work.span, failure.exception_type, failure.message, failure.stack)
+        if failure.waits_for:
+            self.counts.set_aside[work.type] += 1
+            log.debug(
+                "message_waits", dependency=failure.waits_for, waits=work.waits + 1, **self._facts(work)
+            )
+            return
         facts = {**self._facts(work), "exception_type": failure.exception_type, "error": failure.message}
         if self._dies(work):
             self.counts.dead_lettered[failure.reason.value] += 1

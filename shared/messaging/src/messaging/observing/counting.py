@@ -72,6 +72,8 @@ class QueueCounts:
         self.duplicates = 0
         self.retried: Counter[str] = Counter()
         """By type: attempts that failed and will be made again."""
+        self.set_aside: Counter[str] = Counter()
+        """By type: messages that went back uncounted, because what they need was away."""
         self.dead_lettered: Counter[str] = Counter()
         """By reason."""
         self.rejected = 0

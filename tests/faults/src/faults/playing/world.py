@@ -4,10 +4,10 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -41,6 +41,7 @@ _LEASE_SECONDS: Final = 2.0
 """Instead of 30: as long as what a killed worker leaves in the outbox must wait for another."""
 _POLL_SECONDS: Final = 0.2
 
+KeptT = TypeVar("KeptT")
 Mix = int | Mapping[str, int]
 """How many `ok` commands, or behaviour → how many."""
 Change = Callable[[Sending], Sending]
@@ -320,6 +321,10 @@ class World:
         balancer = await self._cleanup.enter_async_context(Balancer(self.servers.cluster))
         self.proxies.append(balancer)
         return balancer, balancer.url(self.rabbitmq_url)
+
+    async def keep(self, surrounding: AbstractAsyncContextManager[KeptT]) -> KeptT:
+        """Enters it for as long as this world lasts."""
+        return await self._cleanup.enter_async_context(surrounding)
 
     async def effects_at_least(self, count: int) -> bool:
         """Whether so many effects are there; False as well while the database is away."""

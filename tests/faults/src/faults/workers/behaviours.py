@@ -10,6 +10,7 @@ MEANINGS: Final = {
     "slow": "slow:s waits so many seconds, then takes effect",
     "block": "block:s holds up the whole process for so many seconds, then takes effect",
     "fail": "fail:n asks to try again n times, then takes effect",
+    "needs": "asks the service of `needs_url` first; takes effect once that answers",
     "poison": "raises at every attempt, which also breaks the batch it is in",
     "hungry": "needs more memory than there is and gets a MemoryError: fails like poison",
     "hang": "never returns; the handler's deadline ends it",

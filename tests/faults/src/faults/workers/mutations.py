@@ -5,12 +5,14 @@ starts; production code knows nothing of it.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
 from chassis.database.pool import Connection, DatabaseUnavailableError
 from messaging.broker import bulk_publish
 from messaging.broker.bulk_publish import BulkPublisher, _Batch
+from messaging.errors import WaitFor
 from messaging.flow.failures import failure_of
 from messaging.flow.intake import Work
 from messaging.flow.runner import QueueRunner
@@ -92,6 +94,16 @@ def _crash_markers() -> None:
     crashes.mark = forgets
 
 
+def _waiting() -> None:
+    """That something is away which a message needs, is a failure of the message."""
+    init = WaitFor.__init__
+
+    def blames(self: WaitFor, _: str, problem: str, *, after: timedelta | None = None) -> None:
+        init(self, "", problem, after=after)
+
+    WaitFor.__init__ = blames  # type: ignore[assignment]
+
+
 NAMES: Final[dict[str, Callable[[], None]]] = {
     "inbox": _inbox,
     "confirms": _confirms,
@@ -99,6 +111,7 @@ NAMES: Final[dict[str, Callable[[], None]]] = {
     "lease_fencing": _lease_fencing,
     "batch_redo": _batch_redo,
     "crash_markers": _crash_markers,
+    "waiting": _waiting,
 }
 
 

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from chassis.http.client import PassingError, Peer, ServiceClient, UnavailableError
 from chassis.observing import logs
 from envelope import Catalogue, DomainMessage, Payload
 from envelope.brand import CATALOGUE
@@ -29,6 +30,7 @@ from faults.workers import clock, mutations
 from faults.workers.behaviours import parse
 from messaging import (
     Context,
+    Dependency,
     QueuePolicy,
     Record,
     RetryLater,
@@ -44,12 +46,17 @@ from messaging.flow import relay
 
 _MEGABYTE: Final = 1 << 20
 _SPARE_BYTES: Final = 64 * _MEGABYTE
+_WAIT_SECONDS: Final = 0.2
+"""Instead of 1: as long as what is away is waited for at first."""
+_ANSWER_SECONDS: Final = 1.0
 
 
 class WorkerSettings(ServiceSettings):
     """From the environment; `World.worker` takes the same names in lower case."""
 
     worker_name: str = "probe"
+    needs_url: str = ""
+    """A service that some messages need (`faults.surroundings.neighbour`)."""
     queue: Literal["research-commands", "orchestrator-commands"] = "research-commands"
     """It handles `research.requested` or `content.generate`."""
     handler: Literal["batch", "single"] = "batch"
@@ -81,6 +88,8 @@ class WorkerSettings(ServiceSettings):
             max_concurrency=self.concurrency,
             handler_timeout=self.handler_timeout,
             prefetch=self.prefetch,
+            wait_base=_WAIT_SECONDS,
+            wait_limit=5 * _WAIT_SECONDS,
         )
 
 
@@ -90,6 +99,17 @@ class Probe:
     def __init__(self, service: Service, worker: str) -> None:
         self._service = service
         self._worker = worker
+        settings = service.settings
+        assert isinstance(settings, WorkerSettings)
+        needed = Dependency(
+            "neighbour",
+            outages=(UnavailableError,),
+            shortest_pause=_WAIT_SECONDS,
+            longest_pause=5 * _WAIT_SECONDS,
+        )
+        self._needed = service.add_dependency(needed)
+        peer = Peer("the neighbour", settings.needs_url, "NEEDS_URL", settings.service_key)
+        self._neighbour = ServiceClient(peer, timeout_seconds=_ANSWER_SECONDS, max_bytes=1000)
 
     async def batch(self, messages: Sequence[DomainMessage[Any]], tx: Transaction) -> None:
         done: list[DomainMessage[Any]] = []
@@ -120,6 +140,8 @@ class Probe:
             case "fail":
                 if (attempt or await self._starts(message)) <= behaviour.amount:
                     raise RetryLater("as asked for")
+            case "needs":
+                await self._ask()
             case "poison":
                 raise ValueError("as asked for")
             case "hungry":
@@ -132,6 +154,13 @@ class Probe:
                 os.kill(os.getpid(), signal.SIGKILL)
             case "oom":
                 _die_of_hunger()
+
+    async def _ask(self) -> None:
+        try:
+            async with self._needed.call():
+                await self._neighbour.get("/v1/thing", about="a thing")
+        except PassingError as problem:
+            raise RetryLater(str(problem), after=problem.after) from problem
 
     async def _starts(self, message: DomainMessage[Any]) -> int:
         """How often this message was begun, this time included; outside the transaction, which may be rolled back."""
