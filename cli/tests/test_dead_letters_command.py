@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from brandctl.dead_letters.monitor import DeadLetter
-from brandctl.dead_letters.view import show_full, show_list
+from brandctl.dead_letters.view import show_full, show_groups, show_list
 from chassis.testing import eventually, running
 from envelope import DomainMessage
 from envelope.brand import CATALOGUE
@@ -98,7 +98,11 @@ async def dead(operator: Operator, rabbitmq_url: str, *bodies: bytes) -> list[st
                 "dead-letters",
                 "publisher-commands",
                 body,
-                headers={"failure-reason": "permanent", "failure-message": "[red]gone[/] \x1b[31m"},
+                headers={
+                    "failure-reason": "permanent",
+                    "failure-message": "[red]gone[/] \x1b[31m \x9b31m \u202e :smile:",
+                    "failure-stack": 'Traceback\n  File "/app/publisher/handlers.py", line 41, in publish\nGone: 410\n',
+                },
             )
 
     async def all_there() -> list[dict[str, Any]]:
@@ -211,6 +215,10 @@ async def test_mistakes_are_told_as_usage(operator: Operator) -> None:
         ["replay"],
         ["replay", "--all", "some-id"],
         ["replay", "some-id", "--queue", "x"],
+        ["replay", "some-id", "--group", "x"],
+        ["discard", "--reason", "x"],
+        ["discard", "--all", "some-id", "--reason", "x"],
+        ["discard", "--all", "--yes"],
         ["list", "--state", "dead"],
         ["list", "--summary", "--type", "x"],
         ["frobnicate"],
@@ -229,16 +237,100 @@ async def test_a_monitor_that_is_away_is_named(operator: Operator, free_port: Ca
     assert away in answer.err
 
 
-async def test_terminals_get_tables_and_no_foreign_control_characters(
+async def test_many_are_discarded_after_a_preview_with_who_and_why(
     operator: Operator, rabbitmq_url: str
 ) -> None:
-    [one] = await dead(operator, rabbitmq_url, b"\x1b[2J\xff")
-    letter = (await operator("show", one, "--json")).json()
-    console = Console(force_terminal=True, width=400, record=True, file=(operator.folder / "out").open("w"))
-    show_list(console, [DeadLetter.model_validate(letter)])
-    show_full(console, letter)
-    text = console.export_text(styles=False)
-    console.file.close()
-    assert one in text
-    assert "[red]gone[/] \ufffd[31m" in text
-    assert "\x1b[2J" not in (operator.folder / "out").read_text()
+    ids = await dead(operator, rabbitmq_url, *(command() for _ in range(25)))
+    wary = await operator("discard", "--all", "--queue", "publisher-commands", "--reason", "a bad sender")
+    assert (wary.code, wary.out) == (2, "")
+    assert "25 dead letters of publisher-commands" in wary.err
+    assert (await operator("list", "--json")).json()["open"] == 25
+
+    done = await operator(
+        *("discard", "--all", "--queue", "publisher-commands", "--reason", "a bad sender"),
+        *("--by", "ann", "--yes", "--json"),
+    )
+    assert (done.code, sorted(done.json()["discarded"])) == (0, sorted(ids))
+    assert done.err == "25 discarded\n"
+    one = (await operator("show", ids[0], "--json")).json()
+    assert (one["state"], one["decided_by"], one["decided_why"]) == ("discarded", "ann", "a bad sender")
+    again = await operator("discard", "--all", "--reason", "a bad sender", "--yes")
+    assert (again.code, again.out) == (1, "")
+    assert "No open dead letter" in again.err
+
+
+async def test_a_group_is_replayed_and_nothing_else(operator: Operator, rabbitmq_url: str) -> None:
+    ids = await dead(operator, rabbitmq_url, command(), b"garbage", command())
+    groups = (await operator("list", "--summary", "--json")).json()["groups"]
+    [group] = [each["group"] for each in groups if each["count"] == 2 or len(groups) == 1]
+    assert len((await operator("list", "--group", group, "--json")).json()["items"]) >= 2
+    wary = await operator("replay", "--group", group)
+    assert wary.code == 2
+    assert f"of group {group}" in wary.err
+    done = await operator("replay", "--group", group, "--yes", "--reason", "mended", "--json")
+    assert done.code == 0
+    assert sorted(each["id"] for each in done.json()["replayed"]) == sorted([ids[0], ids[2]])
+    one = (await operator("show", ids[0], "--json")).json()
+    assert (one["state"], one["decided_why"]) == ("replaying", "mended")
+    assert "@" in one["decided_by"]
+    assert (await operator("replay", "--group", "nonsense", "--yes")).code == 1
+
+
+async def test_terminals_get_whole_lines_and_no_foreign_control_characters(
+    operator: Operator, rabbitmq_url: str
+) -> None:
+    [one] = await dead(operator, rabbitmq_url, b"\x1b[2J\xff\xc2\x9b2J")
+    told = await operator("show", one, "--json")
+    assert not [character for character in told.out if not character.isprintable() and character != "\n"]
+    letter = told.json()
+    assert (
+        letter["detail"] == "[red]gone[/] \x1b[31m \x9b31m \u202e :smile:"
+    )  # to a reader of JSON, all is there
+    (operator.folder / "out").touch()
+    shown = (await operator("show", one)).out
+    assert shown.count("publisher/handlers.py") == 2  # in `frame`, and in the stack
+    for width in (100, 60):
+        console = Console(
+            force_terminal=True, width=width, record=True, file=(operator.folder / "out").open("w")
+        )
+        show_list(console, [DeadLetter.model_validate(letter)])
+        first, second, third = console.export_text(styles=False, clear=False).splitlines()
+        assert first.startswith(f"{one}  open  20")
+        assert "publisher-commands  -  permanent" in second
+        assert third.strip() == "[red]gone[/] \ufffd[31m \ufffd31m \ufffd :smile:"
+        show_full(console, letter)
+        console.file.close()
+        assert "\x1b[2J" not in (operator.folder / "out").read_text()
+        assert "\x9b" not in (operator.folder / "out").read_text()
+
+
+def test_a_group_takes_whole_lines_too(tmp_path: Path) -> None:
+    group = {
+        "group": "5f0c3a9b1e77d204",
+        "count": 1200,
+        "queue": "publisher-commands",
+        "reason": "exhausted",
+        "exception_type": "Gone",
+        "frame": "publisher/handlers.py:41 in publish",
+        "newest_id": str(uuid4()),
+        "newest_detail": "x" * 500,
+    }
+    with (tmp_path / "out").open("w") as file:
+        console = Console(force_terminal=True, width=80, record=True, file=file)
+        show_groups(console, [group])
+    lines = console.export_text(styles=False).splitlines()
+    assert [len(line) <= 80 for line in lines] == [True] * 4
+    assert lines[0] == "5f0c3a9b1e77d204  1,200  publisher-commands  exhausted"
+    assert group["newest_id"] in lines[2]
+
+
+async def test_after_make_up_the_monitor_is_found_where_the_settings_say(operator: Operator) -> None:
+    operator.variables = {}
+    port = operator.url.rpartition(":")[2]
+    (operator.folder / ".env").write_text(f'SERVICE_KEY="{KEY}"\nBIND=127.0.0.1\nMONITOR_PORT={port}\n')
+    assert "0 open" in (await operator("list")).err
+    # The key is for those containers, and for nobody else.
+    elsewhere = await operator("list", "--monitor-url", operator.url.replace("127.0.0.1", "localhost"))
+    assert elsewhere.code == 2
+    operator.variables = {"MONITOR_PORT": "1"}
+    assert "127.0.0.1:1 " in (await operator("list")).err

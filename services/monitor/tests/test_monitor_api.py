@@ -21,7 +21,7 @@ Record = Callable[..., Awaitable[list[UUID]]]
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("GET", ""), ("GET", "/summary"), ("GET", "/x"), ("POST", "/replay"), ("POST", "/x/replay"), ("POST", "/x/discard")],
+    [("GET", ""), ("GET", "/summary"), ("GET", "/x"), ("POST", "/replay"), ("POST", "/discard"), ("POST", "/outcomes"), ("POST", "/x/replay"), ("POST", "/x/discard")],
 )  # fmt: skip
 async def test_every_route_asks_for_the_key_first(origin: str, method: str, path: str) -> None:
     async with httpx.AsyncClient(trust_env=False) as stranger:
@@ -178,6 +178,94 @@ async def test_bulk_replay_takes_any_moment_there_is(
     assert (answer.status_code, answer.json()["replayed"]) == (202, replayed)
 
 
+async def test_a_group_is_replayed_or_discarded_and_no_other(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath
+) -> None:
+    alike = await record(*(new_death() for _ in range(3)))
+    [other] = await record(new_death(exception_type="Refused"))
+    [unreadable] = await record(new_death(b"garbage", exception_type="Refused", stack=None))
+    groups = (await api.get(f"{LIST}/summary")).json()["groups"]
+    assert sorted(group["count"] for group in groups) == [1, 1, 3]
+    [name] = [group["group"] for group in groups if group["count"] == 3]
+    [others] = [group["group"] for group in groups if group["newest_id"] == str(other)]
+    found = (await api.get(LIST, params={"group": name})).json()
+    assert {item["id"] for item in found["items"]} == set(map(str, alike))
+    assert {item["group"] for item in found["items"]} == {name}
+
+    order = [item["id"] for item in reversed(found["items"])]
+    asked = {"group": name, "reason": "gone", "by": "ann", "limit": 2}
+    first = (await api.post(f"{LIST}/discard", json=asked)).json()
+    assert first == {"discarded": 2, "ids": order[:2], "next": order[1]}
+    again = (await api.post(f"{LIST}/discard", json=asked)).json()
+    assert (again["ids"], again["next"]) == (order[2:], None)
+    assert (await api.post(f"{LIST}/discard", json=asked)).json()["discarded"] == 0
+    one = (await api.get(f"{LIST}/{order[0]}")).json()
+    decided = [one[name] for name in ("state", "resolution", "decided_by", "decided_why")]
+    assert decided == ["discarded", "gone", "ann", "gone"]
+
+    started = await api.post(f"{LIST}/replay", json={"group": others, "by": "bob", "reason": "mended"})
+    assert [each["id"] for each in started.json()["replays"]] == [str(other)]
+    one = (await api.get(f"{LIST}/{other}")).json()
+    assert [one[name] for name in ("state", "decided_by", "decided_why")] == ["replaying", "bob", "mended"]
+    # Garbage cannot be replayed, and is no obstacle to the rest; it can be discarded.
+    done = (
+        await api.post(f"{LIST}/discard", json={"queue": "publisher-commands-dlq", "reason": "garbage"})
+    ).json()
+    assert done["ids"] == [str(unreadable)]
+    outcomes = (
+        await api.post(f"{LIST}/outcomes", json={"ids": [str(other), str(unreadable), str(uuid4())]})
+    ).json()
+    assert {each["id"]: each["state"] for each in outcomes["outcomes"]} == {
+        str(other): "replaying",
+        str(unreadable): "discarded",
+    }
+
+
+async def test_going_through_many_takes_each_once_and_nothing_that_came_later(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath
+) -> None:
+    ids = [*await record(*(new_death() for _ in range(30))), *await record(*(new_death() for _ in range(31)))]
+    until = (await api.get(LIST)).json()["now"]
+    await record(new_death())
+    body: dict[str, Any] = {"until": until, "limit": 20}
+    seen: list[str] = []
+    while True:
+        answer = (await api.post(f"{LIST}/replay", json=body)).json()
+        seen += [each["id"] for each in answer["replays"]]
+        if answer["next"] is None:
+            break
+        body["after"] = answer["next"]
+    assert sorted(seen) == sorted(map(str, ids))
+    assert (await api.get(LIST)).json()["open"] == 1
+
+
+async def test_replaying_and_discarding_the_same_ones_at_once_gives_each_one_outcome(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath, database: Database
+) -> None:
+    ids = set(map(str, await record(*(new_death() for _ in range(120)))))
+
+    async def go(path: str, **body: Any) -> list[str]:
+        taken: list[str] = []
+        while True:
+            answer = (await api.post(f"{LIST}{path}", json=body | {"limit": 7})).json()
+            taken += [each["id"] for each in answer.get("replays", ())] + answer.get("ids", [])
+            if not answer["next"]:
+                return taken
+
+    replayed, discarded, more = await asyncio.gather(
+        go("/replay"), go("/discard", reason="no"), go("/discard", reason="neither")
+    )
+    # Whoever passes by what another is at work on may leave some behind.
+    rest = await go("/discard", reason="rest")
+    assert sorted([*replayed, *discarded, *more, *rest]) == sorted(ids)
+    async with database.connection() as connection:
+        sent = await connection.fetch("select event_id from outbox where type = 'content.publish'")
+        rows = await connection.fetch("select id, state, replay_event_id from dead_messages")
+    replays = {str(row["id"]): row["replay_event_id"] for row in rows if row["state"] == "replaying"}
+    assert set(replays) == set(replayed)
+    assert set(replays.values()) == {row["event_id"] for row in sent}
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -191,12 +279,14 @@ async def test_bulk_replay_takes_any_moment_there_is(
         {"until": "9999-12-31T23:59:59-14:00"},
     ],
 )
-async def test_a_wrong_bulk_request_replays_nothing(
+async def test_a_wrong_bulk_request_does_nothing(
     api: httpx.AsyncClient, record: Record, new_death: NewDeath, body: Any
 ) -> None:
     await record(new_death())
-    answer = await api.post(f"{LIST}/replay", json=body)
-    assert (answer.status_code, type(answer.json()["detail"])) == (422, str)
+    for path in ("replay", "discard"):
+        answer = await api.post(f"{LIST}/{path}", json=body)
+        assert (answer.status_code, type(answer.json()["detail"])) == (422, str)
+    assert (await api.post(f"{LIST}/discard", json={})).status_code == 422  # it does not say why
     assert (await api.get(LIST)).json()["open"] == 1
 
 

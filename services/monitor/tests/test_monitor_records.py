@@ -16,6 +16,7 @@ from messaging import Database, DeadLetter
 from monitor import handlers, reading, renaming, store
 from monitor.domain import Refusal
 from monitor.operations import Operations, Replayed
+from monitor.store import Decision
 
 Death = DomainMessage[DeadLetter]
 NewDeath = Callable[..., Death]
@@ -260,7 +261,7 @@ async def test_many_at_once_have_one_outcome(database: Database, record: Record,
         before = len(await sent(database))
         outcomes = await asyncio.gather(
             *(operations.replay(dead) for _ in range(3)),
-            *(operations.discard(dead, "not needed") for _ in range(2)),
+            *(operations.discard(dead, Decision(why="not needed")) for _ in range(2)),
             operations.replay_all(store.Selection(), 10),
         )
         done = [
@@ -293,7 +294,7 @@ async def test_a_lost_replay_that_was_discarded_and_then_handled_is_resolved(
     replay_id = await replay(database, dead)
     async with database.connection() as connection:
         await connection.execute("update dead_messages set replayed_at = now() - interval '2 days'")
-    assert await Operations(database).discard(dead, "queue was purged") is None
+    assert await Operations(database).discard(dead, Decision(why="queue was purged")) is None
     await resolve(database, dead=event_id, replay=replay_id)
     assert (await row(database, dead))["state"] == "resolved"
 
@@ -302,7 +303,7 @@ async def test_only_what_is_settled_is_forgotten(
     database: Database, record: Record, new_death: NewDeath
 ) -> None:
     settled, still_open = await record(new_death(), new_death())
-    await Operations(database).discard(settled, "old")
+    await Operations(database).discard(settled, Decision(why="old"))
     async with database.transaction() as tx:
         await tx.connection.execute(
             "update dead_messages set resolved_at = now() - interval '31 days' where id = $1", settled
@@ -316,7 +317,7 @@ async def test_open_dead_letters_are_counted_by_queue_with_those_that_have_none(
     database: Database, record: Record, new_death: NewDeath
 ) -> None:
     (discarded, *_) = await record(new_death(), new_death(), new_death(), new_death(queue="social-commands"))
-    await Operations(database).discard(discarded, "of no use")
+    await Operations(database).discard(discarded, Decision(why="of no use"))
     async with database.connection() as connection:
         counted = await reading.open_by_queue(connection)
     assert counted.pop("publisher-commands") == 2

@@ -1,7 +1,7 @@
 """The monitor's HTTP API, as an operator's command uses it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, Self
@@ -34,14 +34,6 @@ class DeadLetter(BaseModel):
     attempts: int
     failed_at: datetime
     state: str
-    replayable: bool
-    replay_event_id: UUID | None
-    replaced_by: UUID | None
-    resolution: str | None
-
-    @property
-    def died_again(self) -> bool:
-        return self.replaced_by is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +46,65 @@ class Page:
 
     def dead_letters(self) -> list[DeadLetter]:
         return [DeadLetter.model_validate(item) for item in self.items]
+
+
+class Outcome(BaseModel):
+    """How a dead letter stands, after it was sent again."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: UUID
+    state: str
+    replaced_by: UUID | None
+
+    @property
+    def died_again(self) -> bool:
+        return self.replaced_by is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who decided something, as they call themselves, and why."""
+
+    by: str
+    why: str | None
+
+    def body(self) -> dict[str, str]:
+        return {"by": self.by} | ({"reason": self.why} if self.why else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which open dead letters; None means any."""
+
+    queue: str | None = None
+    type_name: str | None = None
+    group: str | None = None
+    count: int = 0
+    """How many there were when somebody looked."""
+    until: str | None = None
+    """When that was."""
+
+    def of(self, count: int, *, until: str) -> "Selection":
+        return replace(self, count=count, until=until)
+
+    @property
+    def in_words(self) -> str:
+        parts = ((" of ", self.queue), (" of type ", self.type_name), (" of group ", self.group))
+        return "".join(f"{word}{value}" for word, value in parts if value)
+
+    def body(self) -> dict[str, str]:
+        given = {"queue": self.queue, "type": self.type_name, "group": self.group, "until": self.until}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some of a selection, done."""
+
+    ids: list[str]
+    next: str | None
+    """Where to go on; None if no more of them are open."""
 
 
 class Monitor:
@@ -89,22 +140,34 @@ class Monitor:
     def full(self, dead: str) -> dict[str, Any]:
         return self._call("GET", f"/{quote(dead, safe='')}")
 
-    def get(self, dead: str) -> DeadLetter:
-        return DeadLetter.model_validate(self.full(dead))
+    def outcomes(self, dead: Sequence[str]) -> list[Outcome]:
+        """How these stand, at most `MAX_BULK`."""
+        answer = self._call("POST", "/outcomes", json={"ids": list(dead)})
+        return [Outcome.model_validate(one) for one in answer["outcomes"]]
 
-    def replay(self, dead: str) -> DeadLetter:
-        return DeadLetter.model_validate(self._call("POST", f"/{quote(dead, safe='')}/replay"))
-
-    def replay_many(self, *, queue: str | None, type_name: str | None, until: str, limit: int) -> list[str]:
-        """Replays matching open ones that were recorded by `until`, oldest first; returns their ids."""
-        body = {"queue": queue, "type": type_name, "until": until, "limit": min(limit, MAX_BULK)}
-        given = {name: value for name, value in body.items() if value is not None}
-        replays: Sequence[Mapping[str, str]] = self._call("POST", "/replay", json=given)["replays"]
-        return [replay["id"] for replay in replays]
-
-    def discard(self, dead: str, reason: str) -> DeadLetter:
-        answer = self._call("POST", f"/{quote(dead, safe='')}/discard", json={"reason": reason})
+    def replay(self, dead: str, decision: Decision) -> DeadLetter:
+        answer = self._call("POST", f"/{quote(dead, safe='')}/replay", json=decision.body())
         return DeadLetter.model_validate(answer)
+
+    def replay_many(self, selection: Selection, decision: Decision, after: str | None, limit: int) -> Piece:
+        """Replays selected open ones, oldest first, beginning after the one named."""
+        answer = self._many("/replay", selection, decision, after, limit)
+        return Piece([replay["id"] for replay in answer["replays"]], answer["next"])
+
+    def discard(self, dead: str, decision: Decision) -> DeadLetter:
+        answer = self._call("POST", f"/{quote(dead, safe='')}/discard", json=decision.body())
+        return DeadLetter.model_validate(answer)
+
+    def discard_many(self, selection: Selection, decision: Decision, after: str | None, limit: int) -> Piece:
+        """Discards selected open ones, oldest first, beginning after the one named."""
+        answer = self._many("/discard", selection, decision, after, limit)
+        return Piece(answer["ids"], answer["next"])
+
+    def _many(
+        self, path: str, selection: Selection, decision: Decision, after: str | None, limit: int
+    ) -> dict[str, Any]:
+        place = {"after": after} if after else {}
+        return self._call("POST", path, json=selection.body() | decision.body() | place | {"limit": limit})
 
     def _call(self, method: str, path: str, **request: Any) -> dict[str, Any]:
         try:

@@ -1,58 +1,90 @@
-"""Dead letters on a terminal: tables for people, tab-separated lines where the output goes elsewhere."""
+"""Dead letters on a terminal: a few lines for each; tab-separated lines where the output goes elsewhere."""
 
 import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from brandctl.dead_letters.monitor import DeadLetter
+from brandctl.terminal import printable
 
 _COLOURS: Final = {"open": "red", "replaying": "yellow", "resolved": "green", "discarded": "dim"}
 _FACTS: Final = (
     "id", "state", "resolution", "queue", "type", "source", "event_id", "correlation_id", "reason", "exception_type",
-    "detail", "frame", "attempts", "service", "first_failed_at", "failed_at", "recorded_at", "replayable",
-    "replayed_at", "replay_event_id", "replay_of", "replaced_by", "resolved_at", "payload_bytes",
+    "detail", "frame", "group", "attempts", "service", "first_failed_at", "failed_at", "recorded_at", "replayable",
+    "replayed_at", "replay_event_id", "replay_of", "replaced_by", "resolved_at", "decided_by", "decided_why",
+    "payload_bytes",
 )  # fmt: skip
+_TOLD_ALREADY: Final = "failure-"
+"""Headers whose names begin so are what the facts and the stack are made of."""
 
 
 def show_list(console: Console, letters: Sequence[DeadLetter]) -> None:
-    rows = [
-        (str(one.id), one.state, one.queue, one.type or "-", one.reason, str(one.attempts), _time(one.failed_at), one.detail)
-        for one in letters
-    ]  # fmt: skip
-    _show(console, ("id", "state", "queue", "type", "reason", "tries", "died", "detail"), rows)
+    if not console.is_terminal:
+        rows = [
+            (str(one.id), one.state, one.queue, one.type or "-", one.reason, str(one.attempts), _time(one.failed_at), one.detail)
+            for one in letters
+        ]  # fmt: skip
+        _write(console, ("id", "state", "queue", "type", "reason", "tries", "died", "detail"), rows)
+        return
+    for one in letters:
+        tries = f"{one.attempts} {'try' if one.attempts == 1 else 'tries'}"
+        _line(
+            console,
+            str(one.id),
+            (one.state, _COLOURS.get(one.state, "")),
+            (_time(one.failed_at), ""),
+            (tries, "dim"),
+        )
+        _line(console, f"  {one.queue}", (one.type or "-", ""), (one.reason, "bold"))
+        _line(console, f"  {one.detail}")
 
 
 def show_groups(console: Console, groups: Sequence[dict[str, Any]]) -> None:
-    rows = [
-        (
-            str(group["count"]),
-            group["queue"],
-            group["reason"],
-            group["exception_type"] or "-",
-            group["frame"] or "-",
-            group["newest_id"],
-            group["newest_detail"],
+    if not console.is_terminal:
+        rows = [
+            (
+                str(group["count"]),
+                group["queue"],
+                group["reason"],
+                group["exception_type"] or "-",
+                group["frame"] or "-",
+                group["newest_id"],
+                group["newest_detail"],
+                group["group"],
+            )
+            for group in groups
+        ]
+        headings = ("count", "queue", "reason", "exception", "where", "newest", "its detail", "group")
+        _write(console, headings, rows)
+        return
+    for group in groups:
+        _line(
+            console,
+            group["group"],
+            (f"{group['count']:,}", "bold red"),
+            (group["queue"], ""),
+            (group["reason"], "bold"),
         )
-        for group in groups
-    ]
-    _show(console, ("count", "queue", "reason", "exception", "where", "newest", "its detail"), rows)
+        _line(console, f"  {group['exception_type'] or '-'}", (group["frame"] or "-", ""))
+        _line(console, f"  newest {group['newest_id']}")
+        _line(console, f"  {group['newest_detail']}")
 
 
 def show_full(console: Console, letter: dict[str, Any]) -> None:
     table = Table.grid(padding=(0, 2))
     for name in _FACTS:
         if letter[name] is not None:
-            table.add_row(
-                Text(name, style="bold"), _coloured(name, _printable(str(letter[name]), keep_lines=True))
-            )
+            value = printable(str(letter[name]), keep_lines=True)
+            style = _COLOURS.get(value, "") if name == "state" else ""
+            table.add_row(Text(name, style="bold"), Text(value, style=style))
     console.print(table, soft_wrap=not console.is_terminal)
-    _section(console, "headers", json.dumps(letter["headers"], indent=2, ensure_ascii=False))
+    headers = {name: value for name, value in letter["headers"].items() if not name.startswith(_TOLD_ALREADY)}
+    _section(console, "headers", json.dumps(headers, indent=2, ensure_ascii=False))
     if letter["stack"]:
         _section(console, "stack", letter["stack"])
     title = "payload (its beginning)" if letter["payload_truncated"] else "payload"
@@ -64,45 +96,21 @@ def show_full(console: Console, letter: dict[str, Any]) -> None:
 
 def _section(console: Console, title: str, text: str) -> None:
     console.print(Text(f"\n{title}", style="bold"))
-    console.print(Text(_printable(text.rstrip(), keep_lines=True)), soft_wrap=True)
+    console.print(Text(printable(text.rstrip(), keep_lines=True)), soft_wrap=True)
 
 
-def _show(console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    clean = [[_printable(cell) for cell in row] for row in rows]
-    if not console.is_terminal:
-        for row in (headings, *clean):
-            # Past the console, which would turn tabs into spaces.
-            console.file.write("\t".join(row) + "\n")
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in headings:
-        # Ids are there to be copied, so they are never cut.
-        table.add_column(heading, no_wrap=heading in {"id", "newest"}, overflow="fold")
-    for row in clean:
-        table.add_row(
-            *(_coloured(heading, _shortened(cell)) for heading, cell in zip(headings, row, strict=True))
-        )
-    console.print(table)
+def _write(console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    for row in (headings, *rows):
+        # Past the console, which would turn tabs into spaces.
+        console.file.write("\t".join(printable(cell) for cell in row) + "\n")
 
 
-def _coloured(name: str, value: str) -> Text:
-    return Text(value, style=_COLOURS.get(value, "") if name == "state" else "")
-
-
-def _shortened(cell: str, limit: int = 160) -> str:
-    return cell if len(cell) <= limit else f"{cell[: limit - 1]}…"
-
-
-def _printable(text: str, *, keep_lines: bool = False) -> str:
-    """Without control characters: what strangers sent must not steer the terminal."""
-    kept = "\n\t" if keep_lines else ""
-
-    def shown(character: str) -> str:
-        if character.isprintable() or character in kept:
-            return character
-        return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
-
-    return "".join(map(shown, text))
+def _line(console: Console, first: str, *rest: tuple[str, str]) -> None:
+    """One line of the terminal, cut at its edge: a table of so much would break its cells into pieces of a few letters."""
+    line = Text(printable(first))
+    for text, style in rest:
+        line.append("  ").append(printable(text), style=style)
+    console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
 
 
 def _time(moment: datetime) -> str:

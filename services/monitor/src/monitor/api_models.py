@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from pydantic_core import from_json
 
 from monitor.domain import State
+from monitor.store import Decision
 
 MAX_PAGE: Final = 200
 MAX_BULK: Final = 500
@@ -60,6 +61,11 @@ class DeadLetterView(BaseModel):
     replaced_by: UUID | None = Field(description="The later dead letter that its replay died as.")
     resolution: str | None
     resolved_at: datetime | None
+    decided_by: str | None = Field(
+        description="Who asked for the replay or discard, as they called themselves."
+    )
+    decided_why: str | None
+    group: str = Field(description="Those that failed alike have the same.")
 
 
 class FullDeadLetterView(DeadLetterView):
@@ -100,6 +106,7 @@ class DeadLetterPage(BaseModel):
 class FailureGroup(BaseModel):
     """Dead letters that failed alike."""
 
+    group: str = Field(description="Name of the group, for filters, bulk replay and bulk discard.")
     queue: str
     reason: str
     exception_type: str | None
@@ -116,23 +123,58 @@ class Summary(BaseModel):
     groups: list[FailureGroup] = Field(description="The largest first.")
 
 
-class DiscardRequest(BaseModel):
+class _Decision(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
+    by: Text | None = Field(default=None, description="Who asks for it; kept with it, and taken on trust.")
+
+    def decision(self, why: str | None) -> Decision:
+        return Decision(self.by, why)
+
+
+class ReplayRequest(_Decision):
+    reason: Reason | None = Field(default=None, description="Why now; kept with it.")
+
+
+class DiscardRequest(_Decision):
     reason: Reason = Field(description="Why it need not be handled; kept as its resolution.")
 
 
-class BulkReplayRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Bulk(BaseModel):
     queue: Text | None = None
     type: Text | None = None
+    group: Text | None = Field(default=None, description="Those that failed alike: `group` of the summary.")
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)] | None = None
     until: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
-        default=None,
-        description="Only what was recorded by then: `now` of a page that was looked at; UTC, if it names no zone.",
+        default=None, description="Only what was recorded by then: `now` of a page that was looked at."
     )
+    after: UUID | None = Field(default=None, description="`next` of the answer before: go on from there.")
     limit: Annotated[int, Field(ge=1, le=MAX_BULK)] = 100
+
+
+class BulkReplayRequest(_Bulk, ReplayRequest):
+    pass
+
+
+class BulkDiscardRequest(_Bulk, DiscardRequest):
+    pass
+
+
+class OutcomesRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)]
+
+
+class Outcome(BaseModel):
+    id: UUID
+    state: State
+    resolution: str | None
+    replaced_by: UUID | None
+
+
+class Outcomes(BaseModel):
+    outcomes: list[Outcome] = Field(description="Of those that are known.")
 
 
 class ReplayStarted(BaseModel):
@@ -143,6 +185,13 @@ class ReplayStarted(BaseModel):
 class BulkReplayStarted(BaseModel):
     replayed: int
     replays: list[ReplayStarted]
+    next: UUID | None = Field(description="Send it as `after` to go on; null if there are no more.")
+
+
+class BulkDiscarded(BaseModel):
+    discarded: int
+    ids: list[UUID]
+    next: UUID | None = Field(description="Send it as `after` to go on; null if there are no more.")
 
 
 def _parse(body: bytes) -> tuple[Any, bool]:

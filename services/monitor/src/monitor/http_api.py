@@ -13,12 +13,17 @@ from messaging import Database
 from monitor import reading
 from monitor.api_models import (
     MAX_PAGE,
+    BulkDiscarded,
+    BulkDiscardRequest,
     BulkReplayRequest,
     BulkReplayStarted,
     DeadLetterPage,
     DeadLetterView,
     DiscardRequest,
     FullDeadLetterView,
+    Outcomes,
+    OutcomesRequest,
+    ReplayRequest,
     ReplayStarted,
     Summary,
     Text,
@@ -44,6 +49,7 @@ def create_api(database: Database, operations: Operations, authorise: Authorise)
     app = api("Brand Engine: monitor", authorise, description=DESCRIPTION)
     app.include_router(_reading_routes(database))
     app.include_router(_operating_routes(database, operations))
+    app.include_router(_bulk_routes(database, operations))
     return app
 
 
@@ -57,10 +63,13 @@ def _reading_routes(database: Database) -> APIRouter:
         type: Annotated[Text | None, Query(description="Message type.")] = None,  # noqa: A002 - the wire name
         correlation_id: Text | None = None,
         replayable: bool | None = None,
+        group: Annotated[
+            Text | None, Query(description="Those that failed alike, as the summary names them.")
+        ] = None,
         limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
         before: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
     ) -> DeadLetterPage:
-        wanted = reading.Filter(state, _source_queue(queue), type, correlation_id, replayable)
+        wanted = reading.Filter(state, _source_queue(queue), type, correlation_id, replayable, group)
         async with database.connection() as connection:
             page = await reading.page(connection, wanted, limit=limit + 1, before=before)
         if page is None:
@@ -77,7 +86,7 @@ def _reading_routes(database: Database) -> APIRouter:
     async def summarise(state: State | None = State.OPEN, queue: Text | None = None) -> Summary:
         wanted = reading.Filter(state, _source_queue(queue))
         async with database.connection() as connection:
-            groups = await reading.groups(connection, wanted, limit=_MAX_GROUPS)
+            groups = await reading.alike(connection, wanted, limit=_MAX_GROUPS)
         return Summary.model_validate({"groups": groups})
 
     @routes.get("/{dead_letter_id}", summary="One dead letter in full", responses=UNKNOWN)
@@ -90,27 +99,16 @@ def _reading_routes(database: Database) -> APIRouter:
 def _operating_routes(database: Database, operations: Operations) -> APIRouter:
     routes = router("/dead-letters")
 
-    @routes.post("/replay", status_code=202, summary="Replay open dead letters, oldest first")
-    async def replay_many(request: BulkReplayRequest) -> BulkReplayStarted:
-        selection = Selection(
-            _source_queue(request.queue),
-            request.type,
-            None if request.ids is None else tuple(request.ids),
-            request.until,
-        )
-        done = await operations.replay_all(selection, request.limit)
-        replays = [ReplayStarted(id=dead, replay_event_id=replay) for dead, replay in done.replays.items()]
-        return BulkReplayStarted(replayed=len(replays), replays=replays)
-
     @routes.post(
         "/{dead_letter_id}/replay",
         status_code=202,
         summary="Send it again to the queue it died in",
         responses={**UNKNOWN, **CONFLICT},
     )
-    async def replay(dead_letter_id: str) -> FullDeadLetterView:
+    async def replay(dead_letter_id: str, request: ReplayRequest | None = None) -> FullDeadLetterView:
         dead = _identity(dead_letter_id)
-        match await operations.replay(dead):
+        asked = request or ReplayRequest()
+        match await operations.replay(dead, asked.decision(asked.reason)):
             case Replayed():
                 return await _read(database, dead)
             case Refusal() as refusal:
@@ -127,7 +125,7 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
     )
     async def discard(dead_letter_id: str, request: DiscardRequest) -> FullDeadLetterView:
         dead = _identity(dead_letter_id)
-        match await operations.discard(dead, request.reason):
+        match await operations.discard(dead, request.decision(request.reason)):
             case None:
                 return await _read(database, dead)
             case Refusal() as refusal:
@@ -136,6 +134,31 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
                 raise _not_found(dead_letter_id)
             case other:
                 assert_never(other)
+
+    return routes
+
+
+def _bulk_routes(database: Database, operations: Operations) -> APIRouter:
+    routes = router("/dead-letters")
+
+    @routes.post("/replay", status_code=202, summary="Replay open dead letters, oldest first")
+    async def replay_many(request: BulkReplayRequest) -> BulkReplayStarted:
+        decision = request.decision(request.reason)
+        done = await operations.replay_all(_selection(request), request.limit, decision)
+        replays = [ReplayStarted(id=dead, replay_event_id=replay) for dead, replay in done.replays.items()]
+        return BulkReplayStarted(replayed=len(replays), replays=replays, next=done.last)
+
+    @routes.post("/discard", summary="Close open dead letters for good, oldest first")
+    async def discard_many(request: BulkDiscardRequest) -> BulkDiscarded:
+        decision = request.decision(request.reason)
+        done = await operations.discard_all(_selection(request), request.limit, decision)
+        return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
+
+    @routes.post("/outcomes", summary="How several dead letters stand")
+    async def read_outcomes(request: OutcomesRequest) -> Outcomes:
+        async with database.connection() as connection:
+            rows = await reading.outcomes(connection, request.ids)
+        return Outcomes.model_validate({"outcomes": rows})
 
     return routes
 
@@ -153,6 +176,17 @@ def _identity(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise _not_found(text) from None
+
+
+def _selection(request: BulkReplayRequest | BulkDiscardRequest) -> Selection:
+    return Selection(
+        queue=_source_queue(request.queue),
+        type=request.type,
+        group=request.group,
+        ids=None if request.ids is None else tuple(request.ids),
+        until=request.until,
+        after=request.after,
+    )
 
 
 def _source_queue(queue: str | None) -> str | None:

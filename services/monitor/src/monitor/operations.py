@@ -1,7 +1,7 @@
 """What operators do with dead letters: replay and discard. One outcome each, however many ask at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
@@ -19,6 +19,7 @@ log = structlog.get_logger(__name__)
 
 _CHUNK: Final = 50
 """Messages replayed in one transaction: at 128 kB each, what may be in memory at a time."""
+_NOTHING_SAID: Final = store.Decision()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,24 @@ class Replayed:
     """Dead letter → `event_id` of its replay."""
 
     replays: dict[DeadMessageId, UUID]
+    last: UUID | None = None
+    """Where to go on; None if no more of them are open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    ids: list[UUID]
+    last: UUID | None
+    """Where to go on; None if no more of them are open."""
 
 
 class Operations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def replay(self, dead: UUID) -> Replayed | Refusal | Unknown:
+    async def replay(
+        self, dead: UUID, decision: store.Decision = _NOTHING_SAID
+    ) -> Replayed | Refusal | Unknown:
         """Sends a dead message again, to the queue it died in."""
         async with self._database.transaction() as tx:
             claimed = await store.claim(tx.connection, dead)
@@ -46,9 +58,11 @@ class Operations:
             refusal = refuse_replay(claimed.standing)
             if refusal is not None:
                 return refusal
-            return await _send_again(tx, [claimed])
+            return await _send_again(tx, [claimed], decision)
 
-    async def replay_all(self, selection: store.Selection, limit: int) -> Replayed:
+    async def replay_all(
+        self, selection: store.Selection, limit: int, decision: store.Decision = _NOTHING_SAID
+    ) -> Replayed:
         """Replays the selected open ones, oldest first, up to `limit`; those that cannot be replayed stay as they are."""
         replays: dict[DeadMessageId, UUID] = {}
         while len(replays) < limit:
@@ -56,12 +70,13 @@ class Operations:
             async with self._database.transaction() as tx:
                 claimed = await store.claim_open(tx.connection, selection, wanted)
                 if claimed:
-                    replays |= (await _send_again(tx, claimed)).replays
+                    replays |= (await _send_again(tx, claimed, decision)).replays
             if len(claimed) < wanted:
-                break
-        return Replayed(replays)
+                return Replayed(replays)
+            selection = replace(selection, after=claimed[-1].standing.id)
+        return Replayed(replays, selection.after)
 
-    async def discard(self, dead: UUID, reason: str) -> Refusal | Unknown | None:
+    async def discard(self, dead: UUID, decision: store.Decision) -> Refusal | Unknown | None:
         """Closes a dead letter for good; None if that was done."""
         async with self._database.transaction() as tx:
             claimed = await store.claim(tx.connection, dead)
@@ -69,12 +84,26 @@ class Operations:
                 return Unknown()
             refusal = refuse_discard(claimed.standing, now=claimed.now)
             if refusal is None:
-                await store.mark_discarded(tx.connection, claimed.standing.id, reason)
-                log.info("dead_letter_discarded", dead_letter_id=str(dead), reason=reason)
+                await store.mark_discarded(tx.connection, claimed.standing.id, decision)
+                log.info(
+                    "dead_letter_discarded", dead_letter_id=str(dead), reason=decision.why, by=decision.by
+                )
             return refusal
 
+    async def discard_all(
+        self, selection: store.Selection, limit: int, decision: store.Decision
+    ) -> Discarded:
+        """Closes the selected open ones for good, oldest first, up to `limit`."""
+        async with self._database.transaction() as tx:
+            ids = await store.discard_open(tx.connection, selection, limit, decision)
+        for dead in ids:
+            log.info("dead_letter_discarded", dead_letter_id=str(dead), reason=decision.why, by=decision.by)
+        return Discarded(ids, ids[-1] if len(ids) == limit else None)
 
-async def _send_again(tx: Transaction, claimed: Sequence[store.Claimed]) -> Replayed:
+
+async def _send_again(
+    tx: Transaction, claimed: Sequence[store.Claimed], decision: store.Decision
+) -> Replayed:
     replays: dict[DeadMessageId, UUID] = {}
     for one in claimed:
         replay = replay_of(one.payload, event_id=new_event_id(), now=one.now)
@@ -97,6 +126,8 @@ async def _send_again(tx: Transaction, claimed: Sequence[store.Claimed]) -> Repl
             queue=one.queue,
             type=replay.type,
             correlation_id=replay.correlation_id,
+            reason=decision.why,
+            by=decision.by,
         )
-    await store.mark_replaying(tx.connection, replays)
+    await store.mark_replaying(tx.connection, replays, decision)
     return Replayed(replays)

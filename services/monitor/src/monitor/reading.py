@@ -1,7 +1,7 @@
 """Reading dead letters for people: lists, one in full, and groups of like failures."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -10,19 +10,21 @@ from uuid import UUID
 from chassis import Connection
 from envelope.brand import CATALOGUE
 from messaging.topology import work_queues
+from monitor import groups
 
 READABLE_BYTES: Final = 256 * 1024
 """As much of a body is shown; twice what a message may have."""
 
 _SUMMARY: Final = (
-    "d.id, d.event_id, d.queue, d.type, d.source, d.correlation_id, d.reason, d.exception_type, d.detail, d.frame,"
+    "d.id, d.event_id, d.queue, d.type, d.source, d.correlation_id, d.reason, d.exception_type, d.detail, d.frame,"  # noqa: S608
     " d.attempts, d.service, d.first_failed_at, d.failed_at, d.recorded_at, d.replayable, d.state, d.replayed_at,"
-    " d.replay_event_id, d.replay_of, d.resolution, d.resolved_at,"
+    f' d.replay_event_id, d.replay_of, d.resolution, d.resolved_at, d.decided_by, d.decided_why, {groups.ID} as "group",'
     " (select n.id from dead_messages n where n.replay_of = d.id order by n.recorded_at desc limit 1) as replaced_by"
 )
 _MATCHING: Final = (
     "($1::text is null or d.state = $1) and ($2::text is null or d.queue = $2) and ($3::text is null or d.type = $3)"
     " and ($4::text is null or d.correlation_id = $4) and ($5::boolean is null or d.replayable = $5)"
+    f" and ($6::text is null or {groups.ID} = $6)"
 )
 
 
@@ -35,9 +37,10 @@ class Filter:
     type: str | None = None
     correlation_id: str | None = None
     replayable: bool | None = None
+    group: str | None = None
 
     def values(self) -> tuple[str | bool | None, ...]:
-        return (self.state, self.queue, self.type, self.correlation_id, self.replayable)
+        return (self.state, self.queue, self.type, self.correlation_id, self.replayable, self.group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,8 @@ async def page(connection: Connection, wanted: Filter, *, limit: int, before: UU
     assert counts is not None
     rows = await connection.fetch(
         f"select {_SUMMARY} from dead_messages d where {_MATCHING}"  # noqa: S608 - constants
-        " and ($6::timestamptz is null or (d.recorded_at, d.id) < ($6, $7::uuid))"
-        " order by d.recorded_at desc, d.id desc limit $8",
+        " and ($7::timestamptz is null or (d.recorded_at, d.id) < ($7, $8::uuid))"
+        " order by d.recorded_at desc, d.id desc limit $9",
         *wanted.values(),
         None if position is None else position["recorded_at"],
         before,
@@ -97,16 +100,26 @@ async def one(connection: Connection, dead: UUID) -> Mapping[str, Any] | None:
     return None if row is None else {**row, "headers": json.loads(row["headers"])}
 
 
-async def groups(connection: Connection, wanted: Filter, *, limit: int) -> list[dict[str, Any]]:
-    """Like failures together: same queue, reason, exception type and place in the code; the largest group first."""
+async def outcomes(connection: Connection, dead: Sequence[UUID]) -> list[dict[str, Any]]:
+    """How these stand; unknown ones are left out."""
     rows = await connection.fetch(
-        "select d.queue, d.reason, d.exception_type, d.frame, count(*) as count,"  # noqa: S608 - constants
+        "select d.id, d.state, d.resolution,"
+        " (select n.id from dead_messages n where n.replay_of = d.id order by n.recorded_at desc limit 1) as replaced_by"
+        " from dead_messages d where d.id = any($1)",
+        dead,
+    )
+    return [dict(row) for row in rows]
+
+
+async def alike(connection: Connection, wanted: Filter, *, limit: int) -> list[dict[str, Any]]:
+    """Like failures together; the largest group first."""
+    rows = await connection.fetch(
+        f'select {groups.ID} as "group", {groups.FACTS}, count(*) as count,'  # noqa: S608 - constants
         " array_remove(array_agg(distinct d.type), null) as types, min(d.failed_at) as first_failed_at,"
         " max(d.failed_at) as last_failed_at, (array_agg(d.id order by d.recorded_at desc, d.id))[1] as newest_id,"
         " (array_agg(d.detail order by d.recorded_at desc, d.id))[1] as newest_detail"
         f" from dead_messages d where {_MATCHING}"
-        " group by d.queue, d.reason, d.exception_type, d.frame"
-        " order by count(*) desc, max(d.failed_at) desc, d.queue limit $6",
+        f" group by {groups.FACTS} order by count(*) desc, max(d.failed_at) desc, d.queue limit $7",
         *wanted.values(),
         limit,
     )

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from chassis import Connection
 from envelope import DeadLetterResolved
 from messaging.headers import BAGGAGE, TRACEPARENT, TRACESTATE
+from monitor import groups
 from monitor.domain import (
     Beginning,
     DeadMessageId,
@@ -71,13 +72,24 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which open dead messages; None means any."""
+    """Which open dead messages; None means any. They are gone through oldest first."""
 
     queue: str | None = None
     type: str | None = None
+    group: str | None = None
     ids: tuple[UUID, ...] | None = None
     until: datetime | None = None
     """Recorded no later than this: a replay may die at once, and must not be taken for one that was waiting."""
+    after: UUID | None = None
+    """Only those that come after this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who asked for something, as they called themselves, and why; None if they did not say."""
+
+    by: str | None = None
+    why: str | None = None
 
 
 async def share_order(connection: Connection) -> None:
@@ -229,34 +241,87 @@ async def claim(connection: Connection, dead: UUID) -> Claimed | None:
 
 async def claim_open(connection: Connection, selection: Selection, limit: int) -> list[Claimed]:
     """Locks up to `limit` of the selected open and replayable messages, the oldest first, past those at work."""
+    where, values = await _selected(connection, selection)
     rows = await connection.fetch(
-        f"select {_CLAIMED} from dead_messages"  # noqa: S608 - constants
-        " where state = 'open' and replayable and ($1::text is null or queue = $1) and ($2::text is null or type = $2)"
-        " and ($3::uuid[] is null or id = any($3)) and ($4::timestamptz is null or recorded_at <= $4)"
-        " order by recorded_at, id limit $5 for update skip locked",
-        selection.queue,
-        selection.type,
-        selection.ids,
-        selection.until,
+        f"select {_CLAIMED} from dead_messages d where replayable and {where}"  # noqa: S608 - constants
+        f" order by recorded_at, id limit ${len(values) + 1} for update skip locked",
+        *values,
         limit,
     )
     return [_claimed(row) for row in rows]
 
 
-async def mark_replaying(connection: Connection, replays: Mapping[DeadMessageId, UUID]) -> None:
+async def discard_open(
+    connection: Connection, selection: Selection, limit: int, decision: Decision
+) -> list[UUID]:
+    """Closes up to `limit` of the selected open messages, the oldest first, past those at work; returns their ids."""
+    where, values = await _selected(connection, selection)
+    n = len(values)
+    rows = await connection.fetch(
+        "with chosen as materialized ("  # noqa: S608 - constants
+        f"select id, recorded_at from dead_messages d where {where} order by recorded_at, id limit ${n + 1}"
+        " for update skip locked), closed as ("
+        f" update dead_messages d set state = 'discarded', resolution = ${n + 2}, resolved_at = clock_timestamp(),"
+        f" decided_by = ${n + 3}, decided_why = ${n + 2} from chosen where d.id = chosen.id)"
+        " select id from chosen order by recorded_at, id",
+        *values,
+        limit,
+        decision.why,
+        decision.by,
+    )
+    return [row["id"] for row in rows]
+
+
+async def _selected(connection: Connection, selection: Selection) -> tuple[str, list[Any]]:
+    """The condition of a row `d`, and the values of its parameters.
+
+    Only what is asked for stands in it, so that one of the indexes fits and each piece goes on where the last one ended.
+    """
+    conditions, values = ["d.state = 'open'"], list[Any]()
+
+    def add(condition: str, *more: Any) -> None:
+        numbers = [f"${len(values) + number}" for number in range(1, len(more) + 1)]
+        conditions.append(condition.format(*numbers))
+        values.extend(more)
+
+    if selection.queue is not None:
+        add("d.queue = {}", selection.queue)
+    if selection.type is not None:
+        add("d.type = {}", selection.type)
+    if selection.group is not None:
+        add(groups.ID + " = {}", selection.group)
+    if selection.ids is not None:
+        add("d.id = any({}::uuid[])", selection.ids)
+    if selection.until is not None:
+        add("d.recorded_at <= {}", selection.until)
+    if selection.after is not None:
+        last = await connection.fetchval(
+            "select recorded_at from dead_messages where id = $1", selection.after
+        )
+        add("(d.recorded_at, d.id) > ({}::timestamptz, {}::uuid)", last, selection.after)
+    return " and ".join(conditions), values
+
+
+async def mark_replaying(
+    connection: Connection, replays: Mapping[DeadMessageId, UUID], decision: Decision
+) -> None:
     await connection.execute(
-        "update dead_messages d set state = 'replaying', replayed_at = clock_timestamp(), replay_event_id = f.replay"
-        " from unnest($1::uuid[], $2::uuid[]) as f (id, replay) where d.id = f.id",
+        "update dead_messages d set state = 'replaying', replayed_at = clock_timestamp(), replay_event_id = f.replay,"
+        " decided_by = $3, decided_why = $4 from unnest($1::uuid[], $2::uuid[]) as f (id, replay) where d.id = f.id",
         list(replays),
         list(replays.values()),
+        decision.by,
+        decision.why,
     )
 
 
-async def mark_discarded(connection: Connection, dead: DeadMessageId, reason: str) -> None:
+async def mark_discarded(connection: Connection, dead: DeadMessageId, decision: Decision) -> None:
     await connection.execute(
-        "update dead_messages set state = 'discarded', resolution = $2, resolved_at = clock_timestamp() where id = $1",
+        "update dead_messages set state = 'discarded', resolution = $2, resolved_at = clock_timestamp(),"
+        " decided_by = $3, decided_why = $2 where id = $1",
         dead,
-        reason,
+        decision.why,
+        decision.by,
     )
 
 
