@@ -265,3 +265,22 @@ def test_secrets_do_not_reach_the_builder() -> None:
         "requirements.lock", "deploy/images/health.py", "deploy/images/select_requirements.py", "shared", "services",
     }  # fmt: skip
     assert "**/.*" in rules
+
+
+def test_traces_are_on_disk_for_a_time_and_survive_the_container() -> None:
+    """In memory, a number of traces is kept however large they are, and Jaeger is ended for it."""
+    jaeger = TOOLS["services"]["jaeger"]
+    config = yaml.safe_load((ROOT / "deploy/observability/jaeger/jaeger.yaml").read_text())
+    (backend,) = config["extensions"]["jaeger_storage"]["backends"].values()
+    badger = backend["badger"]
+    assert badger["ephemeral"] is False
+    assert badger["ttl"]["spans"] == "${env:TRACES_KEPT:-72h}"
+    assert jaeger["environment"]["TRACES_KEPT"] == "${TRACES_KEPT:-72h}"
+    (volume,) = [each for each in jaeger["volumes"] if not each.startswith("./")]
+    name, folder = volume.split(":")
+    assert name in TOOLS["volumes"]
+    assert all(each.startswith(f"{folder}/") for each in badger["directories"].values())
+    # What comes too fast is refused before it takes the memory of the container.
+    limit = config["processors"]["memory_limiter"]["limit_mib"]
+    assert limit < 1024 * int(jaeger["mem_limit"].removesuffix("g"))
+    assert config["service"]["pipelines"]["traces"]["processors"][0] == "memory_limiter"
