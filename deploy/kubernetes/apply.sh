@@ -30,6 +30,10 @@ await_jobs() {
         if [ "$waited" -ge 1200 ]; then what='did not end within 20 minutes'; break; fi
         sleep 2
         waited=$((waited + 2))
+        if [ $((waited % 30)) = 0 ]; then
+            say "Not done after $waited seconds. Logs: kubectl --namespace $namespace logs --selector '$jobs' --prefix"
+            kubectl --namespace "$namespace" get job --selector "$jobs" >&2 || true
+        fi
     done
     for job in $(printf '%s\n' "$found" | grep -v ' Complete' | cut -d ' ' -f 1); do
         say "Job $job $what. The end of its log:"
@@ -41,11 +45,12 @@ await_jobs() {
 }
 
 # `--prune-allowlist` for every kind that may go with its file and that the cluster knows. Whatever holds data is not
-# among them: clusters, databases, claims, secrets. A queue stays in the broker when its resource goes.
+# among them: clusters, databases, claims, secrets. A queue stays in the broker when its resource goes. Nor are settings
+# of earlier releases: what `kubectl rollout undo` goes back to reads them.
 prunable() {
     served=" $(kubectl api-versions | tr '\n' ' ') "
     for kind in \
-        core/v1/ConfigMap core/v1/Service core/v1/ServiceAccount apps/v1/Deployment batch/v1/Job policy/v1/PodDisruptionBudget \
+        core/v1/Service core/v1/ServiceAccount apps/v1/Deployment batch/v1/Job policy/v1/PodDisruptionBudget \
         networking.k8s.io/v1/Ingress networking.k8s.io/v1/NetworkPolicy \
         rabbitmq.com/v1beta1/Binding rabbitmq.com/v1beta1/Exchange rabbitmq.com/v1beta1/Queue rabbitmq.com/v1beta1/User \
         rabbitmq.com/v1beta1/Permission rabbitmq.com/v1beta1/TopicPermission \
@@ -89,8 +94,13 @@ if grep -q '^kind: RabbitmqCluster$' "$work/all.yaml"; then
 fi
 
 say 'Services'
-# shellcheck disable=SC2046 # a list of words
-kubectl apply --filename "$work/all.yaml" --prune --selector "$part" $(prunable)
+kubectl apply --filename "$work/all.yaml" --selector "$part"
 for service in orchestrator research publisher social monitor; do
     kubectl --namespace "$namespace" rollout status deployment "$service" --timeout=10m
 done
+
+say 'What earlier releases left behind'
+# Only now: until here, replicas of the release before needed what was theirs.
+# shellcheck disable=SC2046 # a list of words
+kubectl apply --filename "$work/all.yaml" --prune --selector "$part" $(prunable) >"$work/pruned"
+grep ' pruned$' "$work/pruned" || echo 'nothing'

@@ -75,8 +75,10 @@ def test_services_come_last(
             f"--namespace {namespace} delete job",
             "--selector app.kubernetes.io/component!=service",
             f"--namespace {namespace} get job",
-            "--prune --selector app.kubernetes.io/part-of=brand-engine",
+            "all.yaml --selector app.kubernetes.io/part-of=brand-engine",
             "rollout status deployment orchestrator",
+            "rollout status deployment monitor",
+            "--prune --selector app.kubernetes.io/part-of=brand-engine",
         )
     ]
     assert steps == sorted(steps)
@@ -119,9 +121,10 @@ def test_what_has_left_the_files_is_removed_but_never_data(kubectl: Path, tmp_pa
     assert cluster.apply("prod").returncode == 0
     (pruning,) = [line for line in cluster.calls if "--prune " in line]
     kinds = {part.removeprefix("--prune-allowlist=") for part in pruning.split() if "allowlist" in part}
-    assert {"core/v1/ConfigMap", "rabbitmq.com/v1beta1/Binding", "keda.sh/v1alpha1/ScaledObject"} <= kinds
+    assert {"core/v1/Service", "rabbitmq.com/v1beta1/Binding", "keda.sh/v1alpha1/ScaledObject"} <= kinds
     assert not {kind.rpartition("/")[2] for kind in kinds} & {
         "Cluster",
+        "ConfigMap",
         "Database",
         "Namespace",
         "PersistentVolumeClaim",

@@ -12,6 +12,7 @@ Resources = list[dict[str, Any]]
 Mutation = Callable[[Resources], object]
 
 
+BOUND = "social-commands-d1407115"
 RELEASE = "-0-1-0"
 """What the names of Jobs end in."""
 
@@ -399,6 +400,12 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ("a kind of no wave", added("Gadget", "a", "example.com/v1", {})),
         ("data that go with the file", annotated("Cluster", "postgres", "sync-options", "Prune=true")),
     ],
+    "part": [
+        (
+            "of nothing",
+            metadata("Binding", f"commands-to-{BOUND}", lambda it: it["labels"].clear()),
+        )
+    ],
     "drift": [
         ("nothing in", spec("NetworkPolicy", "social", lambda it: it.update(ingress=[]))),
         ("deep inside", container("social", lambda it: it.update(args=[]))),
@@ -442,7 +449,7 @@ def test_every_rule_has_something_that_breaks_it() -> None:
         (spec("Queue", "orchestrator-events", lambda it: it["arguments"].update(limit=3)), "limit"),
         (spec("Exchange", "commands", lambda it: it.update(type="topics")), "Exchange/commands"),
         (
-            spec("Binding", "commands-to-social-commands-d1407115", lambda it: it.pop("routingKey")),
+            spec("Binding", f"commands-to-{BOUND}", lambda it: it.pop("routingKey")),
             "routingKey",
         ),
         (spec("User", "social", lambda it: it.update(tags=["root"])), "User/social"),

@@ -12,6 +12,7 @@ from typing import Any, Final
 from manifests.cluster import COMPONENT, Cluster, Resource, identity
 
 WAVE: Final = "argocd.argoproj.io/sync-wave"
+PART: Final = "app.kubernetes.io/part-of"
 OPTIONS: Final = "argocd.argoproj.io/sync-options"
 
 _GROUND, _SERVERS, _TOPOLOGY, _MIGRATIONS, _SERVICES, _AROUND = -3, -2, -1, 1, 2, 3
@@ -97,6 +98,13 @@ def _annotate(target: Mapping[str, str], annotation: str, value: str) -> dict[st
     metadata = {"name": "any", "annotations": {annotation: value}}
     patch = json.dumps({"apiVersion": "any", "kind": "any", "metadata": metadata})
     return {"target": dict(target), "patch": patch}
+
+
+def apply_finds_everything(cluster: Cluster) -> Iterator[str]:
+    """`apply.sh` selects by this label, what it applies as well as what it removes."""
+    for resource in cluster.resources:
+        if (resource["metadata"].get("labels") or {}).get(PART) != "brand-engine":
+            yield f"{identity(resource)}: the label {PART} must be brand-engine"
 
 
 def everything_comes_in_its_wave(cluster: Cluster) -> Iterator[str]:

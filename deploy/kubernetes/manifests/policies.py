@@ -42,6 +42,7 @@ POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
         "jobs": wiring.every_service_has_its_migration,
         "releases": wiring.jobs_are_named_by_their_release,
         "order": order.everything_comes_in_its_wave,
+        "part": order.apply_finds_everything,
         "drift": wiring.nothing_is_written_that_the_cluster_drops,
     }
 )
