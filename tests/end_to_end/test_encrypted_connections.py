@@ -105,8 +105,10 @@ def environment(servers: Servers, port: int, ca: Path) -> dict[str, str]:
     return {
         **os.environ,
         "RABBITMQ_URL": f"amqps://{rabbitmq.USER}:{servers.broker.password}@localhost:{servers.amqps_port}/%2F?cafile={ca}",
-        "DATABASE_URL": f"postgresql://orchestrator:a-password@localhost:{servers.database.port}/orchestrator"
-        f"?sslmode=verify-full&sslrootcert={ca}",
+        "DATABASE_URL": f"postgresql://orchestrator:a-password@localhost:{servers.database.port}/orchestrator",
+        # As in the manifests: the driver reads these.
+        "PGSSLMODE": "verify-full",
+        "PGSSLROOTCERT": str(ca),
         "SERVICE_KEY": "test-service-key-0123456789",
         "RESEARCH_URL": "http://127.0.0.1:1",
         "HTTP_PORT": str(port),
