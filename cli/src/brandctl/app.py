@@ -10,6 +10,7 @@ from rich.console import Console
 from brandctl import demo, signals, topology
 from brandctl.api import ApiError
 from brandctl.dead_letters import app as dead_letters_app
+from brandctl.documents import app as documents_app
 from brandctl.local import postgres, processes, rabbitmq, services
 from brandctl.local.folder import InUseError
 from brandctl.terminal import say
@@ -35,6 +36,7 @@ _EXPECTED = (
 
 
 app.add_typer(dead_letters_app)
+app.add_typer(documents_app)
 app.add_typer(topology.app)
 app.command()(trace)
 

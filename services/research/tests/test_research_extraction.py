@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research.domain import Document
-from research.extraction import UnreadableFileError, extract
+from research.reading.extraction import extract
+from research.reading.formats import UnreadableFileError
 
 FIRST = "Grind the beans to a medium size before you brew."
 SECOND = "Use water of about ninety degrees for a light roast."

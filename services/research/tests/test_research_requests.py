@@ -155,7 +155,9 @@ async def test_an_unavailable_provider_is_waited_for(research_database: Database
 
 @pytest.fixture
 async def api(research_database: Database) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(create_api(research_database, ServiceKey(SecretStr(KEY))))
+    transport = httpx.ASGITransport(
+        create_api(research_database, ServiceKey(SecretStr(KEY)), look_again=lambda: None)
+    )
     async with httpx.AsyncClient(
         transport=transport, base_url="http://research", headers={"X-Service-Key": KEY}
     ) as client:

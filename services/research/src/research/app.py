@@ -4,6 +4,7 @@ from chassis import ServiceKey
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import QueuePolicy, Service, on_each
+from research import index_store
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
 from research.handlers import Handlers
@@ -22,6 +23,9 @@ def build(settings: Settings) -> Service:
         # The deadline leaves room for the first indexing of a large corpus, which a request waits for.
         policy=QueuePolicy(max_concurrency=8, handler_timeout=120.0),
     )
-    service.serve(create_api(service.database, ServiceKey(settings.service_key)))
+    service.serve(
+        create_api(service.database, ServiceKey(settings.service_key), look_again=corpus.look_again)
+    )
+    service.gauge("documents", "Files of the corpus.", "state", index_store.counts)
     service.background("corpus-index", corpus.run)
     return service

@@ -1,16 +1,19 @@
-"""Read-only access to research results, for the orchestrator and for people."""
+"""Research results, for the orchestrator and for people, and the documents of the corpus, for operators."""
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated
+from http import HTTPStatus
+from typing import Annotated, assert_never
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, HTTPException, Query, Response
-from pydantic import BaseModel, TypeAdapter
+from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, api, conditional, router
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, Problem, Responses, api, conditional, router
 from chassis.http.guard import Authorise
 from messaging import Database
-from research import store
+from research import index_store, store
+from research.index_store import State
 
 
 class PassageView(BaseModel):
@@ -46,15 +49,107 @@ class ResearchList(BaseModel):
     items: list[ResearchView]
 
 
+class DocumentView(BaseModel):
+    """A file of the corpus."""
+
+    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+
+    id: int
+    path: str
+    """Below the corpus folder."""
+    size: int
+    """Bytes."""
+    state: State
+    """`read`: it is searched. `skipped`: it holds nothing to search. `set_aside`: reading it was given up."""
+    problem: str | None
+    """Why it is not searched."""
+    title: str
+    passages: int
+    since: datetime
+    """When it was read, or given up."""
+
+
+class DocumentList(BaseModel):
+    items: list[DocumentView]
+    next: str | None
+    """Where the next page begins: send it as `after`."""
+    counts: dict[str, int]
+    """How many of the corpus's files are in each state."""
+
+
+class Released(BaseModel):
+    id: int
+
+
 MAX_IDS = 50
+MAX_PAGE = 200
+MAX_ID = 2**63 - 1
+NOTHING_TO_RELEASE: Responses = {
+    409: {"model": Problem, "description": "It was read and is searched: there is nothing to release."}
+}
 _STORED = TypeAdapter(store.StoredResearch)
 _STORED_LIST = TypeAdapter(dict[str, list[store.StoredResearch]])
 
 
-def create_api(database: Database, authorise: Authorise) -> FastAPI:
+def create_api(database: Database, authorise: Authorise, *, look_again: Callable[[], None]) -> FastAPI:
+    """`look_again` is called when a document was released, and makes the corpus read it."""
     app = api("Brand Engine: research", authorise)
     app.include_router(_routes(database))
+    app.include_router(_document_routes(database, look_again))
     return app
+
+
+def _document_routes(database: Database, look_again: Callable[[], None]) -> APIRouter:
+    routes = router("/documents")
+
+    @routes.get("", summary="Files of the corpus, by path")
+    async def list_documents(
+        state: State | None = None,
+        after: Annotated[str, Query(description="`next` of the page before.", max_length=2000)] = "",
+        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+    ) -> DocumentList:
+        async with database.connection() as connection:
+            # PostgreSQL takes no NUL, and no path has one.
+            found = await index_store.documents(
+                connection, state=state, after=after.replace("\0", ""), limit=limit + 1
+            )
+            counts = await index_store.counts(connection)
+        return DocumentList(
+            items=[DocumentView.model_validate(each) for each in found[:limit]],
+            next=found[limit - 1].path if len(found) > limit else None,
+            counts=counts,
+        )
+
+    @routes.post(
+        "/{document_id}/release",
+        status_code=HTTPStatus.ACCEPTED,
+        summary="Read a file again that was set aside or skipped",
+        responses={**UNKNOWN, **NOTHING_TO_RELEASE},
+    )
+    async def release(
+        document_id: Annotated[int, Path(ge=1, le=MAX_ID)],
+    ) -> Released:
+        async with database.transaction() as tx:
+            state = await index_store.release(tx.connection, document_id)
+        match state:
+            case None:
+                raise HTTPException(
+                    HTTPStatus.NOT_FOUND,
+                    f"There is no document {document_id}; it may have been released, or have changed, meanwhile. "
+                    "Take the id from the list of documents.",
+                )
+            case State.READ:
+                raise HTTPException(
+                    HTTPStatus.CONFLICT,
+                    f"Document {document_id} was read and is searched: nothing to release.",
+                )
+            case State.SKIPPED | State.SET_ASIDE:
+                look_again()
+                return Released(id=document_id)
+            case _:
+                assert_never(state)
+
+    return routes
 
 
 def _routes(database: Database) -> APIRouter:

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 
 import asyncpg
 
@@ -11,6 +13,17 @@ from research.domain import Candidate, Document, Passage, Query, Term
 
 # More candidates than any article needs; ranking in Python stays within a few milliseconds.
 CANDIDATES = 600
+
+
+class State(StrEnum):
+    """What became of a file: it is searched; it holds nothing to search; or reading it was given up."""
+
+    READ = "read"
+    SKIPPED = "skipped"
+    SET_ASIDE = "set_aside"
+
+
+_STATE = """case when set_aside_at is not null then 'set_aside' when problem is not null then 'skipped' else 'read' end"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +37,12 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """A file that was looked at: its document, or the problem that kept it out."""
+    """A file that was looked at: its document, or the problem that kept it out. `set_aside`: reading it was given up."""
 
     state: FileState
     document: Document | None
     problem: str | None = None
+    set_aside: bool = False
 
 
 async def known_files(connection: Connection, corpus: str) -> dict[str, FileState]:
@@ -50,9 +64,11 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
     documents = [file.document or Document(title="", passages=(), quality=0) for file in files]
     rows = await connection.fetch(
         "insert into documents"
-        " (corpus, path, size, modified_ns, title, url, licence, published_on, quality, passage_count, problem)"
-        " select $1, f.* from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[],"
-        " $8::date[], $9::real[], $10::integer[], $11::text[]) as f returning document_id, path",
+        " (corpus, path, size, modified_ns, title, url, licence, published_on, quality, passage_count, problem,"
+        " set_aside_at) select $1, path, size, modified_ns, title, url, licence, published_on, quality, passages, problem,"
+        " case when set_aside then now() end from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[],"
+        " $7::text[], $8::date[], $9::real[], $10::integer[], $11::text[], $12::boolean[]) as f (path, size, modified_ns,"
+        " title, url, licence, published_on, quality, passages, problem, set_aside) returning document_id, path",
         corpus,
         [file.state.path for file in files],
         [file.state.size for file in files],
@@ -64,6 +80,7 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
         [document.quality for document in documents],
         [len(document.passages) for document in documents],
         [file.problem for file in files],
+        [file.set_aside for file in files],
     )
     ids: dict[str, int] = {row["path"]: row["document_id"] for row in rows}
     await connection.copy_records_to_table(
@@ -152,3 +169,55 @@ def _candidate(row: asyncpg.Record) -> Candidate:
 
 def _hits(value: str | None) -> Mapping[str, Sequence[int]]:
     return json.loads(value) if value else {}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A file of the corpus as operators see it."""
+
+    id: int
+    path: str
+    size: int
+    state: State
+    problem: str | None
+    title: str
+    passages: int
+    since: datetime
+    """When it was read, or given up."""
+
+
+async def counts(connection: Connection) -> dict[str, int]:
+    """How many files are in each state."""
+    rows = await connection.fetch(f"select {_STATE} as state, count(*) as files from documents group by 1")  # noqa: S608
+    return dict.fromkeys(map(str, State), 0) | {row["state"]: row["files"] for row in rows}
+
+
+async def documents(
+    connection: Connection, *, state: State | None, after: str, limit: int
+) -> list[ListedDocument]:
+    """In the order of their paths, from the one that follows `after`."""
+    rows = await connection.fetch(
+        f"select document_id as id, path, size, {_STATE} as state, problem, title, passage_count as passages,"  # noqa: S608
+        " indexed_at as since from documents"
+        f' where path collate "C" > $1 and ($2::text is null or {_STATE} = $2) order by path collate "C" limit $3',
+        after,
+        state,
+        limit,
+    )
+    return [ListedDocument(**{**row, "state": State(row["state"])}) for row in rows]
+
+
+async def release(connection: Connection, document_id: int) -> State | None:
+    """Forgets a file that was set aside or skipped, so that it is read again; returns the state it is in.
+
+    None if there is no such document: it was released already, or has changed or gone meanwhile.
+    """
+    state = await connection.fetchval(
+        f"select {_STATE} from documents where document_id = $1 for update",  # noqa: S608
+        document_id,
+    )
+    if state is None:
+        return None
+    if state != State.READ:
+        await connection.execute("delete from documents where document_id = $1", document_id)
+    return State(state)

@@ -5,8 +5,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from research.extraction import SUFFIXES, UnreadableFileError
 from research.index_store import FileState
+from research.reading.formats import SUFFIXES, UnreadableFileError
 
 MAX_FILE_BYTES = 5_000_000
 MAX_PATH_BYTES = 1_000

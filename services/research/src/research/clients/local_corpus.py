@@ -1,45 +1,58 @@
 """Research over a local folder of documents, indexed in the service's own PostgreSQL. Needs no key and no network."""
 
 import asyncio
-import ctypes
-import gc
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import asyncpg
 import structlog
 
-from chassis import Connection
+from chassis import Connection, DatabaseUnavailableError
 from messaging import Database
-from research import index_store
+from research import index_store, reads
 from research.clients import corpus_folder
 from research.clients.corpus_folder import CorpusUnavailableError
 from research.clients.provider import ProviderUnavailableError
 from research.domain import Findings, Found, Hits, Query, abbreviation, decide
-from research.extraction import UnreadableFileError, extract
 from research.index_store import FileState, IndexedFile
+from research.reading.formats import UnreadableFileError
+from research.reading.pool import HostileDocumentError, Readers
 
 log = structlog.get_logger(__name__)
 
-# One piece of work for the thread and one transaction: small, so that neither memory nor a lock grows with the corpus.
+# What is read and written at a time: small, so that neither memory nor a lock grows with the corpus.
 BATCH_FILES = 24
 BATCH_BYTES = 1_000_000
 PROGRESS_SECONDS = 5.0
 # Longer than reading a thousand pages takes; shorter than the deadline of the handler that waits.
 PATIENCE_SECONDS = 100.0
+# Between two tries to be the one who indexes.
+TURN_SECONDS = 0.5
 
 
 class LocalCorpus:
     """A `Provider`. `run` keeps the index up to date; `search` waits until it was complete once."""
 
-    def __init__(self, database: Database, folder: Path, *, rescan_seconds: float) -> None:
+    def __init__(
+        self,
+        database: Database,
+        folder: Path,
+        *,
+        rescan_seconds: float,
+        readers: Callable[[], Readers] = Readers,
+    ) -> None:
         self._database = database
+        self._readers = readers
         self._folder = folder
         self._corpus = str(folder.resolve())
         self._rescan_seconds = rescan_seconds
+        self._reader = uuid4()
         self._settled = asyncio.Event()
+        self._asked = asyncio.Event()
         self._failure: str | None = None
         self._licence: str | None = None
 
@@ -60,28 +73,58 @@ class LocalCorpus:
                 self._failure = str(error)
                 self._settled.set()
                 raise
-            await asyncio.sleep(self._rescan_seconds)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._rescan_seconds):
+                    await self._asked.wait()
+
+    def look_again(self) -> None:
+        """Asks for the next look at the folder now."""
+        self._asked.set()
 
     async def refresh(self) -> None:
-        """Bring the index in line with the folder once."""
+        """Bring the index in line with the folder once. Of several replicas one works at a time."""
+        async with self._turn():
+            try:
+                await self._refresh()
+            except BaseException:
+                # Whoever is asked to stop, or loses the database, has not died of what it was reading.
+                with suppress(DatabaseUnavailableError):
+                    async with self._database.connection() as connection:
+                        await reads.take_back(connection, self._reader)
+                raise
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        while True:
+            async with self._database.connection() as connection, connection.transaction():
+                if await reads.try_turn(connection, self._corpus):
+                    yield
+                    return
+            await asyncio.sleep(TURN_SECONDS)
+
+    async def _refresh(self) -> None:
+        self._asked.clear()
         started = time.monotonic()
         self._licence = await asyncio.to_thread(corpus_folder.licence, self._folder)
         found = await asyncio.to_thread(lambda: list(corpus_folder.scan(self._folder)))
         async with self._database.connection() as connection:
             known = await index_store.known_files(connection, self._corpus)
+            await reads.take_back(connection, self._reader)
+            starts = await reads.left_behind(connection, self._corpus)
         changed = [state for state in found if known.get(state.path) != state]
         gone = sorted(known.keys() - {state.path for state in found})
         async with self._database.transaction() as tx:
             await index_store.forget_other_corpora(tx.connection, self._corpus)
             await index_store.forget_files(tx.connection, self._corpus, gone)
-        skipped = await self._index(changed, total=len(found))
+            await reads.end(
+                tx.connection, self._corpus, {state.path for state in starts.keys() - set(changed)}
+            )
+        skipped = await self._index(changed, starts, total=len(found))
         if changed:
             async with self._database.connection() as connection:
                 await index_store.describe_to_planner(connection)
         self._failure = None
         self._settled.set()
-        if changed:
-            await asyncio.to_thread(_give_memory_back)
         if changed or gone:
             log.info(
                 "corpus_indexed",
@@ -92,31 +135,44 @@ class LocalCorpus:
                 seconds=round(time.monotonic() - started, 1),
             )
 
-    async def _index(self, changed: Sequence[FileState], *, total: int) -> int:
+    async def _index(
+        self, changed: Sequence[FileState], starts: Mapping[FileState, int], *, total: int
+    ) -> int:
+        """Reads what has changed; `starts` are of those that somebody has begun to read and not ended."""
         done = skipped = 0
         reported = time.monotonic()
-        for states in _batches(changed):
-            files = await asyncio.to_thread(self._read_all, states)
-            await self._save(files)
-            done += len(files)
-            skipped += sum(file.problem is not None for file in files)
-            if time.monotonic() - reported >= PROGRESS_SECONDS:
-                reported = time.monotonic()
-                log.info("corpus_indexing", done=done, to_read=len(changed), files=total)
+        # What a service may have died of comes last, and alone.
+        suspects = [[state] for state in changed if state in starts]
+        async with self._readers() as readers:
+            for states in (*_batches([state for state in changed if state not in starts]), *suspects):
+                if starts.get(states[0], 0) >= reads.MAX_STARTS:
+                    files = [_crashed(states[0], starts[states[0]])]
+                else:
+                    files = await self._read_all(readers, states)
+                await self._save(files)
+                done += len(files)
+                skipped += sum(file.problem is not None for file in files)
+                if time.monotonic() - reported >= PROGRESS_SECONDS:
+                    reported = time.monotonic()
+                    log.info("corpus_indexing", done=done, to_read=len(changed), files=total)
         return skipped
 
-    def _read_all(self, states: Sequence[FileState]) -> list[IndexedFile]:
-        return [self._read(state) for state in states]
+    async def _read_all(self, readers: Readers, states: Sequence[FileState]) -> list[IndexedFile]:
+        async with self._database.connection() as connection:
+            await reads.begin(connection, self._corpus, states, self._reader)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._read(readers, state)) for state in states]
+        return [task.result() for task in tasks]
 
-    def _read(self, state: FileState) -> IndexedFile:
+    async def _read(self, readers: Readers, state: FileState) -> IndexedFile:
         try:
-            return IndexedFile(state, extract(state.path, corpus_folder.read(self._folder, state.path)))
+            content = await asyncio.to_thread(corpus_folder.read, self._folder, state.path)
+            return IndexedFile(state, await readers.read(state.path, content))
         except UnreadableFileError as error:
-            problem = str(error)
-        except Exception as error:  # noqa: BLE001 - whatever one file holds, the others must still be read
-            problem = f"it cannot be read ({type(error).__name__}: {error})"[:500]
-        log.warning("corpus_file_skipped", path=state.path, problem=problem)
-        return IndexedFile(state, None, problem)
+            log.warning("corpus_file_skipped", path=state.path, problem=str(error))
+            return IndexedFile(state, None, str(error))
+        except HostileDocumentError as error:
+            return _set_aside(state, str(error))
 
     async def _save(self, files: Sequence[IndexedFile]) -> None:
         try:
@@ -133,6 +189,7 @@ class LocalCorpus:
     async def _write(self, files: Sequence[IndexedFile]) -> None:
         async with self._database.transaction() as tx:
             await index_store.save_files(tx.connection, self._corpus, files)
+            await reads.end(tx.connection, self._corpus, [file.state.path for file in files])
 
     async def search(self, keyword: str) -> Findings:
         await self._wait_for_index()
@@ -168,13 +225,18 @@ class LocalCorpus:
         return Found(tuple(replace(each, licence=each.licence or self._licence) for each in findings.sources))
 
 
-def _give_memory_back() -> None:
-    """Parsing leaves the allocator with free pages that an idle service would hold for good."""
-    gc.collect()
-    # glibc only; other libraries give memory back by themselves.
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+def _set_aside(state: FileState, problem: str) -> IndexedFile:
+    log.warning(
+        "corpus_file_set_aside",
+        path=state.path,
+        problem=problem,
+        hint="it is read again when it changes, or after `brandctl documents release`",
+    )
+    return IndexedFile(state, None, problem, set_aside=True)
+
+
+def _crashed(state: FileState, starts: int) -> IndexedFile:
+    return _set_aside(state, f"the service ended {starts} times while it was being read")
 
 
 def _batches(states: Sequence[FileState]) -> Iterator[list[FileState]]:

@@ -6,7 +6,7 @@ code, tables of data. Markdown is rendered first and then read as HTML, so one s
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
@@ -14,21 +14,25 @@ from urllib.parse import urlsplit
 
 from lxml import etree
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 
-from research.blocks import Block, blocks_of, text_of
-from research.cleaning import flags_of, one_line, visible
 from research.domain import Document, Passage
-
-HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
-MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})
-TEXT_SUFFIXES = frozenset({".txt"})
-SUFFIXES = HTML_SUFFIXES | MARKDOWN_SUFFIXES | TEXT_SUFFIXES
+from research.reading.blocks import Block, blocks_of, text_of
+from research.reading.cleaning import flags_of, one_line, visible
+from research.reading.formats import HTML_SUFFIXES, MARKDOWN_SUFFIXES, UnreadableFileError
 
 PASSAGE_CHARACTERS = 700
 MIN_WORDS = 6
 MAX_TITLE = 200
+MAX_LICENCE = 200
+MAX_ADDRESS = 2000
+# What a document without a title is called by: its first words, as many as fit.
+OPENING_CHARACTERS = 80
 # A "paragraph" longer than this is data or a page without markup; the full-text parser would choke on it.
 MAX_PARAGRAPH = 20_000
+# A Markdown paragraph with more brackets than a few and one in so many characters lists links.
+FEW_BRACKETS = 10
+CHARACTERS_A_BRACKET = 40
 # A page of items, each a line or two long, reports or enumerates; it does not explain.
 LISTING_ITEMS = 8
 LISTING_SHARE = 0.75
@@ -41,13 +45,63 @@ _TEXT_KINDS = frozenset({"paragraph", "item", "definition"})
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’)\]]*$")  # noqa: RUF001 - full-width marks end sentences as well
+_CREDENTIALS = re.compile(r"//[^\s/?#]*@")
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
+# What the Encoding Standard has for the web, by Python's names. Python knows more, some of which take the square of the
+# text's length to decode.
+_ENCODINGS = frozenset(
+    {"utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "ascii", "iso8859-1", "iso8859-2", "iso8859-3"}
+    | {
+        "iso8859-4",
+        "iso8859-5",
+        "iso8859-6",
+        "iso8859-7",
+        "iso8859-8",
+        "iso8859-9",
+        "iso8859-10",
+        "iso8859-13",
+    }
+    | {
+        "iso8859-14",
+        "iso8859-15",
+        "iso8859-16",
+        "cp866",
+        "koi8-r",
+        "koi8-u",
+        "mac-roman",
+        "mac-cyrillic",
+        "cp874",
+    }
+    | {
+        "cp1250",
+        "cp1251",
+        "cp1252",
+        "cp1253",
+        "cp1254",
+        "cp1255",
+        "cp1256",
+        "cp1257",
+        "cp1258",
+        "gb2312",
+        "gbk",
+    }
+    | {"gb18030", "big5", "big5hkscs", "euc_jp", "iso2022_jp", "shift_jis", "cp932", "euc_kr", "cp949"}
+)
+
+
+def _prose_alone(state: StateCore) -> None:
+    """Empties paragraphs that are no prose anyway: looking for their links may take the square of their brackets."""
+    for token in state.tokens:
+        size = len(token.content)
+        if token.type == "inline" and (
+            size > MAX_PARAGRAPH or token.content.count("[") > FEW_BRACKETS + size // CHARACTERS_A_BRACKET
+        ):
+            token.content = ""
+
+
 _markdown = MarkdownIt("commonmark").enable("table")
-
-
-class UnreadableFileError(ValueError):
-    """The file cannot be used; the message says why in words for the operator."""
+_markdown.core.ruler.before("inline", "prose_alone", _prose_alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +132,31 @@ def extract(path: str, content: bytes) -> Document:
         blocks = list(blocks_of(_parse(f"<html><body>{_markdown.render(body)}</body></html>")))
     else:
         blocks = list(_text_blocks(text))
-    return _document(facts, blocks, fallback_title=PurePosixPath(path).stem)
+    return _document(facts, blocks)
 
 
-def _document(facts: _Facts, blocks: list[Block], *, fallback_title: str) -> Document:
+def _document(facts: _Facts, blocks: list[Block]) -> Document:
     first_heading = next((block.text for block in blocks if block.kind == "heading"), None)
-    title = one_line(facts.title or first_heading or fallback_title)[:MAX_TITLE]
+    title = one_line(facts.title or first_heading or "")[:MAX_TITLE]
+    passages = tuple(_passages(blocks, title))
     return Document(
-        title=title,
-        passages=tuple(_passages(blocks, title)),
+        # Never the file's name: readers of an article see the title, and how the operator calls files is not theirs.
+        title=title or _opening(passages),
+        passages=passages,
         url=facts.url,
-        licence=facts.licence,
+        licence=_licence(facts.licence),
         published_on=facts.published_on,
         quality=_quality(blocks),
     )
+
+
+def _opening(passages: Sequence[Passage]) -> str:
+    """The first words of the text, by which a reader would know it again."""
+    text = passages[0].text if passages else ""
+    line = text.partition("\n")[0]
+    if len(line) <= OPENING_CHARACTERS:
+        return line
+    return line[:OPENING_CHARACTERS].rpartition(" ")[0].rstrip(" ,;:–—-") + " …"  # noqa: RUF001 - a dash to cut off
 
 
 def _passages(blocks: Iterable[Block], title: str) -> Iterator[Passage]:
@@ -100,7 +165,7 @@ def _passages(blocks: Iterable[Block], title: str) -> Iterator[Passage]:
     for block in blocks:
         prose = _is_prose(block)
         # A suspect paragraph stands alone, so that what is wrong with it does not stick to its neighbours.
-        suspect = bool(flags_of(block.text)) or (bool(paragraphs) and bool(flags_of(paragraphs[-1])))
+        suspect = prose and any(flags_of(text) for text in (block.text, *paragraphs[-1:]))
         full = sum(map(len, paragraphs)) >= PASSAGE_CHARACTERS
         if paragraphs and (not prose or full or suspect or block.heading != heading):
             yield _passage(heading, paragraphs, title)
@@ -158,9 +223,13 @@ def _decode(content: bytes, *, declared_inside: bool) -> str:
         declared = _CHARSET.search(content[:2048]) if declared_inside else None
         encoding = declared[1].decode("ascii") if declared else "utf-8"
     try:
+        known = codecs.lookup(encoding).name in _ENCODINGS
+    except LookupError:
+        known = False
+    if not known:
+        raise UnreadableFileError(f"it declares the unknown encoding {encoding[:40]!r}; save it as UTF-8")
+    try:
         text = content.decode(encoding)
-    except LookupError as error:
-        raise UnreadableFileError(f"it declares the unknown encoding {encoding!r}") from error
     except UnicodeError as error:
         raise UnreadableFileError(f"it is not valid {encoding}; save it as UTF-8") from error
     return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
@@ -171,6 +240,8 @@ def _parse(text: str) -> etree._Element:
     try:
         root = etree.fromstring(text.encode(), parser)
     except etree.XMLSyntaxError as error:
+        if getattr(error, "code", None) == etree.ErrorTypes.ERR_NO_MEMORY:
+            raise MemoryError from error
         raise UnreadableFileError(f"its markup cannot be parsed ({error})") from error
     if root is None:
         raise UnreadableFileError("it is empty")
@@ -230,14 +301,22 @@ def _text_blocks(text: str) -> Iterator[Block]:
 
 
 def _web_address(value: str | None) -> str | None:
-    """Only addresses a published page may link to: http or https, with a host."""
-    if not value or len(value) > 2000 or any(character.isspace() for character in value.strip()):  # noqa: PLR2004
+    """Only addresses a published page may link to: http or https, with a host; without a user's name and password."""
+    address = (value or "").strip()
+    if len(address) > MAX_ADDRESS or any(each.isspace() or each == "\\" for each in address):
         return None
     try:
-        parts = urlsplit(value.strip())
+        parts = urlsplit(address)
     except ValueError:
         return None
-    return value.strip() if parts.scheme in {"http", "https"} and parts.hostname else None
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return None
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _licence(value: str | None) -> str | None:
+    """Its name, or the address where it can be read."""
+    return _CREDENTIALS.sub("//", (value or "")[:MAX_LICENCE]) or None
 
 
 def _date(value: str | None) -> date | None:

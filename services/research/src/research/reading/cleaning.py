@@ -11,6 +11,10 @@ _INVISIBLE = re.compile(
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _SPACES = re.compile(r"\s+")
+# As many marks on one letter as any script needs (Unicode's Stream-Safe Text Format, UAX 15). Putting marks in their
+# order takes the square of their number.
+MAX_MARKS = 30
+_PERHAPS_MARKS = re.compile(rf"[^\w\s\x00-\x7f]{{{MAX_MARKS + 1},}}")
 
 # Wording addressed to a language model rather than to a reader. A match is recorded, not removed: the extractive
 # composer obeys nobody, but a reviewer should see it.
@@ -27,8 +31,24 @@ _INJECTION = re.compile(
 
 
 def visible(text: str) -> str:
-    """`text` without characters that cannot be seen or stored, Unicode-composed; line breaks are kept."""
-    return unicodedata.normalize("NFC", _CONTROL.sub("", _INVISIBLE.sub("", text)))
+    """`text` without characters that cannot be seen or stored, Unicode-composed; line breaks are kept.
+
+    Of the marks on one letter the first 30 are kept.
+    """
+    seen = _CONTROL.sub("", _INVISIBLE.sub("", text))
+    return unicodedata.normalize("NFC", _PERHAPS_MARKS.sub(_with_few_marks, seen))
+
+
+def _with_few_marks(match: re.Match[str]) -> str:
+    kept = []
+    marks = 0
+    for character in match[0]:
+        # Some characters are marks only once they are taken apart.
+        last = unicodedata.normalize("NFD", character)[-1]
+        marks = marks + 1 if unicodedata.combining(last) else 0
+        if marks <= MAX_MARKS:
+            kept.append(character)
+    return "".join(kept)
 
 
 def one_line(text: str) -> str:

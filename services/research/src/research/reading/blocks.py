@@ -4,13 +4,15 @@ The walk is iterative: a page nested ten thousand elements deep costs no stack.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
 
 from lxml import etree
 
-from research.cleaning import one_line
+from research.reading.cleaning import one_line
+from research.reading.measures import Sights, sights_of, texts_of
 
 Kind = Literal["heading", "paragraph", "item", "definition", "links", "gap"]
 
@@ -59,6 +61,7 @@ _DROPPED = frozenset(
         "progress",
     ]
 )
+_FRAME = frozenset({"html", "body", "main", "article"})
 _OMITTED = frozenset({"pre", "table", "samp-block", "listing", "xmp"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _TERM_LEVEL = 7
@@ -120,30 +123,41 @@ _HIDDEN_CLASS = frozenset(
 _ADMONITIONS = frozenset(
     {"note", "notes", "tip", "tips", "warning", "caution", "important", "hint", "example"}
 )
-_PERMALINK = re.compile(r"\s*[#¶§]+\s*$")
+_PERMALINK = " #¶§"
 _LINK_LIST_SHARE = 0.5
 
 
 def blocks_of(root: etree._Element) -> Iterator[Block]:
-    _prune(root)
-    yield from _Walk().run(root)
+    # Elements are looked up by identity, so that all of them have to be held.
+    elements = list(root.iter(etree.Element))
+    unseen, links = _left_out(elements)
+    yield from _Walk(unseen, links, sights_of(elements, unseen)).run(root)
 
 
-def _prune(root: etree._Element) -> None:
-    """Remove what no reader sees or what is no part of the text, keeping the text that follows it."""
-    body = root.find("body")
-    whole = _length(root)
-    for element in list((body if body is not None else root).iter(etree.Element)):
-        tag = element.tag
-        if tag in {"body", "html", "main", "article"}:
+def _left_out(elements: Sequence[etree._Element]) -> tuple[set[etree._Element], dict[etree._Element, int]]:
+    """What no reader sees or what is no part of the text, with all that it holds; and lists of links, with their size.
+
+    The size gives a list of links its weight for the page's quality, without its words.
+    """
+    texts = texts_of(elements)
+    unseen: set[etree._Element] = set()
+    links: dict[etree._Element, int] = {}
+    for element in elements:
+        parent = element.getparent()
+        if parent in unseen or parent in links:
+            unseen.add(element)
+        elif element.tag in _FRAME:
             continue
-        if tag in _DROPPED or _is_hidden(element):
-            _remove(element)
-        elif _is_navigation(element) and _length(element) * 2 < whole:
+        elif (
+            element.tag in _DROPPED
+            or _is_hidden(element)
             # What holds most of the page is its content, whatever its class says.
-            _remove(element)
-        elif tag in _LISTS and _is_link_list(element):
-            _replace_by_links(element)
+            or (_is_navigation(element) and texts.all[element] * 2 < texts.all[elements[0]])
+        ):
+            unseen.add(element)
+        elif element.tag in _LISTS and 0 < texts.all[element] * _LINK_LIST_SHARE <= texts.linked[element]:
+            links[element] = texts.all[element]
+    return unseen, links
 
 
 def _is_hidden(element: etree._Element) -> bool:
@@ -168,43 +182,15 @@ def text_of(element: etree._Element) -> str:
     return "".join(map(str, element.itertext()))
 
 
-def _length(element: etree._Element) -> int:
-    return len(text_of(element))
-
-
-def _is_link_list(element: etree._Element) -> bool:
-    total = _length(element)
-    linked = sum(_length(link) for link in element.iter("a") if link.get("href"))
-    return total > 0 and linked >= total * _LINK_LIST_SHARE
-
-
-def _replace_by_links(element: etree._Element) -> None:
-    """Keep the weight of a list of links for the page's quality, without its words."""
-    total = _length(element)
-    tail = element.tail
-    element.clear()
-    element.tag = "links"
-    element.set("size", str(total))
-    element.tail = tail
-
-
-def _remove(element: etree._Element) -> None:
-    parent = element.getparent()
-    if parent is None:
-        return
-    tail = element.tail or ""
-    before = element.getprevious()
-    if before is not None:
-        before.tail = (before.tail or "") + " " + tail
-    else:
-        parent.text = (parent.text or "") + " " + tail
-    parent.remove(element)
-
-
 class _Walk:
     """State of one pass: the text collected since the last block boundary and the headings in force."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, unseen: AbstractSet[etree._Element], links: Mapping[etree._Element, int], sights: Sights
+    ) -> None:
+        self._unseen = unseen
+        self._list_sizes = links
+        self._sights = sights
         self._text: list[str] = []
         self._linked = 0
         self._links = 0
@@ -223,20 +209,21 @@ class _Walk:
 
     def _start(self, element: etree._Element) -> Iterator[Block]:
         tag = element.tag
-        if self._omitted or tag in _OMITTED:
-            if self._omitted == 0 and not _is_layout(element):
-                yield from self._flush()
-                yield Block("gap")
-                self._omitted = 1
-            elif self._omitted:
-                self._omitted += 1
-            if self._omitted:
-                return
-        if tag == "links":
+        if element in self._unseen:
+            return
+        if self._omitted:
+            self._omitted += 1
+            return
+        if tag in _OMITTED and not self._is_layout(element):
             yield from self._flush()
-            size = int(element.get("size") or 0)
+            yield Block("gap")
+            self._omitted = 1
+            return
+        if (size := self._list_sizes.get(element)) is not None:
+            yield from self._flush()
             yield Block("links", text=" " * size, linked=size)
-        elif tag == "a":
+            return
+        if tag == "a":
             self._links += element.get("href") is not None
         elif tag == "br":
             self._text.append(" ")
@@ -249,6 +236,11 @@ class _Walk:
 
     def _end(self, element: etree._Element) -> Iterator[Block]:
         tag = element.tag
+        if element in self._unseen:
+            # It leaves a space between the words around it.
+            if element.getparent() not in self._unseen and element.getparent() not in self._list_sizes:
+                self._collect(f" {element.tail or ''}")
+            return
         if self._omitted:
             self._omitted -= 1
         elif element is self._heading_tag:
@@ -282,33 +274,27 @@ class _Walk:
             yield Block(kind, text, heading[2] if heading else None, linked)
 
     def _close_heading(self, element: etree._Element) -> Iterator[Block]:
-        text = _PERMALINK.sub("", one_line("".join(self._text)))
+        text = one_line("".join(self._text)).rstrip(_PERMALINK)
         self._text, self._linked, self._heading_tag = [], 0, None
         if not text or text.strip(":").casefold() in _ADMONITIONS:
             return
         level = _HEADINGS.get(element.tag, _TERM_LEVEL)
-        scope = _scope(element)
+        scope = self._scope(element)
         while self._headings and self._headings[-1][0] is scope and self._headings[-1][1] >= level:
             self._headings.pop()
         self._headings.append((scope, level, text))
         yield Block("heading", text)
 
+    def _is_layout(self, element: etree._Element) -> bool:
+        """A table of one cell per row arranges a page; it holds no data."""
+        return element.tag == "table" and element not in self._sights.data
 
-def _is_layout(element: etree._Element) -> bool:
-    """A table of one cell per row arranges a page; it holds no data."""
-    if element.tag != "table":
-        return False
-    return element.find(".//th") is None and all(
-        sum(1 for cell in row if cell.tag == "td") <= 1 for row in element.iter("tr")
-    )
-
-
-def _scope(heading: etree._Element) -> etree._Element:
-    """The element a heading speaks for: its parent, or further up while wrappers hold nothing but the heading."""
-    own = len(text_of(heading).strip())
-    scope = heading
-    for ancestor in heading.iterancestors():
-        scope = ancestor
-        if scope.tag == "body" or len(text_of(scope).strip()) > own:
-            break
-    return scope
+    def _scope(self, heading: etree._Element) -> etree._Element:
+        """The element a heading speaks for: its parent, or further up while wrappers hold nothing but the heading."""
+        own = self._sights.characters[heading]
+        scope = heading
+        for ancestor in heading.iterancestors():
+            scope = ancestor
+            if scope.tag == "body" or self._sights.characters[scope] > own:
+                break
+        return scope

@@ -1,0 +1,119 @@
+"""`brandctl documents` as a process of its own, against a running research service with a hostile document."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from chassis.testing import eventually, running
+from research.app import build
+from research.settings import Settings
+
+KEY = "test-service-key-0123456789"
+PROSE = "Cold brew coffee steeps for twelve hours, and it needs much water.\n"
+# A million elements: more than a reading process may hold.
+HOSTILE = "<b></b>" * 700_000
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Runs the command as somebody at a shell would, beside a corpus of one's own."""
+
+    url: str
+    corpus: Path
+
+    async def __call__(self, *arguments: str) -> Result:
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "brandctl",
+            "documents",
+            *arguments,
+            cwd=self.corpus.parent,
+            env=inherited | {"TERM": "dumb", "RESEARCH_URL": self.url, "SERVICE_KEY": KEY},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        assert process.returncode is not None
+        assert KEY not in out.decode() + err.decode()
+        return Result(process.returncode, out.decode(), err.decode())
+
+    async def rows(self, *arguments: str) -> list[list[str]]:
+        lines = (await self("list", *arguments)).out.splitlines()
+        return [line.split("\t") for line in lines[1:]]
+
+
+@pytest.fixture
+async def operator(
+    make_database: Callable[..., Awaitable[str]], rabbitmq_url: str, tmp_path: Path
+) -> AsyncIterator[Operator]:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "good.md").write_text(PROSE)
+    (corpus / "hostile.html").write_text(HOSTILE)
+    (corpus / "binary\x1b[31m.txt").write_bytes(b"\0")
+    settings = Settings(
+        rabbitmq_url=SecretStr(rabbitmq_url),
+        database_url=SecretStr(await make_database("research")),
+        service_key=SecretStr(KEY),
+        corpus=corpus,
+        http_port=0,
+    )
+    async with running(build(settings)) as service:
+        found = Operator(f"http://127.0.0.1:{service.port}", corpus)
+
+        async def all_seen() -> bool:
+            return len(await found.rows()) == 3
+
+        await eventually(all_seen, within=60)
+        yield found
+
+
+async def test_a_hostile_document_is_found_mended_and_released(operator: Operator) -> None:
+    ((number, state, path, size, passages, _, problem),) = await operator.rows("--set-aside")
+    assert (state, path, size, passages) == ("set_aside", "hostile.html", str(len(HOSTILE)), "0")
+    assert "160 MB of memory" in problem
+    assert [row[1:3] for row in await operator.rows("--skipped")] == [["skipped", "binary\ufffd[31m.txt"]]
+    assert {row[2]: row[1] for row in await operator.rows()}["good.md"] == "read"
+
+    released = await operator("release", "--all")
+    assert (released.code, f"{number} released" in released.err) == (0, True)
+
+    async def set_aside_again() -> bool:
+        rows = await operator.rows("--set-aside")
+        return len(rows) == 1 and rows[0][0] != number
+
+    await eventually(set_aside_again, within=60)
+    again = await operator("release", number)
+    assert (again.code, "may have been released" in again.err) == (1, True)
+
+
+async def test_nothing_to_do_is_said(operator: Operator) -> None:
+    (operator.corpus / "hostile.html").unlink()
+    ((number, *_),) = await operator.rows("--set-aside")
+    assert (await operator("release", number)).code == 0
+
+    async def none_left() -> bool:
+        return not await operator.rows("--set-aside")
+
+    await eventually(none_left)
+    assert (await operator("list", "--set-aside")).code == 1
+    nothing = await operator("release", "--all")
+    assert (nothing.code, nothing.err.strip()) == (1, "No document is set aside.")
+    for usage in (("release",), ("release", "1", "--all"), ("list", "--set-aside", "--skipped")):
+        assert (await operator(*usage)).code == 2

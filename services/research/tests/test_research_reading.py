@@ -1,0 +1,162 @@
+"""The processes that read documents: what one of them does to its process stays there."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from chassis.testing import eventually
+from research.reading.formats import UnreadableFileError
+from research.reading.pool import HostileDocumentError, Readers, ReadersUnavailableError
+
+# The real program, but for the reading itself: it does as the document says.
+OBEDIENT = """
+import os, re, signal, time
+from research.domain import Document
+from research.reading import child, formats
+
+kept = []
+
+def obey(path, content):
+    order, _, argument = content.decode().partition(" ")
+    if order == "spin":
+        re.search("#+$", "#" * 10_000_000 + "x")  # one call that takes hours and holds the interpreter
+    elif order == "eat":
+        kept.append(b"x" * (int(argument) * 1024 * 1024))
+    elif order == "die":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif order == "die_once":
+        try:
+            os.mkfifo(argument)
+        except FileExistsError:
+            pass
+        else:
+            os.kill(os.getpid(), signal.SIGKILL)
+    elif order == "print":
+        print("!" * 5000, flush=True)
+        os.write(1, b"!" * 5000)
+    elif order == "fail":
+        raise RecursionError("too deep")
+    elif order == "refuse":
+        raise formats.UnreadableFileError("it is a binary file")
+    elif order == "surrogate":
+        return Document(title="\\ud800", passages=())
+    elif order == "environment":
+        return Document(title=" ".join(sorted(os.environ)), passages=())
+    return Document(title=f"{os.getpid()}", passages=())
+
+child.extract = obey
+child.main()
+"""
+
+
+@pytest.fixture
+async def readers(tmp_path: Path) -> AsyncIterator[Readers]:
+    program = tmp_path / "obedient.py"
+    program.write_text(OBEDIENT)
+    async with Readers((sys.executable, "-I", "-B", str(program))) as started:
+        yield started
+
+
+async def read(readers: Readers, order: str) -> str:
+    return (await readers.read("a.txt", order.encode())).title
+
+
+async def test_documents_are_read_by_the_same_few_processes(readers: Readers) -> None:
+    pids = await asyncio.gather(*(read(readers, "hello") for _ in range(20)))
+    assert len(set(pids)) == 2
+    assert str(os.getpid()) not in pids
+
+
+async def test_an_endless_pattern_is_broken_off_and_holds_up_nobody(readers: Readers) -> None:
+    spinning = asyncio.create_task(read(readers, "spin"))
+    longest, last = 0.0, time.thread_time()
+    while not spinning.done():
+        assert await read(readers, "hello")
+        longest, last = max(longest, time.thread_time() - last), time.thread_time()
+    with pytest.raises(HostileDocumentError, match="more than 3 seconds of processor time"):
+        await spinning
+    assert longest < 0.5
+    assert await read(readers, "hello")
+
+
+async def test_too_much_memory_is_refused(readers: Readers) -> None:
+    with pytest.raises(HostileDocumentError, match="160 MB of memory"):
+        await read(readers, "eat 200")
+    assert await read(readers, "hello")
+
+
+async def test_no_document_pays_for_the_memory_of_those_before_it(readers: Readers) -> None:
+    for _ in range(12):
+        assert await read(readers, "eat 60")
+
+
+async def test_who_ends_its_process_is_told_from_its_neighbours(readers: Readers) -> None:
+    orders = ["hello"] * 10 + ["die"] + ["hello"] * 10
+    results = await asyncio.gather(*(read(readers, order) for order in orders), return_exceptions=True)
+    assert [index for index, each in enumerate(results) if isinstance(each, BaseException)] == [10]
+    assert "SIGSEGV" in str(results[10])
+
+
+async def test_a_process_that_the_kernel_has_picked_costs_its_document_nothing(
+    readers: Readers, tmp_path: Path
+) -> None:
+    assert await read(readers, f"die_once {tmp_path / 'died'}")
+    assert (tmp_path / "died").exists()
+
+
+async def test_what_a_document_prints_is_no_answer(readers: Readers) -> None:
+    assert (await read(readers, "print")).isdecimal()
+
+
+async def test_an_answer_that_is_none_condemns_its_document_alone(readers: Readers) -> None:
+    with pytest.raises(HostileDocumentError, match="makes no sense"):
+        await read(readers, "surrogate")
+    assert await read(readers, "hello")
+
+
+@pytest.mark.parametrize(("order", "problem"), [("fail", "RecursionError: too deep"), ("refuse", "binary")])
+async def test_a_file_that_cannot_be_used_says_why(readers: Readers, order: str, problem: str) -> None:
+    with pytest.raises(UnreadableFileError, match=problem):
+        await read(readers, order)
+
+
+async def test_no_secret_reaches_a_document(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_KEY", "a-service-key-for-tests")
+    assert "SERVICE_KEY" not in await read(readers, "environment")
+
+
+async def test_processes_end_with_the_work(tmp_path: Path) -> None:
+    async with Readers() as readers:
+        document = await readers.read("a.txt", b"A title\n\nThis is a sentence of more than six words.")
+        assert document.title == "A title"
+        children = children_of(os.getpid())
+        assert children
+    assert not children & children_of(os.getpid())
+
+
+async def test_who_is_cancelled_leaves_no_process(readers: Readers) -> None:
+    before = children_of(os.getpid())
+    spinning = asyncio.create_task(read(readers, "spin"))
+    await eventually(lambda: bool(children_of(os.getpid()) - before))
+    (started,) = children_of(os.getpid()) - before
+    spinning.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await spinning
+    assert started not in children_of(os.getpid())
+
+
+async def test_a_machine_that_starts_no_process_condemns_no_document(tmp_path: Path) -> None:
+    for program in ((sys.executable, "-c", "raise SystemExit(3)"), (str(tmp_path / "missing"),)):
+        async with Readers(program) as readers:
+            with pytest.raises(ReadersUnavailableError):
+                await readers.read("a.txt", b"hello")
+
+
+def children_of(pid: int) -> set[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return {int(child) for task in tasks for child in (task / "children").read_text().split()}
