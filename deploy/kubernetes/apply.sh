@@ -24,10 +24,11 @@ states() {
 await_jobs() {
     waited=0
     while :; do
-        found=$(states)
-        case "$found " in *' Failed'*) what='failed'; break ;; esac
+        # An API server that is away for a moment is asked again.
+        found=$(states) || found=
+        case "$found " in *' Failed'*) what='failed' pattern=' Failed'; break ;; esac
         if [ -n "$found" ] && ! printf '%s\n' "$found" | grep -qv ' Complete'; then return; fi
-        if [ "$waited" -ge 1200 ]; then what='did not end within 20 minutes'; break; fi
+        if [ "$waited" -ge 1200 ]; then what='did not end within 20 minutes' pattern=; break; fi
         sleep 2
         waited=$((waited + 2))
         if [ $((waited % 30)) = 0 ]; then
@@ -35,7 +36,8 @@ await_jobs() {
             kubectl --namespace "$namespace" get job --selector "$jobs" >&2 || true
         fi
     done
-    for job in $(printf '%s\n' "$found" | grep -v ' Complete' | cut -d ' ' -f 1); do
+    [ -n "$found" ] || say 'No job is there, or the cluster does not answer.'
+    for job in $(printf '%s\n' "$found" | grep -v ' Complete' | grep "$pattern" | cut -d ' ' -f 1); do
         say "Job $job $what. The end of its log:"
         kubectl --namespace "$namespace" logs --selector "batch.kubernetes.io/job-name=$job" \
             --all-containers --prefix --tail 30 >&2 || true

@@ -90,7 +90,7 @@ def test_services_come_last(
 
 
 def test_a_migration_that_failed_ends_it_at_once_with_its_log(kubectl: Path, tmp_path: Path) -> None:
-    jobs = "migrate-social-0-1-0 FailureTarget Failed\\nmigrate-monitor-0-1-0 Complete\\n"
+    jobs = "migrate-social-0-1-0 FailureTarget Failed\\nmigrate-monitor-0-1-0 Complete\\nmigrate-research-0-1-0\\n"
     cluster = Cluster(tmp_path, kubectl, jobs)
     began = time.monotonic()
     result = cluster.apply("prod")
@@ -98,7 +98,9 @@ def test_a_migration_that_failed_ends_it_at_once_with_its_log(kubectl: Path, tmp
     assert time.monotonic() - began < 30
     assert "Job migrate-social-0-1-0 failed" in result.stderr
     assert "the log of --namespace brand-engine logs" in result.stderr
+    # Neither those that are done nor those still at work.
     assert "migrate-monitor" not in result.stderr
+    assert "migrate-research" not in result.stderr
     # No service was touched.
     assert not any("--prune" in line or "rollout" in line for line in cluster.calls)
 
