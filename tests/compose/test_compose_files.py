@@ -39,7 +39,7 @@ def everything() -> dict[str, dict[str, Any]]:
 
 
 def test_every_service_and_what_it_takes_is_there() -> None:
-    assert set(MAIN["services"]) == {"rabbitmq", "postgres", *ONCE, *SERVICES, "caddy"}
+    assert set(MAIN["services"]) == {"rabbitmq", "postgres", "brandctl", *ONCE, *SERVICES, "caddy"}
     assert set(TOOLS["services"]) == {"rabbitmq", *SERVICES, *PAGES}
 
 
@@ -199,7 +199,7 @@ def test_the_version_of_the_images_is_that_of_the_project() -> None:
 
 
 def test_images_from_elsewhere_are_named_in_one_place() -> None:
-    built = {f"brand-engine/{service}" for service in SERVICES}
+    built = {f"brand-engine/{name}" for name in (*SERVICES, "brandctl")}
     for name, container in everything().items():
         if "image" in container:
             assert container["image"].split(":")[0] in built
@@ -212,7 +212,7 @@ def test_images_from_elsewhere_are_named_in_one_place() -> None:
     dockerfile = (ROOT / "deploy/images/Dockerfile").read_text()
     default = IMAGES["python"]["image"].removeprefix("${PYTHON_IMAGE:-").removesuffix("}")
     assert f"\nARG PYTHON_IMAGE={default}\n" in dockerfile
-    assert set(re.findall(r"(?m)^FROM (\S+)", dockerfile)) <= {"${PYTHON_IMAGE}", "shared"}
+    assert set(re.findall(r"(?m)^FROM (\S+)", dockerfile)) <= {"${PYTHON_IMAGE}", "shared", "bare"}
 
 
 def test_every_setting_of_the_tracing_sdk_reaches_the_services() -> None:
@@ -262,7 +262,7 @@ def test_secrets_do_not_reach_the_builder() -> None:
     assert rules[0] == "*"
     let_in = {rule.removeprefix("!") for rule in rules if rule.startswith("!")}
     assert let_in == {
-        "requirements.lock", "deploy/images/health.py", "deploy/images/select_requirements.py", "shared", "services",
+        "requirements.lock", "deploy/images/health.py", "deploy/images/select_requirements.py", "shared", "services", "cli",
     }  # fmt: skip
     assert "**/.*" in rules
 

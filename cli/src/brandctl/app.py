@@ -1,4 +1,7 @@
-"""`brandctl`, the command of the operator."""
+"""`brandctl`, the command of the operator.
+
+What runs the whole system takes a second to load, so that is done where it is asked for.
+"""
 
 import time
 from pathlib import Path
@@ -7,12 +10,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from brandctl import demo, signals, topology
-from brandctl.api import ApiError
+from brandctl import topology
 from brandctl.dead_letters import app as dead_letters_app
 from brandctl.documents import app as documents_app
-from brandctl.local import postgres, processes, rabbitmq, services
-from brandctl.local.folder import InUseError
 from brandctl.terminal import say
 from brandctl.traces import trace
 
@@ -23,17 +23,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-_EXPECTED = (
-    ApiError,
-    InUseError,
-    OSError,
-    postgres.NotInstalledError,
-    processes.StartError,
-    rabbitmq.NotInstalledError,
-    services.PortTakenError,
-)
-
 
 app.add_typer(dead_letters_app)
 app.add_typer(documents_app)
@@ -77,6 +66,20 @@ def run_demo(
     Starts a private RabbitMQ and a private PostgreSQL (or uses RABBITMQ_URL and POSTGRES_URL), the five services, hands
     in the keywords, shows their progress and prints the links. Ctrl-C ends everything it started.
     """
+    from brandctl import demo, signals  # noqa: PLC0415
+    from brandctl.api import ApiError  # noqa: PLC0415
+    from brandctl.local import postgres, processes, rabbitmq, services  # noqa: PLC0415
+    from brandctl.local.folder import InUseError  # noqa: PLC0415
+
+    expected = (
+        ApiError,
+        InUseError,
+        OSError,
+        postgres.NotInstalledError,
+        processes.StartError,
+        rabbitmq.NotInstalledError,
+        services.PortTakenError,
+    )
     console = Console(highlight=False)
     options = demo.Options(
         brand=brand or None,
@@ -90,7 +93,7 @@ def run_demo(
     )
     try:
         well = demo.run(options, console)
-    except _EXPECTED as error:
+    except expected as error:
         say(Console(stderr=True), f"The demo cannot go on: {error}", "red")
         raise typer.Exit(1) from error
     except signals.Interrupted as interrupted:

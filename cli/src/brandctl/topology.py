@@ -8,10 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from envelope.brand import CATALOGUE
-from messaging import topology
-from messaging.errors import BROKER_ERRORS
-from messaging.moving import establish
-from messaging.topology.users import UsersError
 
 app = typer.Typer(
     name="topology", help="Exchanges, queues and bindings: show, declare.", no_args_is_help=True
@@ -21,6 +17,8 @@ app = typer.Typer(
 @app.command()
 def show() -> None:
     """Shows what the system declares on its broker."""
+    from messaging import topology  # noqa: PLC0415  (takes a second to load)
+
     described = topology.describe(CATALOGUE)
     table = Table("queue", "bound to", "arguments")
     for queue in described.queues:
@@ -45,6 +43,11 @@ def declare(
 
     What lies in a queue under a former name is moved, and that queue removed if the management API can be asked.
     """
+    from messaging import topology  # noqa: PLC0415
+    from messaging.errors import BROKER_ERRORS  # noqa: PLC0415
+    from messaging.moving import establish  # noqa: PLC0415
+    from messaging.topology.users import UsersError  # noqa: PLC0415
+
     given = url
     if not given:
         typer.echo("RABBITMQ_URL is not set: amqp://user:password@host:5672/vhost", err=True)

@@ -11,11 +11,10 @@ import typer
 from rich.console import Console
 
 from brandctl.access import find_jaeger
-from brandctl.local.services import NAMES
 from brandctl.terminal import note, say
 from brandctl.traces.jaeger import MAX_TRACES, Jaeger, JaegerError, Links, Search, Span, Summary
 from brandctl.traces.tree import branch, duration, trees
-from envelope.brand import CATALOGUE
+from envelope.brand import CATALOGUE, SERVICES
 
 CHAIN: Final = "correlation_id"
 CYCLE: Final = f"{CATALOGUE.system}.cycle_id"
@@ -126,7 +125,7 @@ def _find(jaeger: Jaeger, asked: Search, identity: str | None, keyword: str | No
                     of_chain = replace(asked, attributes=_wanted(chain, mine), since=since)
                     return _search(jaeger, of_chain, (_CHAINS_BEGIN_AT, _REPLAYS_BEGIN_AT), mine)
     # A chain of somebody else's begins wherever their message came in.
-    for service in NAMES:
+    for service in SERVICES:
         if found := _search(jaeger, asked, (service,), keyword):
             return found
     return None

@@ -6,11 +6,11 @@ from typing import Final
 from rich.text import Text
 from rich.tree import Tree
 
-from brandctl.local.services import NAMES
 from brandctl.terminal import printable
 from brandctl.traces.jaeger import Span
+from envelope.brand import SERVICES
 
-_COLOURS: Final = dict(zip(NAMES, ("cyan", "green", "magenta", "blue", "yellow"), strict=True))
+_COLOURS: Final = dict(zip(SERVICES, ("cyan", "green", "magenta", "blue", "yellow"), strict=True))
 
 
 def trees(spans: Sequence[Span], keyword: str) -> list[Tree]:
