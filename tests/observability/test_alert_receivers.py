@@ -57,6 +57,7 @@ def test_alerts_go_by_mail(alertmanager: Alertmanager) -> None:
     assert mail["to"] == "you@example.org"
     assert mail["from"] == "engine@example.org"
     assert mail["smarthost"] == "mail.example.org:587"
+    assert mail["require_tls"] is True
 
 
 def test_alerts_go_to_a_webhook_and_by_mail(alertmanager: Alertmanager) -> None:

@@ -2,7 +2,8 @@
 # Starts Alertmanager with receivers from the environment, which its own configuration cannot read:
 #
 #   ALERT_EMAIL_TO     whom to write to; several with commas. Takes ALERT_EMAIL_FROM and SMTP_HOST (host:port) as well, and
-#                      SMTP_USERNAME and SMTP_PASSWORD where the server asks for them
+#                      SMTP_USERNAME and SMTP_PASSWORD where the server asks for them; SMTP_REQUIRE_TLS=false sends
+#                      without encryption where it offers none
 #   ALERT_WEBHOOK_URL  where to post them as JSON
 #   PAGE               where people find Alertmanager's page; stands in what they are sent
 #
@@ -45,6 +46,7 @@ END
         from: $(quoted "$ALERT_EMAIL_FROM")
         smarthost: $(quoted "$SMTP_HOST")
         send_resolved: true
+        require_tls: ${SMTP_REQUIRE_TLS:-true}
         auth_username: $(quoted "${SMTP_USERNAME:-}")
         auth_password: $(quoted "${SMTP_PASSWORD:-}")
 END
