@@ -17,6 +17,8 @@ BROKER_DEATHS: Final = "x-death"
 BROKER_RETURNS: Final = "x-delivery-count"
 """How often a quorum queue has got the message back; only on redelivered ones. From RabbitMQ 4.3 without those given back
 by `basic.nack`."""
+BROKER_ACQUISITIONS: Final = "x-acquired-count"
+"""How often a quorum queue has given the message out; from RabbitMQ 4.3, which leaves out `BROKER_RETURNS` while that is 0."""
 REPLAY_OF: Final = "replay-of"
 """`event_id` of the dead letter that this message replays."""
 TRACEPARENT: Final = traces.TRACEPARENT

@@ -12,7 +12,8 @@ from faststream.rabbit import RabbitBroker
 
 from chassis.app import App
 from envelope import Catalogue, DomainMessage
-from messaging.broker.publisher import Publisher
+from messaging.broker.publisher import CONNECT_SECONDS, Publisher
+from messaging.broker.pulse import Pulse
 from messaging.errors import BROKER_ERRORS
 from messaging.flow import dead_letters
 from messaging.flow.codec import Decode, decoder
@@ -60,10 +61,13 @@ class Service(App):
             url,
             logger=None,
             app_id=name,
-            timeout=10,
+            timeout=CONNECT_SECONDS,
             reconnect_interval=1.0,
             graceful_timeout=None,
             apply_types=False,
+        )
+        self._pulse = Pulse(
+            f"{name} consume", connection=self._consuming_connection, channel=self._idle_channel
         )
         self._crash_lock = asyncio.Lock()
         self.runners: list[QueueRunner] = []
@@ -144,6 +148,10 @@ class Service(App):
         await self._open_database()
         tasks.append(asyncio.create_task(self._relay.run(), name="relay"))
         self._start_background(tasks)
+        tasks += [
+            asyncio.create_task(self._publisher.pulse.run(), name="publishing connection's pulse"),
+            asyncio.create_task(self._pulse.run(), name="consuming connection's pulse"),
+        ]
         await self._connect_broker()
         for runner in self.runners:
             await self._start_runner(runner)
@@ -162,6 +170,15 @@ class Service(App):
                 delay = min(delay * 2, 5.0)
             else:
                 return
+
+    def _consuming_connection(self) -> Any:
+        transport = getattr(self._broker._connection, "transport", None)  # noqa: SLF001
+        return getattr(transport, "connection", None)
+
+    def _idle_channel(self) -> Any:
+        """The framework's own, beside those of the subscribers, which may wait for a queue's answer."""
+        underlay = getattr(self._broker._channel, "_channel", None)  # noqa: SLF001
+        return getattr(underlay, "channel", None)
 
     async def _start_runner(self, runner: QueueRunner) -> None:
         delay = 0.5
@@ -215,8 +232,12 @@ class Service(App):
 
     async def problems(self) -> dict[str, str]:
         """What keeps the service from working right now, by part; empty when it is ready."""
-        found = await super().problems()
-        if self._publisher.blocked:
+        found, *answering = await asyncio.gather(
+            super().problems(), self._publisher.pulse.answers(), self._pulse.answers()
+        )
+        if not all(answering):
+            found["broker"] = "does not answer"
+        elif self._publisher.blocked:
             found["broker"] = "blocks publishing: memory or disk alarm"
         elif not self._publisher.ready:
             found["broker"] = "the publishing connection is down"

@@ -10,7 +10,7 @@ import structlog
 import uvloop
 
 from chassis.tasks import cancel_all
-from chassis.testing import eventually, running
+from chassis.testing import Towards, eventually, running
 from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchCompleted, ResearchRequested
@@ -128,6 +128,45 @@ def test_a_peer_that_accepts_and_closes_is_a_broker_that_is_away() -> None:
         threading.Thread(target=accept_and_close, args=(listener,), daemon=True).start()
         uvloop.run(connect(f"amqp://user:password@127.0.0.1:{listener.getsockname()[1]}/"))
         listener.shutdown(socket.SHUT_RDWR)
+
+
+async def test_a_broker_that_stands_still_is_known_and_left_within_seconds(world) -> None:
+    """Connections stay open, and nobody answers on them; idle neighbours must not look ready."""
+    async with world.proxy_to_broker() as proxy:
+        service = world.service(rabbitmq_url=proxy.url)
+        service.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
+        async with running(service):
+            links = proxy.links
+            proxy.black_hole()
+            with structlog.testing.capture_logs() as logs:
+                assert (await service.problems())["broker"] == "does not answer"
+                # Both connections are dropped, and made anew.
+                await eventually(
+                    lambda: [each["event"] for each in logs].count("broker_silent") >= 2, within=15
+                )
+                await eventually(lambda: proxy.fired["hung"] >= links)
+            assert {each["connection"] for each in logs if each["event"] == "broker_silent"} == {
+                "research publish",
+                "research consume",
+            }
+            await world.send(world.request("after"))
+            proxy.mend()
+            await eventually(lambda: world.has_effects(1))
+            await eventually(lambda: world.is_ready(service))
+
+
+async def test_a_consumer_counts_only_once_the_broker_has_said_so(world) -> None:
+    """A broker without a majority takes the question and does not answer."""
+    async with world.proxy_to_broker() as proxy:
+        service = world.service(rabbitmq_url=proxy.url)
+        service.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
+        async with running(service):
+            consume_ok = proxy.strike(b"\x00\x3c\x00\x15", towards=Towards.CLIENT, action="silence")
+            proxy.reset()
+            await consume_ok.struck.wait()
+            assert not service.runners[0].subscription.consuming
+            # That connection is silent now, and left; the next one gets its answer.
+            await eventually(lambda: world.is_ready(service))
 
 
 async def test_the_queue_missing_at_the_start_is_waited_for(world, make_vhost) -> None:

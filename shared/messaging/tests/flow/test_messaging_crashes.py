@@ -89,7 +89,9 @@ async def test_what_came_back_once_is_handled_side_by_side(world) -> None:
     [
         (False, {}, False),
         (False, {"x-delivery-count": 7}, False),  # somebody forwards what was delivered to him
-        (True, {"x-delivery-count": 0}, False),  # given back by basic.nack, from RabbitMQ 4.3
+        (True, {"x-acquired-count": 3}, False),  # given back by basic.nack alone, from RabbitMQ 4.3
+        (True, {"x-acquired-count": 3, "x-delivery-count": 1}, False),
+        (True, {"x-acquired-count": 3, "x-delivery-count": 2}, True),
         (True, {"x-delivery-count": 1}, False),
         (True, {"x-delivery-count": 2}, True),
         (True, {}, True),  # a broker that does not count

@@ -31,6 +31,7 @@ READ_BYTES: Final = 256 * 1024
 _FRAME_END: Final = 0xCE
 _METHOD, _HEADER, _BODY = 1, 2, 3
 _DELIVER: Final = struct.pack(">HH", 60, 60)
+_CONSUME_OK: Final = struct.pack(">HH", 60, 21)
 _RETURN: Final = struct.pack(">HH", 60, 50)
 _ACK: Final = struct.pack(">HH", 60, 80)
 _NACK: Final = struct.pack(">HH", 60, 120)
@@ -71,6 +72,8 @@ class _Content:
 
 
 _readers: "WeakKeyDictionary[UnderlayConnection, FrameReader]" = WeakKeyDictionary()
+_consuming: "WeakKeyDictionary[Any, set[str]]" = WeakKeyDictionary()
+"""Per channel, the tags of the consumers that the broker has confirmed."""
 _takers: "WeakKeyDictionary[Any, None]" = WeakKeyDictionary()
 
 
@@ -106,6 +109,27 @@ def take_deliveries(owner: TakesDeliveries) -> None:
     _takers[owner] = None
 
 
+def heard(connection: Any) -> int:
+    """How often something has come over a connection; what has changed was alive."""
+    reader = _readers.get(connection)
+    return 0 if reader is None else reader.heard
+
+
+def abort(connection: Any) -> None:
+    """Ends a connection at once, without a word to a peer that may never answer."""
+    reader = _readers.get(connection)
+    transport = None if reader is None else reader.transport
+    if transport is not None:
+        transport.abort()
+    else:
+        connection.create_task(connection.close())  # the client library's own way, which takes longer
+
+
+def consumes(channel: Any, tag: str) -> bool:
+    """Whether the broker has said that it serves the consumer; where frames are read the library's way, nobody knows."""
+    return channel.connection not in _readers or tag in _consuming.get(channel, ())
+
+
 class FrameReader:
     """Iterates over the frames that are for the client library, and deals with the others itself."""
 
@@ -113,10 +137,15 @@ class FrameReader:
         self._connection = connection
         self._stream = stream
         self._rest = b""
+        self.heard = 0
         self._frames: deque[Any] = deque()
         self._contents: dict[int, _Content] = {}
         self.confirms: dict[int, TakesConfirms] = {}
         self._ending: asyncio.Future[None] | None = None
+
+    @property
+    def transport(self) -> Any:
+        return getattr(self._stream, "_transport", None)
 
     def __aiter__(self) -> "FrameReader":
         return self
@@ -133,6 +162,7 @@ class FrameReader:
             raise aiormq.exceptions.AMQPConnectionError(f"cannot read from the broker: {error!r}") from error
         if not data:
             raise aiormq.exceptions.AMQPConnectionError("the broker closed the connection")
+        self.heard += 1
         try:
             self._split(self._rest + data if self._rest else data)
         except (PAMQPException, struct.error, IndexError) as error:
@@ -161,6 +191,8 @@ class FrameReader:
             self._contents.pop(number, None)
             if data[at : at + 4] == _DELIVER:
                 return self._deliver(number, data, at + 4, end)
+            if data[at : at + 4] == _CONSUME_OK:
+                self._note_consumer(number, data[at + 5 : end].decode(errors="replace"))
             taker = self.confirms.get(number)
             return taker is not None and self._answer(taker, number, data, at)
         content = self._contents.get(number)
@@ -175,6 +207,11 @@ class FrameReader:
             del self._contents[number]
             content.done(content)
         return True
+
+    def _note_consumer(self, number: int, tag: str) -> None:
+        channel = self._connection.channels.get(number)
+        if channel is not None:
+            _consuming.setdefault(channel, set()).add(tag)
 
     def _answer(self, taker: TakesConfirms, number: int, data: bytes, at: int) -> bool:
         method = data[at : at + 4]

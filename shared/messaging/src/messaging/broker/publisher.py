@@ -21,6 +21,7 @@ from messaging import fail_points
 from messaging import headers as header
 from messaging.broker import frames
 from messaging.broker.bulk_publish import BulkPublisher, Publication
+from messaging.broker.pulse import Pulse
 from messaging.broker.refusals import Refusals
 from messaging.errors import BROKER_ERRORS, BrokerUnavailableError, UnroutableError
 from messaging.observing import spans
@@ -28,6 +29,8 @@ from messaging.storage.outbox import OutboxRow
 
 log = structlog.get_logger(__name__)
 
+CONNECT_SECONDS: Final = 5.0
+"""For each step of connecting: through a load balancer, the next try may lead to another node."""
 CONFIRM_SECONDS: Final = 10.0
 """A batch not confirmed by then counts as not published, and the connection is given up."""
 _MAX_SHORT_STRING: Final = 255
@@ -45,6 +48,12 @@ class Publisher:
         self._channel: aiormq.Channel | None = None
         self._bulk: BulkPublisher | None = None
         self._refusals = Refusals()
+        self.pulse = Pulse(
+            name,
+            connection=lambda: None if self._channel is None else self._channel.connection,
+            channel=lambda: self._channel,
+            excused=lambda: self.blocked,
+        )
         frames.install()
 
     @property
@@ -75,6 +84,7 @@ class Publisher:
                     log.warning(
                         "broker_unavailable", connection=self._name, error=repr(error), retry_seconds=delay
                     )
+                    await self._drop_connection()
                     await asyncio.sleep(delay)
                     delay = min(delay * 2, 5.0)
                     continue
@@ -88,10 +98,11 @@ class Publisher:
 
     async def _connect(self) -> asyncio.Future[Any]:
         self._connection = await aio_pika.connect(
-            self._url, timeout=10, client_properties={"connection_name": self._name}
+            self._url, timeout=CONNECT_SECONDS, client_properties={"connection_name": self._name}
         )
-        channel = await self._connection.channel(publisher_confirms=True, on_return_raises=True)
-        underlay = await channel.get_underlay_channel()
+        async with asyncio.timeout(CONNECT_SECONDS):
+            channel = await self._connection.channel(publisher_confirms=True, on_return_raises=True)
+            underlay = await channel.get_underlay_channel()
         assert isinstance(underlay, aiormq.Channel)
         self._bulk = BulkPublisher.on(underlay)
         self._channel = underlay

@@ -8,6 +8,7 @@ and halves the throughput. That, and the subscriber's queue object, are the only
 import asyncio
 from collections.abc import Callable
 from typing import Any, Final, cast
+from uuid import uuid4
 
 import structlog
 from aio_pika.abc import AbstractIncomingMessage, AbstractRobustChannel, AbstractRobustQueue
@@ -94,9 +95,25 @@ class Subscription:
         queue, tag = self._robust_queue, self._subscriber._consumer_tag  # noqa: SLF001
         if not self._started or queue is None or tag is None or queue.channel.is_closed:
             return False
-        underlay = getattr(queue.channel, "_channel", None)
-        channel = getattr(underlay, "channel", None)
-        return channel is not None and not channel.is_closed and tag in channel.consumers
+        channel = self._underlay
+        # The client library notes a consumer before the broker has answered, which without a majority it does not.
+        if channel is None or channel.is_closed or tag not in channel.consumers:
+            return False
+        return frames.consumes(channel, tag)
+
+    def _lost(self) -> bool:
+        """Whether there should be a consumer and is none; not one that the broker was asked for and has yet to answer."""
+        if self.healthy:
+            return False
+        channel, tag = self._underlay, self._subscriber._consumer_tag  # noqa: SLF001
+        asked = channel is not None and not channel.is_closed and tag in channel.consumers
+        return not (asked and not frames.consumes(channel, tag or ""))
+
+    @property
+    def _underlay(self) -> Any:
+        """The present aiormq channel, or None."""
+        queue = self._robust_queue
+        return None if queue is None else getattr(getattr(queue.channel, "_channel", None), "channel", None)
 
     @property
     def healthy(self) -> bool:
@@ -111,11 +128,11 @@ class Subscription:
         """
         while True:
             await asyncio.sleep(WATCH_SECONDS)
-            if self.healthy:
+            if not self._lost():
                 continue
             try:
                 async with self._lock:
-                    if not self.healthy:
+                    if self._lost():
                         log.error("consumer_lost", queue=self.queue)
                         await self._consume_again()
                         log.info("consumer_restored", queue=self.queue)
@@ -132,8 +149,10 @@ class Subscription:
             # tried in vain to open it with the queue in it, and given up.
             await cast("AbstractRobustChannel", queue.channel).restore()
             await queue.declare(timeout=RPC_SECONDS)
-            tag = await queue.consume(self._consume, timeout=RPC_SECONDS)
+            tag = f"{self.queue} {uuid4()}"
+            # Known before the answer: should that come too late for us, the consumer is there all the same.
             self._subscriber._consumer_tag = tag  # noqa: SLF001
+            await queue.consume(self._consume, consumer_tag=tag, timeout=RPC_SECONDS)
 
     async def _cancel(self) -> None:
         queue, tag = self._robust_queue, self._subscriber._consumer_tag  # noqa: SLF001

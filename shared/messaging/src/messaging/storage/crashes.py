@@ -24,7 +24,8 @@ def is_suspect(headers: header.Headers, *, redelivered: bool) -> bool:
     """Whether it may be what killed its consumer. Where the broker does not count, every redelivered message may."""
     if not redelivered:
         return False
-    returns = headers.get(header.BROKER_RETURNS)
+    none_counted = 0 if header.BROKER_ACQUISITIONS in headers else None
+    returns = headers.get(header.BROKER_RETURNS, none_counted)
     return not isinstance(returns, int) or returns > MAX_RETURNS
 
 

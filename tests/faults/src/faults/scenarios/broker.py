@@ -1,6 +1,7 @@
 """The broker goes away, forgets its or will take nothing more."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,10 +21,15 @@ from faults.playing.scenario import scenario
 from faults.playing.world import QUEUE, World
 from faults.surroundings.nodes import RabbitMq, Resource
 from faults.surroundings.processes import Worker
+from faults.workload import commands
 from messaging import topology
 from messaging.broker.publisher import CONFIRM_SECONDS
 
 _PER_SECOND = 150.0
+_FROZEN_SECONDS = 25.0
+_FROZEN_NOTICED_SECONDS = 5.0
+_FROZEN_LEFT_SECONDS = 12.0
+"""Silence for five seconds, asked for every two, on two cores that have other work."""
 _NOTICED_SECONDS = 60.0
 """A queue that is gone must be known by then, or consumed again."""
 
@@ -85,6 +91,34 @@ async def broker_killed_during_confirms(world: World) -> None:
             seen.logged.get("publish_not_confirmed", 0) + seen.logged.get("broker_unavailable", 0) > 0
         ),
     )
+
+
+@scenario(
+    "frozen broker",
+    f"SIGSTOP to the broker for {_FROZEN_SECONDS:g} s, and again while nothing is to be done: connections stay open",
+    faults=("broker frozen",),
+    own_nodes=True,
+)
+async def frozen_broker(world: World) -> None:
+    broker = broker_of(world)
+    busy, idle = await workers(world, 1), await workers(world, 1, queue=commands.ORCHESTRATOR)
+    async with world.load(_PER_SECOND):
+        await under_way(world, 100)
+        broker.freeze()
+        try:
+            began = time.monotonic()
+            for worker in (*busy, *idle):
+                await complains(worker, "broker", within=_FROZEN_NOTICED_SECONDS)
+                # Both its connections, and whether there is anything to publish or not.
+                await tells(worker, "broker_silent", within=_FROZEN_LEFT_SECONDS, times=2)
+            world.history.note("frozen broker left", seconds=round(time.monotonic() - began, 1))
+            world.history.fault("broker frozen")
+            await asyncio.sleep(_FROZEN_SECONDS - (time.monotonic() - began))
+        finally:
+            broker.thaw()
+        await back_in_time(world)
+    await world.heal()
+    await world.submit(100)
 
 
 @scenario(

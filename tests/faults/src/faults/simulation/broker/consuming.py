@@ -10,7 +10,7 @@ from faults.simulation.course import Replica
 from faults.simulation.plan import Counts
 from messaging.broker.deliveries import Delivery
 from messaging.broker.writing import SETTLEMENT
-from messaging.headers import BROKER_RETURNS
+from messaging.headers import BROKER_ACQUISITIONS, BROKER_RETURNS
 
 _BUSY: Final = 0.15
 _SETTLEMENTS: Final = {80: "ack", 90: "reject", 120: "requeue"}
@@ -54,7 +54,9 @@ class ConsumingChannel:
         message.deliveries += 1
         # Headers are the reader's own, as they are when they come off a wire.
         headers = dict(message.headers)
-        if message.deliveries > 1 and schedule.plan.counts is not Counts.NOTHING:
+        if schedule.plan.counts is Counts.FAILURES:
+            headers[BROKER_ACQUISITIONS] = message.deliveries
+        if message.returns and schedule.plan.counts is not Counts.NOTHING:
             headers[BROKER_RETURNS] = message.returns
         delivery = Delivery(
             channel=self,

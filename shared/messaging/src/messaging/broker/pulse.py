@@ -1,0 +1,90 @@
+"""Whether the broker still answers on a connection that looks open.
+
+A broker that stands still, or one behind a line that swallows everything, closes nothing. Heartbeats would tell after a
+minute; so something that must be answered is asked again and again, and a connection that owes the answer is dropped. The next
+one may lead elsewhere: to a living node behind a load balancer.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+import structlog
+
+from messaging.broker import frames
+from messaging.errors import BROKER_ERRORS
+
+log = structlog.get_logger(__name__)
+
+ASK_SECONDS: Final = 2.0
+"""Between an answer and the next question."""
+ANSWER_SECONDS: Final = 5.0
+"""Without an answer, or anything else that was heard, the connection is dropped."""
+READY_SECONDS: Final = 2.0
+"""The same for the readiness probe, whose callers do not wait for long."""
+_LOOK_SECONDS: Final = 0.25
+"""Time is counted in looks: a loop of ours that stood still itself must not blame the broker."""
+
+
+class Pulse:
+    """Asks over one kind of connection, whichever is the present one.
+
+    Args:
+        name: of the connection, for logs.
+        connection: the present aiormq connection, or None.
+        channel: a channel on it that nobody else asks anything on, or None while there is none.
+        excused: whether silence is no wonder: a broker short of memory does not read from who publishes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        connection: Callable[[], Any],
+        channel: Callable[[], Any],
+        excused: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._name = name
+        self._connection = connection
+        self._channel = channel
+        self._excused = excused
+        self._asked: tuple[Any, asyncio.Task[None]] | None = None
+
+    async def run(self) -> None:
+        """Drops each connection that falls silent; runs until cancelled."""
+        try:
+            while True:
+                await asyncio.sleep(ASK_SECONDS)
+                connection = self._connection()
+                if not await self.answers(within=ANSWER_SECONDS) and connection is self._connection():
+                    log.error("broker_silent", connection=self._name, seconds=ANSWER_SECONDS)
+                    frames.abort(connection)
+        finally:
+            if self._asked is not None:
+                self._asked[1].cancel()
+
+    async def answers(self, *, within: float = READY_SECONDS) -> bool:
+        """Whether the broker answers within so many seconds; True where there is no connection, or silence is excused."""
+        connection = self._connection()
+        if connection is None or connection.is_closed or self._excused():
+            return True
+        if self._asked is None or self._asked[0] is not connection or self._asked[1].done():
+            # Never cancelled for being late: the client library would close the channel.
+            self._asked = connection, asyncio.create_task(self._ask(connection), name=f"{self._name} pulse")
+        asked = self._asked[1]
+        heard = frames.heard(connection)
+        for _ in range(round(within / _LOOK_SECONDS)):
+            await asyncio.wait([asked], timeout=_LOOK_SECONDS)
+            if asked.done() or frames.heard(connection) != heard:
+                return True
+        return connection.is_closed or self._excused()
+
+    async def _ask(self, connection: Any) -> None:
+        channel = self._channel()
+        with suppress(*BROKER_ERRORS):
+            if channel is not None and not channel.is_closed and channel.connection is connection:
+                await channel.flow(active=True)  # which it is anyway
+            else:
+                # The usual one is being made, and what that waits for may be no fault of the connection.
+                await (await connection.channel(publisher_confirms=False)).close()
