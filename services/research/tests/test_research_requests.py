@@ -13,6 +13,8 @@ import structlog
 from pydantic import SecretStr
 
 from chassis import ServiceKey
+from chassis.testing import serving
+from chassis.testing.strange_requests import Target, ask_strangely
 from envelope import DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import Priority, ResearchRequested
@@ -232,3 +234,13 @@ async def test_the_service_key_is_required(
 ) -> None:
     assert (await api.get(f"/v1/research/{research_id}", headers=headers)).status_code == 401
     assert (await api.get(f"/v1/research?id={research_id}", headers=headers)).status_code == 401
+
+
+async def test_nothing_that_is_asked_makes_it_fail(research_database: Database, research_id: UUID) -> None:
+    app = create_api(research_database, ServiceKey(SecretStr(KEY)))
+    document = app.openapi()
+    known = {"research_id": [str(research_id)], "id": [str(research_id)], "If-None-Match": ["*"]}
+    async with serving(app) as origin:
+        target = Target(origin, [*document["paths"], "/docs", "/v1/{x}"], known, key=KEY, document=document)
+        answered = await ask_strangely(target, count=300)
+    assert {200, 401, 404, 405, 422} <= set(answered)

@@ -162,13 +162,13 @@ def _routes(database: Database) -> APIRouter:
 
     @routes.get("", response_model=ResearchList)
     async def read_several(
-        research_id: Annotated[list[str], Query(alias="id", default_factory=list)],
+        research_id: Annotated[list[UUID], Query(alias="id", default_factory=list)],
     ) -> Response:
         """Up to 50 at a time; those that are unknown are left out."""
         if not 1 <= len(research_id) <= MAX_IDS:
             raise HTTPException(422, f"Name 1 to {MAX_IDS} research ids, each as a parameter “id”.")
         async with database.connection() as connection:
-            found = await store.get_researches(connection, [_identity(each) for each in research_id])
+            found = await store.get_researches(connection, research_id)
         return Response(_STORED_LIST.dump_json({"items": found}), media_type="application/json")
 
     return routes

@@ -1,0 +1,49 @@
+"""Whatever visitors ask for, nothing fails."""
+
+from collections.abc import Awaitable, Callable
+
+from pydantic import SecretStr
+from starlette.routing import Route
+
+from chassis.testing import running
+from chassis.testing.strange_requests import Target, ask_strangely
+from publisher import store
+from publisher.app import build
+from publisher.http_api import create_app
+from publisher.settings import Settings
+from publisher.store import Publication
+from publisher.urls import SiteUrls
+
+KNOWN = {
+    "brand": ["daily-grind"],
+    "slug": ["article-0", "feed.xml"],
+    "number": ["1", "2", "3"],
+    "name": ["site.css"],
+    "If-Modified-Since": ["Thu, 01 Jan 2037 00:00:00 GMT"],
+    "If-None-Match": ["*"],
+}
+
+
+async def test_nothing_that_is_asked_makes_the_sites_fail(
+    make_database: Callable[[str], Awaitable[str]],
+    rabbitmq_url: str,
+    publication: Callable[..., Publication],
+) -> None:
+    settings = Settings(
+        rabbitmq_url=SecretStr(rabbitmq_url),
+        database_url=SecretStr(await make_database("publisher")),
+        service_key=SecretStr("test-service-key-0123456789"),
+        http_port=0,
+        public_url="https://example.org/news",
+        articles_per_page=1,
+    )
+    async with running(build(settings)) as service:
+        async with service.database.transaction() as tx:
+            for number in range(3):
+                await store.publish(tx.connection, publication(slug=f"article-{number}"))
+        sites = create_app(service.database, SiteUrls.under(settings.public_url), articles_per_page=1)
+        paths = [route.path for route in sites.routes if isinstance(route, Route)]
+        paths += ["/health/live", "/health/ready", "/metrics", "/v1/{x}"]
+        target = Target(f"http://127.0.0.1:{service.port}", paths, KNOWN)
+        answered = await ask_strangely(target, count=300)
+    assert {200, 308, 404, 405} <= set(answered)

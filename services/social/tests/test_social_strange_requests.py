@@ -1,0 +1,35 @@
+"""Whatever visitors ask for, nothing fails, not even of what every service answers beside its own."""
+
+from collections.abc import Callable
+from typing import Any
+
+from chassis.testing.strange_requests import Target, ask_strangely
+from envelope.brand.payloads import SocialCreate
+
+PATHS = (
+    "/",
+    "/assets/{name}",
+    "/feeds/{brand}",
+    "/feeds/{brand}/",
+    "/feeds/{brand}/feed.xml",
+    "/feeds/{brand}/{post_id}",
+    "/health/live",
+    "/health/ready",
+    "/metrics",
+    "/v1/{x}",
+)
+
+
+async def test_nothing_that_is_asked_makes_the_feeds_fail(
+    social: Any, new_command: Callable[..., SocialCreate]
+) -> None:
+    posts = [(await social.post(new_command())).rpartition("/")[2] for _ in range(7)]
+    known = {
+        "brand": ["daily-grind"],
+        "post_id": posts,
+        "before": posts,
+        "name": ["feed.css"],
+        "If-None-Match": ["*"],
+    }
+    answered = await ask_strangely(Target(social.url, PATHS, known), count=300)
+    assert {200, 308, 404, 405} <= set(answered)
