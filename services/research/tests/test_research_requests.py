@@ -237,7 +237,7 @@ async def test_the_service_key_is_required(
 
 
 async def test_nothing_that_is_asked_makes_it_fail(research_database: Database, research_id: UUID) -> None:
-    app = create_api(research_database, ServiceKey(SecretStr(KEY)))
+    app = create_api(research_database, ServiceKey(SecretStr(KEY)), look_again=lambda: None)
     document = app.openapi()
     known = {"research_id": [str(research_id)], "id": [str(research_id)], "If-None-Match": ["*"]}
     async with serving(app) as origin:

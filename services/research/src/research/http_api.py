@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, Problem, Responses, api, conditional, router
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, api, conditional, refusal, router
 from chassis.http.guard import Authorise
 from messaging import Database
 from research import index_store, store
@@ -84,9 +84,7 @@ class Released(BaseModel):
 MAX_IDS = 50
 MAX_PAGE = 200
 MAX_ID = 2**63 - 1
-NOTHING_TO_RELEASE: Responses = {
-    409: {"model": Problem, "description": "It was read and is searched: there is nothing to release."}
-}
+NOTHING_TO_RELEASE = refusal(HTTPStatus.CONFLICT, "It was read and is searched: there is nothing to release.")
 _STORED = TypeAdapter(store.StoredResearch)
 _STORED_LIST = TypeAdapter(dict[str, list[store.StoredResearch]])
 
