@@ -9,7 +9,9 @@ Databases (`tests/fixtures/databases.py`)
     `make_database`    async factory: `url = await make_database("research")` gives a fresh database with the tables of
                        `messaging` and of that service; `await make_database()` one with those of `messaging` only;
                        `await make_database(None)` an empty one. Call it as often as databases are needed. The role in
-                       the URL owns the database and is no superuser.
+                       the URL is that of a service, which owns nothing; for an empty database it is the owner.
+    `database_roles`   `owner(url)` and `runtime(url)` are the URLs of the same database for the two roles, neither of
+                       them a superuser; `runtime_role` is what a migration is told to let in.
 
 Broker (`tests/fixtures/broker.py`)
     `rabbitmq_url`     str: a fresh vhost for this test with the whole topology declared.

@@ -4,12 +4,13 @@ import asyncio
 import json
 import secrets
 import stat
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import asyncpg
 import pytest
 
-from brandctl.local import databases, postgres
+from brandctl.local import databases, postgres, services
 from brandctl.local.folder import InUseError, LocalFolder
 
 
@@ -84,35 +85,73 @@ def test_only_a_link_that_we_could_have_made_is_followed_when_data_are_removed(t
     ],
 )
 def test_a_services_url_is_the_servers_with_its_own_role_and_database(server: str, expected: str) -> None:
-    assert databases.url_of(server, "own", "p@ss") == expected
+    assert databases.url_of(server, "own", "own", "p@ss") == expected
 
 
-def test_each_role_reaches_its_own_database_and_no_other(postgres_url: str) -> None:
-    first, second = (f"test_role_{secrets.token_hex(4)}" for _ in range(2))
-    try:
-        for _ in range(2):  # a server that stays is prepared again by the next run
-            databases.create(postgres_url, [first, second], lambda name: f"{name}'s", private=False)
-        asyncio.run(_use(databases.url_of(postgres_url, first, f"{first}'s")))
-        stray = databases.url_of(postgres_url, second, "").replace(f"{second}:", f"{first}:{first}%27s")
+@pytest.fixture
+def names(postgres_url: str) -> Iterator[list[str]]:
+    names = [f"test_role_{secrets.token_hex(4)}" for _ in range(2)]
+    yield names
+    asyncio.run(_drop(postgres_url, names))
+
+
+def test_each_role_reaches_its_own_database_and_no_other(postgres_url: str, names: list[str]) -> None:
+    for _ in range(2):  # a server that stays is prepared again by the next run
+        made = databases.create(postgres_url, names, lambda role: f"{role}'s", private=False)
+    first, second = names
+    asyncio.run(_execute(made[first].owner_url, "create table note (text text)"))
+    for role in (first, f"{first}_runtime"):
+        stray = databases.url_of(postgres_url, second, role, f"{role}'s")
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
-            asyncio.run(_use(stray))
-    finally:
-        asyncio.run(_drop(postgres_url, first, second))
+            asyncio.run(_execute(stray, "select 1"))
 
 
-async def _use(url: str) -> None:
+def test_the_role_of_a_service_gets_in_by_a_migration_and_owns_nothing(
+    postgres_url: str, names: list[str]
+) -> None:
+    made = databases.create(postgres_url, names, lambda role: role, private=False)[names[0]]
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        asyncio.run(_execute(made.runtime_url, "select 1"))
+    services.migrate({"social": made.migration})
+    asyncio.run(_execute(made.runtime_url, "delete from posts"))
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        asyncio.run(_execute(made.runtime_url, "create table note (text text)"))
+
+
+def test_a_service_cannot_take_the_connections_of_the_others(
+    postgres_url: str, names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(databases, "CONNECTIONS", 2)
+    made = databases.create(postgres_url, names, lambda role: role, private=False)
+    first, second = (made[name].owner_url for name in names)
+
+    async def one_too_many() -> None:
+        held = [await asyncpg.connect(first) for _ in range(2)]
+        try:
+            with pytest.raises(asyncpg.TooManyConnectionsError, match=f'for role "{names[0]}"'):
+                await asyncpg.connect(first)
+            await _execute(second, "select 1")
+        finally:
+            for connection in held:
+                await connection.close()
+
+    asyncio.run(one_too_many())
+
+
+async def _execute(url: str, statement: str) -> None:
     connection = await asyncpg.connect(url)
     try:
-        await connection.execute("create table note (text text)")
+        await connection.execute(statement)
     finally:
         await connection.close()
 
 
-async def _drop(server: str, *names: str) -> None:
+async def _drop(server: str, names: Sequence[str]) -> None:
     connection = await asyncpg.connect(server)
     try:
         for name in names:
-            await connection.execute(f'drop database if exists "{name}"')
+            await connection.execute(f'drop database if exists "{name}" with (force)')
+            await connection.execute(f'drop role if exists "{name}_runtime"')
             await connection.execute(f'drop role if exists "{name}"')
     finally:
         await connection.close()

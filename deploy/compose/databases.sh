@@ -1,20 +1,31 @@
 #!/bin/sh
-# One database and one role for each service, both named as the service, and no way from one to another. Runs in the image
-# of PostgreSQL with its PG… variables set to an administrator's; makes what is missing and renews the roles' passwords.
+# One database and two roles for each service, and no way from one to another. The role named as the database owns it and is
+# for migrations; the service runs as the other one, NAME_runtime, which a migration lets in and which owns nothing.
+#
+# Runs in the image of PostgreSQL with its PG… variables set to an administrator's; makes what is missing and renews the
+# roles' passwords and how many connections each may have (ROLE_CONNECTIONS).
 set -eu
 
 run() { psql --no-psqlrc --quiet --tuples-only --set ON_ERROR_STOP=1 --dbname postgres "$@"; }
 
-for service in orchestrator research publisher social monitor; do
+# role NAME VARIABLE: with the password that the variable has.
+role() {
     # Passwords reach psql by its environment: the arguments of a process can be seen by others.
-    variable=$(printf %s "$service" | tr '[:lower:]' '[:upper:]')_DATABASE_PASSWORD
-    PASSWORD=$(printenv "$variable")
+    PASSWORD=$(printenv "$2") || { echo "$2 is not set" >&2; exit 1; }
     export PASSWORD
-    run --set name="$service" <<'SQL'
+    run --set name="$1" --set connections="${ROLE_CONNECTIONS:-50}" <<'SQL'
 \getenv password PASSWORD
 select format('create role %I login', :'name')
  where not exists (select from pg_roles where rolname = :'name') \gexec
-alter role :"name" login password :'password';
+alter role :"name" login password :'password' connection limit :connections;
+SQL
+}
+
+for service in orchestrator research publisher social monitor; do
+    variable=$(printf %s "$service" | tr '[:lower:]' '[:upper:]')
+    role "$service" "${variable}_DATABASE_PASSWORD"
+    role "${service}_runtime" "${variable}_RUNTIME_PASSWORD"
+    run --set name="$service" <<'SQL'
 select format('create database %I owner %I encoding %L template template0', :'name', :'name', 'UTF8')
  where not exists (select from pg_database where datname = :'name') \gexec
 -- Anybody may connect to a new database unless told otherwise.

@@ -88,6 +88,12 @@ say 'Broker, database, topology and migrations'
 # Those of this release may be there from the last time: a job cannot be changed, only made anew.
 kubectl --namespace "$namespace" delete job --ignore-not-found --selector "$jobs"
 kubectl apply --filename "$work/all.yaml" --selector 'app.kubernetes.io/component!=service'
+if grep -q '^  name: postgres-databases$' "$work/all.yaml"; then
+    # The image runs the script by itself on a new volume; on one of an earlier version, roles may be missing.
+    kubectl --namespace "$namespace" rollout status statefulset postgres --timeout=10m
+    kubectl --namespace "$namespace" exec statefulset/postgres -- \
+        env PGUSER=postgres sh /docker-entrypoint-initdb.d/databases.sh
+fi
 await_jobs
 if grep -q '^kind: RabbitmqCluster$' "$work/all.yaml"; then
     for kind in exchanges queues bindings users permissions topicpermissions; do

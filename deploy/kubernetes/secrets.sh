@@ -38,6 +38,7 @@ secret service-key Opaque "$part" service-key "$(random)"
 for service in orchestrator research publisher social monitor; do
     secret "$service-broker" Opaque "$for_rabbitmq" username "$service" password "$(random)"
     secret "$service-database" kubernetes.io/basic-auth "$for_postgres" username "$service" password "$(random)"
+    secret "$service-runtime" kubernetes.io/basic-auth "$for_postgres" username "${service}_runtime" password "$(random)"
 done
 password=$(random)
 secret keda-broker Opaque "$for_rabbitmq" username keda password "$password" \

@@ -105,11 +105,15 @@ def test_a_service_has_its_own_broker_user_and_its_own_database(service: str) ->
         environment["RABBITMQ_URL"]
         == f"amqp://{service}:${{{variable}_BROKER_PASSWORD:?see .env.example}}@rabbitmq:5672/"
     )
-    password = f"${{{variable}_DATABASE_PASSWORD:?see .env.example}}"
-    database = f"postgresql://{service}:{password}@postgres:5432/{service}"
-    assert environment["DATABASE_URL"] == database
+    password = f"${{{variable}_RUNTIME_PASSWORD:?see .env.example}}"
+    assert environment["DATABASE_URL"] == (
+        f"postgresql://{service}_runtime:{password}@postgres:5432/{service}"
+    )
     migration = MAIN["services"][f"migrate-{service}"]
-    assert migration["environment"] == {"DATABASE_URL": database}
+    assert migration["environment"] == {
+        "DATABASE_URL": f"postgresql://{service}:${{{variable}_DATABASE_PASSWORD:?see .env.example}}@postgres:5432/{service}",
+        "DATABASE_RUNTIME_ROLE": f"{service}_runtime",
+    }
     assert migration["image"] == MAIN["services"][service]["image"]
 
 

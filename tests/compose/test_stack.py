@@ -250,14 +250,17 @@ def test_a_service_has_no_rights_and_no_installer(stack: Stack, service: str) ->
 def test_a_service_cannot_open_the_database_of_another(stack: Stack) -> None:
     (container,) = stack.containers("postgres")
 
-    def connect(database: str) -> Any:
-        password = f"PGPASSWORD={stack.setting('RESEARCH_DATABASE_PASSWORD')}"
-        psql = ["psql", "--host", "127.0.0.1", "--username", "research", "--command", "select 1", database]
+    def run(statement: str, database: str, role: str = "research_runtime") -> Any:
+        kind = "RUNTIME" if role.endswith("_runtime") else "DATABASE"
+        password = f"PGPASSWORD={stack.setting(f'RESEARCH_{kind}_PASSWORD')}"
+        psql = ["psql", "--host", "127.0.0.1", "--username", role, "--command", statement, database]
         return stack.docker("exec", "--env", password, container, *psql, check=False)
 
-    assert connect("research").returncode == 0
-    for other in ("orchestrator", "publisher", "social", "monitor", "postgres"):
-        assert "permission denied for database" in connect(other).stderr, other
+    for role in ("research", "research_runtime"):
+        assert run("select 1", "research", role).returncode == 0
+        for other in ("orchestrator", "publisher", "social", "monitor", "postgres"):
+            assert "permission denied for database" in run("select 1", other, role).stderr, other
+    assert "must be owner of table outbox" in run("drop table outbox", "research").stderr
 
 
 async def test_the_broker_has_no_guest_and_one_user_for_each_service(stack: Stack) -> None:
@@ -325,7 +328,8 @@ def handled(stack: Stack, container: str) -> float:
 
 
 async def test_rotated_passwords_lose_nothing_and_the_old_ones_are_refused(stack: Stack) -> None:
-    names = [f"{name.upper()}_{server}_PASSWORD" for name in SERVICES for server in ("DATABASE", "BROKER")]
+    kinds = ("DATABASE", "RUNTIME", "BROKER")
+    names = [f"{name.upper()}_{kind}_PASSWORD" for name in SERVICES for kind in kinds]
     before = {name: stack.setting(name) for name in names}
     cycles = [await submit(stack, f"rotated-{number}", KEYWORDS) for number in range(4)]
     stack.empty(*names)
@@ -338,11 +342,12 @@ async def test_rotated_passwords_lose_nothing_and_the_old_ones_are_refused(stack
         assert (await monitor.get("/v1/dead-letters")).json()["items"] == []
     (postgres,), (rabbitmq,) = stack.containers("postgres"), stack.containers("rabbitmq")
     for name in SERVICES:
-        old = f"PGPASSWORD={before[f'{name.upper()}_DATABASE_PASSWORD']}"
-        # By its name on the network: from within, on the loopback, PostgreSQL's image asks for no password.
-        psql = ["psql", "--host", "postgres", "--username", name, "--command", "select 1", name]
-        refused = stack.docker("exec", "--env", old, postgres, *psql, check=False)
-        assert "password authentication failed" in refused.stderr, name
+        for role, kind in ((name, "DATABASE"), (f"{name}_runtime", "RUNTIME")):
+            old = f"PGPASSWORD={before[f'{name.upper()}_{kind}_PASSWORD']}"
+            # By its name on the network: from within, on the loopback, PostgreSQL's image asks for no password.
+            psql = ["psql", "--host", "postgres", "--username", role, "--command", "select 1", name]
+            refused = stack.docker("exec", "--env", old, postgres, *psql, check=False)
+            assert "password authentication failed" in refused.stderr, role
         variable = f"{name.upper()}_BROKER_PASSWORD"
         check = ["exec", rabbitmq, "rabbitmqctl", "authenticate_user", name]
         assert stack.docker(*check, stack.setting(variable), check=False).returncode == 0, name

@@ -16,6 +16,7 @@ import asyncpg
 import pytest
 
 from brandctl.local import postgres, rabbitmq, services
+from chassis.database import grants
 from chassis.testing import eventually
 from envelope.brand import CATALOGUE
 from faults.judging.history import History
@@ -76,14 +77,21 @@ class Machine:
     def rabbitmq_url(self) -> str:
         return self.broker.url
 
-    def database_url(self, service: str) -> str:
-        address = f"{service}:{PASSWORD}@127.0.0.1:{self.database.port}"
+    def database_url(self, service: str, suffix: str = "_runtime") -> str:
+        address = f"{service}{suffix}:{PASSWORD}@127.0.0.1:{self.database.port}"
         return urlsplit(self.database.url)._replace(netloc=address, path=f"/{service}").geturl()
 
     async def create_database(self, service: str) -> str:
-        """As the stack asks for it; the role and the empty database are there already."""
-        await migrate(self.database_url(service), [service])
+        """As the stack asks for it; the roles and the database are there already."""
+        await migrate(self.database_url(service, suffix=""), [service], runtime_role=f"{service}_runtime")
         return self.database_url(service)
+
+    async def add_tables(self, url: str, sql: str) -> None:
+        service = urlsplit(url).path.removeprefix("/")
+        connection = await asyncpg.connect(self.database_url(service, suffix=""))
+        await connection.execute(sql)
+        await grants.grant(connection, f"{service}_runtime")
+        await connection.close()
 
     async def lose_every_disk(self) -> None:
         """What takes their place is a new database server, and a broker of the same name that has never run."""
@@ -105,7 +113,11 @@ class Machine:
         pretended = Path(__file__).with_name("pretended_docker.py").read_text()
         docker.write_text(f"#!{sys.executable}\n{pretended}")
         docker.chmod(0o755)
-        passwords = {f"{name.upper()}_DATABASE_PASSWORD": PASSWORD for name in services.NAMES}
+        passwords = {
+            f"{name.upper()}_{kind}_PASSWORD": PASSWORD
+            for name in services.NAMES
+            for kind in ("DATABASE", "RUNTIME")
+        }
         address = {"PGHOST": "127.0.0.1", "PGPORT": str(self.database.port)}
         described = {
             "pids": pids
@@ -159,7 +171,10 @@ async def test_a_restored_backup_has_lost_nothing_and_doubles_nothing(machine: M
             await machine.start_broker_again()
             machine.history.fault("messages in the queues", await messages_in_queues(machine))
             for name in services.NAMES:
-                stack.environments[name] |= {"DATABASE_URL": machine.database_url(name), **OVERDUE}
+                url = await machine.create_database(
+                    name
+                )  # migrated, as `make up` does at the end of a restore
+                stack.environments[name] |= {"DATABASE_URL": url, **OVERDUE}
                 stack.start(name)
             await stack.ready()
             await eventually(lambda: len(stack.accepted) > before)

@@ -84,6 +84,13 @@ def test_services_come_last(
     assert steps == sorted(steps)
     # Asked again until all have ended.
     assert sum(f"--namespace {namespace} get job" in line for line in said) == 2
+    makes_roles = [
+        number
+        for number, line in enumerate(said)
+        if line.endswith("/docker-entrypoint-initdb.d/databases.sh")
+    ]
+    assert len(makes_roles) == (overlay == "dev")
+    assert all(steps[3] < number < steps[4] for number in makes_roles)
     # Those that were there stay as they are.
     assert "made service-key" not in said
     assert sum(".rabbitmq.com --all --for=condition=Ready" in line for line in said) == waits_for

@@ -57,7 +57,7 @@ def test_a_service_can_be_configured_by_its_manifest(
         f"{scheme}://{service}:a-{service}-broker-password@{address}/%2F"
     )
     assert settings.database_url.get_secret_value().startswith(
-        f"postgresql://{service}:a-{service}-database-"
+        f"postgresql://{service}_runtime:a-{service}-runtime-password@"
     )
     # The last two are read by the database's driver.
     others = {"BROKER_PASSWORD", "DATABASE_PASSWORD", "PGSSLMODE", "PGSSLROOTCERT"}
@@ -132,6 +132,7 @@ def test_secrets_are_made_by_the_names_the_manifests_use() -> None:
         assert by_name[f"{service}-broker"]["stringData"]["username"] == service
         assert by_name[f"{service}-broker"]["metadata"]["labels"]["rabbitmq.com/topology-operator"] == "true"
         assert by_name[f"{service}-database"]["stringData"]["username"] == service
+        assert by_name[f"{service}-runtime"]["stringData"]["username"] == f"{service}_runtime"
 
 
 def test_the_sample_documents_are_all_there(overlay) -> None:

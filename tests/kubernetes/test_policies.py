@@ -229,7 +229,17 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ("beside it", added("HorizontalPodAutoscaler", "social", "autoscaling/v2", {"spec": {}})),
         ("fixed", spec("Deployment", "social", lambda it: it.update(replicas=2))),
     ],
-    "connections": [("too many", setting("DATABASE_CONNECTIONS", "50"))],
+    "connections": [
+        ("too many", setting("DATABASE_CONNECTIONS", "50")),
+        (
+            "too few for a role",
+            spec("Cluster", "postgres", lambda it: it["managed"]["roles"][1].update(connectionLimit=60)),
+        ),
+        (
+            "a role without a limit",
+            spec("Cluster", "postgres", lambda it: it["managed"]["roles"][1].pop("connectionLimit")),
+        ),
+    ],
     "durability": [
         ("one node", spec("RabbitmqCluster", "rabbitmq", lambda it: it.update(replicas=1))),
         ("an even number", spec("RabbitmqCluster", "rabbitmq", lambda it: it.update(replicas=4))),

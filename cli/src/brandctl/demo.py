@@ -131,9 +131,9 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
     addresses = services.choose_addresses()
     service_key = os.environ.get("SERVICE_KEY") or folder.derive("service key")
     broker = _rabbitmq(folder, cleanup)
-    database_urls = _databases(folder, cleanup)
+    own = _databases(folder, cleanup)
     say(console, "Preparing the databases")
-    services.migrate({name: {**os.environ, "DATABASE_URL": url} for name, url in database_urls.items()})
+    services.migrate({name: database.migration for name, database in own.items()})
     say(console, "Waiting for RabbitMQ")
     broker.wait()
     asyncio.run(establish(broker.url, CATALOGUE, api_url=broker.api, say=lambda line: say(console, line)))
@@ -143,7 +143,7 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
             name,
             addresses=addresses,
             rabbitmq_url=broker_urls[name],
-            database_url=database_urls[name],
+            database_url=own[name].runtime_url,
             service_key=service_key,
             corpus=corpus,
         )
@@ -203,8 +203,8 @@ def _broker_users(broker: _Broker, folder: LocalFolder, console: Console) -> dic
         raise processes.StartError(f"cannot make the broker's users: {error}") from error
 
 
-def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, str]:
-    """The URL of each service's own database."""
+def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, databases.Database]:
+    """Each service's own database."""
     server = os.environ.get("POSTGRES_URL")
     private = not server
     if not server:
@@ -219,11 +219,11 @@ def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, str]:
         server = node.url
     names = {service: f"brand_{service}" for service in services.NAMES}
     try:
-        databases.create(server, list(names.values()), folder.derive, private=private)
+        made = databases.create(server, list(names.values()), folder.derive, private=private)
     except (asyncpg.PostgresError, OSError) as error:
         where = f"{urlsplit(server).hostname}:{urlsplit(server).port or 5432}"
         raise processes.StartError(f"cannot prepare the databases on {where}: {error}") from error
-    return {service: databases.url_of(server, name, folder.derive(name)) for service, name in names.items()}
+    return {service: made[name] for service, name in names.items()}
 
 
 def _pipeline(

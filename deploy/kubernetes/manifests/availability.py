@@ -117,6 +117,21 @@ def the_database_has_connections_for_all_replicas(cluster: Cluster) -> Iterator[
     for name, limit in _connection_limits(cluster):
         if replicas * per_replica + reserved > limit:
             yield f"{name}: {limit} connections for {replicas} replicas with {per_replica} each"
+    limits = _connection_limits_of_roles(cluster)
+    for scaled in cluster.of_kind("ScaledObject"):
+        service, most = scaled["spec"]["scaleTargetRef"]["name"], scaled["spec"].get("maxReplicaCount", 100)
+        wanted, limit = (most + 1) * per_replica, limits.get(f"{service}_runtime", -1)
+        if limits and limit < wanted:
+            yield f"{service}: its role may have {limit} connections, and its replicas want {wanted}"
+
+
+def _connection_limits_of_roles(cluster: Cluster) -> dict[str, int]:
+    """Role → most connections, -1 for any number, where an operator makes the roles."""
+    return {
+        role["name"]: role.get("connectionLimit", -1)
+        for resource in cluster.of_kind("Cluster")
+        for role in resource["spec"].get("managed", {}).get("roles", [])
+    }
 
 
 def _connection_limits(cluster: Cluster) -> Iterator[tuple[str, int]]:

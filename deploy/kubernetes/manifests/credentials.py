@@ -13,6 +13,7 @@ SECRETS: Final[Mapping[str, frozenset[str]]] = {
     "postgres-administrator": frozenset({"username", "password"}),
     **{f"{service}-broker": frozenset({"username", "password"}) for service in SERVICES},
     **{f"{service}-database": frozenset({"username", "password"}) for service in SERVICES},
+    **{f"{service}-runtime": frozenset({"username", "password"}) for service in SERVICES},
 }
 """Name → keys of the secrets that `secrets.sh` makes."""
 

@@ -14,6 +14,7 @@ import pytest
 from brandctl.local import processes, services
 from chassis.testing import eventually
 from shop_demo.processes import Customer
+from tests.fixtures.databases import Roles
 
 ROOT = Path(__file__).parents[3]
 BUILT = ("shared/envelope", "shared/chassis", "shared/messaging", "examples/orders")
@@ -89,6 +90,7 @@ async def test_the_example_works_from_wheels(
     environment: dict[str, str],
     make_vhost: Callable[..., Awaitable[str]],
     make_database: Callable[[None], Awaitable[str]],
+    database_roles: Roles,
     free_port: Callable[[], int],
     tmp_path: Path,
 ) -> None:
@@ -100,8 +102,12 @@ async def test_the_example_works_from_wheels(
     children = []
     try:
         for name, port in addresses.port_of.items():
-            settings = {**environment, "DATABASE_URL": await make_database(None), "HTTP_PORT": str(port)}
-            assert run(settings, "-m", name, "migrate").startswith(f"{name}: messaging/0001_inbox_outbox.sql")
+            owner_url = await make_database(None)
+            owner = {"DATABASE_URL": owner_url, "DATABASE_RUNTIME_ROLE": database_roles.runtime_role}
+            migrated = run(environment | owner, "-m", name, "migrate")
+            assert migrated.startswith(f"{name}: messaging/0001_inbox_outbox.sql")
+            runtime = {"DATABASE_URL": database_roles.runtime(owner_url), "HTTP_PORT": str(port)}
+            settings = environment | runtime
             command = [*PYTHON, "-m", name]
             children.append(processes.start(name, command, log=tmp_path / f"{name}.log", env=settings))
         services.wait_until_ready(children, addresses)

@@ -17,6 +17,7 @@ import pytest
 
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ContentPublish
+from tests.fixtures.databases import Roles
 
 
 class Running:
@@ -51,14 +52,16 @@ class Running:
 @pytest.fixture
 async def service(
     make_database: Callable[..., Awaitable[str]],
+    database_roles: Roles,
     rabbitmq_url: str,
     broker_urls: dict[str, str],
     orchestrator: Any,
     free_port: Callable[[], int],
 ) -> AsyncIterator[Running]:
     port = free_port()
+    owner_url = await make_database(None)
     environment = os.environ | {
-        "DATABASE_URL": await make_database(None),
+        "DATABASE_URL": database_roles.runtime(owner_url),
         "RABBITMQ_URL": broker_urls["publisher"],
         "SERVICE_KEY": "test-service-key-0123456789",
         "ORCHESTRATOR_URL": orchestrator.url,
@@ -67,7 +70,8 @@ async def service(
         "RETRY_BASE_SECONDS": "0.1",
     }
     command = [sys.executable, "-m", "publisher"]
-    migration = await asyncio.create_subprocess_exec(*command, "migrate", env=environment)
+    owner = os.environ | {"DATABASE_URL": owner_url, "DATABASE_RUNTIME_ROLE": database_roles.runtime_role}
+    migration = await asyncio.create_subprocess_exec(*command, "migrate", env=owner)
     assert await migration.wait() == 0
     process = await asyncio.create_subprocess_exec(*command, env=environment)
     connection = await aio_pika.connect(rabbitmq_url)

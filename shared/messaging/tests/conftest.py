@@ -15,6 +15,7 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import Service, ServiceSettings, Transaction
 from messaging.testing import Broker
+from tests.fixtures.databases import Roles
 
 QUEUE = "research-commands"
 
@@ -115,7 +116,7 @@ class World:
 
 @pytest.fixture
 def world_at(
-    make_database: Callable[[], Awaitable[str]],
+    make_database: Callable[[], Awaitable[str]], database_roles: Roles
 ) -> Callable[[str], AbstractAsyncContextManager[World]]:
     """A world on a given vhost."""
 
@@ -124,10 +125,11 @@ def world_at(
         database_url = await make_database()
         async with (
             Broker.connected(rabbitmq_url) as broker,
-            asyncpg.create_pool(database_url, min_size=1) as pool,
+            asyncpg.create_pool(database_roles.owner(database_url), min_size=1) as pool,
         ):
             # No unique constraint: an effect that happens twice must show.
             await pool.execute("create table effects (event_id uuid, keyword text)")
+            await pool.execute(f"grant select, insert on effects to {database_roles.runtime_role}")
             yield World(rabbitmq_url, database_url, broker, pool)
 
     return at

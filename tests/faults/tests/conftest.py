@@ -23,7 +23,7 @@ def servers(rabbitmq_admin_url: str, rabbitmq_api: httpx.Client, postgres_url: s
     management = str(rabbitmq_api.base_url).rstrip("/")
     servers = Servers(rabbitmq_admin_url, management, postgres_url)
     yield servers
-    asyncio.run(servers.drop_templates())
+    asyncio.run(servers.drop_everything())
 
 
 @pytest.fixture

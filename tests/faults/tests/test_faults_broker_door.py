@@ -13,17 +13,20 @@ from brandctl.local import services
 from chassis.testing import eventually
 from faults.strange_input.door import MONITORS, Door, draw, multiply
 from faults.strange_input.messages import Expected
+from tests.fixtures.databases import Roles
 
 MakeDatabase = Callable[..., Awaitable[str]]
 
 
 async def test_hundreds_of_strange_messages_have_one_outcome_each_and_a_reason_that_a_person_understands(
-    rabbitmq_url: str, make_database: MakeDatabase
+    rabbitmq_url: str, make_database: MakeDatabase, database_roles: Roles
 ) -> None:
     messages = draw(300, number=1)
     messages += multiply(messages, 200, number=1)
     assert min(Counter(message.expected for message in messages).values()) > 20
-    async with Door.open(rabbitmq_url, await make_database()) as door:
+    database_url = await make_database()
+    owner_url = database_roles.owner(database_url)
+    async with Door.open(rabbitmq_url, database_url, owner_url=owner_url) as door:
         assert await door.judge(messages) == []
         assert await door.service.problems() == {}
 
@@ -55,11 +58,13 @@ async def monitor_database(
 
 
 async def test_the_monitor_has_one_row_for_each_of_them_that_died(
-    rabbitmq_url: str, make_database: MakeDatabase, monitor_database: str
+    rabbitmq_url: str, make_database: MakeDatabase, database_roles: Roles, monitor_database: str
 ) -> None:
     messages = [message for message in draw(250, number=2) if message.queue != MONITORS]
+    database_url = await make_database()
+    owner_url = database_roles.owner(database_url)
     async with (
-        Door.open(rabbitmq_url, await make_database(), beside_the_monitor=True) as door,
+        Door.open(rabbitmq_url, database_url, owner_url=owner_url, beside_the_monitor=True) as door,
         asyncpg.create_pool(monitor_database, min_size=1, max_size=1) as monitor,
     ):
         neighbours = await door.send(messages)

@@ -10,7 +10,6 @@ from faults.playing import scenario
 from faults.playing.scenario import Play, Scenario
 from faults.playing.world import World
 from faults.scenarios import upgrades
-from messaging.storage.migrations import migrate
 
 
 async def takes_away_what_the_version_before_writes(world: World) -> None:
@@ -25,7 +24,7 @@ async def takes_away_what_the_version_before_writes(world: World) -> None:
 
 async def sends_the_new_type_while_the_version_before_consumes(world: World) -> None:
     await world.worker("old-1")
-    await migrate(world.database_url, [upgrades.NEXT])
+    await upgrades.apply_next(world)
     await world.worker("next-1", program=upgrades.NEXT)
     await upgrades.NewerClient(world).schedule(40, within=1)
     world.history.fault("mistake")

@@ -35,15 +35,26 @@ RABBITMQ_SETTINGS: Final = {
 }
 
 
+RUNTIME_ROLE: Final = "bench_runtime"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A database and a vhost that nothing has used before."""
 
     database_url: str
+    """An administrator's: most systems make and clear their tables as they work."""
+    runtime_url: str
+    """Of the role that ours works as, once its migration has let it in."""
     rabbitmq_url: str
 
     def environment(self) -> dict[str, str]:
-        return {"DATABASE_URL": self.database_url, "RABBITMQ_URL": self.rabbitmq_url}
+        return {
+            "DATABASE_URL": self.database_url,
+            "RUNTIME_URL": self.runtime_url,
+            "DATABASE_RUNTIME_ROLE": RUNTIME_ROLE,
+            "RABBITMQ_URL": self.rabbitmq_url,
+        }
 
 
 class Nodes:
@@ -66,7 +77,7 @@ class Nodes:
             api.put(f"/api/permissions/{name}/{rabbitmq.USER}", json=everything).raise_for_status()
         try:
             with self.database(template=template) as database_url:
-                yield Place(database_url, self._rabbit.url_of(name))
+                yield Place(database_url, self.runtime_url(database_url), self._rabbit.url_of(name))
         finally:
             with self._management() as api:
                 api.delete(vhost)
@@ -89,6 +100,15 @@ class Nodes:
 
     def database_url(self, name: str) -> str:
         return urlsplit(self._postgres.url)._replace(path=f"/{name}").geturl()
+
+    def runtime_url(self, database_url: str) -> str:
+        parts = urlsplit(database_url)
+        netloc = f"{RUNTIME_ROLE}:{self._postgres.password}@{parts.hostname}:{parts.port}"
+        return parts._replace(netloc=netloc).geturl()
+
+    def make_runtime_role(self) -> None:
+        with Sql(self._postgres.url) as admin:
+            admin.execute(f"create role {RUNTIME_ROLE} login password '{self._postgres.password}'")
 
     def cpu(self, workers: list[int]) -> CpuSeconds:
         """What the servers and the given worker processes have used so far."""
@@ -126,4 +146,6 @@ def running(folder: Path) -> Iterator[Nodes]:
         cleanup.callback(rabbit.stop)
         database.wait()
         rabbit.wait()
-        yield Nodes(rabbit, database, folder)
+        nodes = Nodes(rabbit, database, folder)
+        nodes.make_runtime_role()
+        yield nodes

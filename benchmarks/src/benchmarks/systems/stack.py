@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.accounting import MEGABYTE, resident_bytes
-from benchmarks.servers.nodes import Nodes
+from benchmarks.servers.nodes import RUNTIME_ROLE, Nodes
 from brandctl.local import processes
 from brandctl.local import services as local
 from envelope.brand import CATALOGUE
@@ -75,13 +75,18 @@ def stack(nodes: Nodes) -> Iterator[Stack]:
                 name,
                 addresses=addresses,
                 rabbitmq_url=place.rabbitmq_url,
-                database_url=databases[name],
+                database_url=nodes.runtime_url(databases[name]),
                 service_key=KEY,
                 corpus=_CORPUS,
             )
             for name in local.NAMES
         }
-        local.migrate(environments)
+        local.migrate(
+            {
+                name: {"DATABASE_URL": url, "DATABASE_RUNTIME_ROLE": RUNTIME_ROLE}
+                for name, url in databases.items()
+            }
+        )
         children: dict[str, processes.Child] = {}
         cleanup.callback(lambda: local.stop(list(children.values())))
         for name, environment in environments.items():

@@ -105,6 +105,7 @@ def build(settings: ServiceSettings) -> Service:
 
 
 def work() -> None:
+    os.environ["DATABASE_URL"] = os.environ["RUNTIME_URL"]
     os.environ.setdefault("SERVICE_KEY", "a-key-for-benchmarks-only")
     os.environ.setdefault("HTTP_PORT", "0")
     sys.argv = ["benchmarks.systems.worker", "run"]
@@ -112,7 +113,7 @@ def work() -> None:
 
 
 async def prepare() -> None:
-    await migrate(os.environ["DATABASE_URL"])
+    await migrate(os.environ["DATABASE_URL"], runtime_role=os.environ["DATABASE_RUNTIME_ROLE"])
     await topology.declare(os.environ["RABBITMQ_URL"], CATALOGUE)
 
 

@@ -1,23 +1,54 @@
-"""One database and one role for each service, and no way from one to another."""
+"""One database and two roles for each service, and no way from one to another.
+
+The role named as the database owns it and is used by migrations alone; the service runs as the other one, which a migration
+lets in and which owns nothing.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 import asyncpg
 
+from chassis import Connection
 
-def url_of(server: str, name: str, password: str) -> str:
-    """The URL of the database `name` for the role of the same name, on the server of an administrator's URL."""
+CONNECTIONS: Final = 50
+"""Of one role at most, so that no service can take those of the others."""
+
+
+class Database(NamedTuple):
+    """How the database of a service is reached."""
+
+    owner_url: str
+    """For `python -m <service> migrate`."""
+    runtime_url: str
+    """For the service."""
+    runtime_role: str
+
+    @property
+    def migration(self) -> dict[str, str]:
+        """The variables of `python -m <service> migrate`."""
+        return {"DATABASE_URL": self.owner_url, "DATABASE_RUNTIME_ROLE": self.runtime_role}
+
+
+def runtime_role(name: str) -> str:
+    return f"{name}_runtime"
+
+
+def url_of(server: str, name: str, role: str, password: str) -> str:
+    """The URL of a database for a role, on the server of an administrator's URL."""
     parts = urlsplit(server)
     host = parts.hostname or "127.0.0.1"
     address = f"[{host}]" if ":" in host else host
-    netloc = f"{quote(name, safe='')}:{quote(password, safe='')}@{address}:{parts.port or 5432}"
+    netloc = f"{quote(role, safe='')}:{quote(password, safe='')}@{address}:{parts.port or 5432}"
     return parts._replace(netloc=netloc, path=f"/{quote(name, safe='')}").geturl()
 
 
-def create(server: str, names: Sequence[str], password_of: Callable[[str], str], *, private: bool) -> None:
-    """Creates what is missing of the databases and roles `names`, and sets the roles' passwords.
+def create(
+    server: str, names: Sequence[str], password_of: Callable[[str], str], *, private: bool
+) -> dict[str, Database]:
+    """Creates what is missing of databases and roles, and sets the roles' passwords; returns the databases by name.
 
     Args:
         server: an administrator's URL.
@@ -29,6 +60,14 @@ def create(server: str, names: Sequence[str], password_of: Callable[[str], str],
         asyncpg.PostgresError, OSError: the server refused or is away.
     """
     asyncio.run(_create(server, names, password_of, private=private))
+    return {
+        name: Database(
+            url_of(server, name, name, password_of(name)),
+            url_of(server, name, runtime_role(name), password_of(runtime_role(name))),
+            runtime_role(name),
+        )
+        for name in names
+    }
 
 
 async def _create(
@@ -36,22 +75,28 @@ async def _create(
 ) -> None:
     connection = await asyncpg.connect(server, timeout=15)
     try:
-        roles = {row["rolname"] for row in await connection.fetch("select rolname from pg_roles")}
         databases = {row["datname"] for row in await connection.fetch("select datname from pg_database")}
         for name in names:
-            role, verb = f'"{name}"', "alter" if name in roles else "create"
-            literal = await connection.fetchval("select quote_literal($1::text)", password_of(name))
-            await connection.execute(f"{verb} role {role} login password {literal}")
+            for role in (name, runtime_role(name)):
+                await _make_role(connection, role, password_of(role))
             if name not in databases:
                 # Only an administrator who is no superuser must be a member to give a database away.
-                await connection.execute(f"grant {role} to current_user")
+                await connection.execute(f'grant "{name}" to current_user')
                 await connection.execute(
-                    f"create database {role} owner {role} encoding 'UTF8' template template0"
+                    f'create database "{name}" owner "{name}" encoding \'UTF8\' template template0'
                 )
             # Anybody may connect to a new database unless told otherwise.
-            await connection.execute(f"revoke all on database {role} from public")
+            await connection.execute(f'revoke all on database "{name}" from public')
         if private:
             await connection.execute("revoke all on database postgres from public")
             await connection.execute("revoke all on database template1 from public")
     finally:
         await connection.close()
+
+
+async def _make_role(connection: Connection, name: str, password: str) -> None:
+    there = await connection.fetchval("select count(*) > 0 from pg_roles where rolname = $1", name)
+    literal = await connection.fetchval("select quote_literal($1::text)", password)
+    await connection.execute(
+        f'{"alter" if there else "create"} role "{name}" login password {literal} connection limit {CONNECTIONS}'
+    )

@@ -68,7 +68,7 @@ def environment(
     corpus: Path,
 ) -> dict[str, str]:
     """The caller's environment with what this run decides laid over it."""
-    inherited = dict(os.environ)
+    inherited = _inherited()
     # The services talk to each other on this machine; a proxy of the company cannot reach them.
     direct = ",".join(filter(None, [inherited.get("NO_PROXY"), ports.LOOPBACK, "localhost"]))
     settings = {
@@ -87,14 +87,24 @@ def environment(
     }
     if service in {"publisher", "social"}:
         settings["PUBLIC_URL"] = addresses.url(service)
-    # An administrator's URL is none of a service's business.
-    for name in ("POSTGRES_URL", "RABBITMQ_API_URL"):
-        inherited.pop(name, None)
     return inherited | settings
 
 
-def migrate(environments: Mapping[str, Mapping[str, str]]) -> None:
+_NOT_INHERITED: Final = frozenset(
+    {"DATABASE_URL", "POSTGRES_URL", "RABBITMQ_API_URL", "RABBITMQ_URL", "SERVICE_KEY"}
+)
+"""Addresses of administrators are none of a service's business, and of the rest each gets what it needs."""
+
+
+def _inherited() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
+
+
+def migrate(migrations: Mapping[str, Mapping[str, str]]) -> None:
     """Brings all databases up to date, side by side.
+
+    Args:
+        migrations: the variables that each service's migration needs beside those of the caller.
 
     Raises:
         StartError: one could not be; the message carries what it said.
@@ -102,12 +112,12 @@ def migrate(environments: Mapping[str, Mapping[str, str]]) -> None:
     running = {
         name: subprocess.Popen(  # noqa: S603 - our own command line, no shell
             [*processes.as_user(None, signal.SIGTERM), sys.executable, "-m", name, "migrate"],
-            env=dict(env),
+            env={**_inherited(), **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for name, env in environments.items()
+        for name, variables in migrations.items()
     }
     said = {name: process.communicate()[0] for name, process in running.items()}
     failed = [name for name, process in running.items() if process.returncode != 0]

@@ -15,7 +15,7 @@ from uuid import UUID
 import asyncpg
 
 from brandctl import signals
-from brandctl.local import databases, postgres, rabbitmq
+from brandctl.local import databases, postgres, rabbitmq, services
 from chassis import Connection
 from chassis.testing import eventually
 from messaging.testing import Broker
@@ -52,12 +52,12 @@ def _bring_up(cleanup: ExitStack) -> tuple[Shop, Mailbox, str, str]:
     database = postgres.launch(folder / "postgres")
     cleanup.callback(database.stop)
     database.wait()
-    databases.create(database.url, NAMES, lambda name: f"{name}-{database.password}", private=True)
-    urls = {name: databases.url_of(database.url, name, f"{name}-{database.password}") for name in NAMES}
+    made = databases.create(database.url, NAMES, lambda role: f"{role}-{database.password}", private=True)
+    urls = {name: each.runtime_url for name, each in made.items()}
     mailbox = cleanup.enter_context(Mailbox().open())
     shop = Shop(broker.url, urls, mailbox.address, folder)
     say("python -m orders migrate; python -m payments migrate")
-    shop.migrate()
+    services.migrate({name: each.migration for name, each in made.items()})
     broker.wait()
     say("python -m messaging topology shop.catalogue")
     declare_topology(broker.url)

@@ -53,9 +53,6 @@ class Shop:
         self._logs = logs
         self._children: dict[str, Child] = {}
 
-    def migrate(self) -> None:
-        services.migrate(self._environments)
-
     def start(self, *names: str) -> None:
         """Starts services and waits until they are ready."""
         for name in names:

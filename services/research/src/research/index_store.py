@@ -96,7 +96,7 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
 
 async def describe_to_planner(connection: Connection) -> None:
     """Gathers statistics. A planner that thinks the tables are still empty asks the index of words once per document."""
-    await connection.execute("analyze documents, passages")
+    await connection.execute("select describe_index_to_planner()")
 
 
 async def parse_query(connection: Connection, corpus: str, keyword: str) -> Query:

@@ -18,7 +18,7 @@ from chassis.database.migrations import (
     migrate_package,
 )
 from chassis.observing import logs, traces
-from chassis.settings import AppSettings, DatabaseSettings
+from chassis.settings import AppSettings, MigrationSettings
 
 SettingsT = TypeVar("SettingsT", bound=AppSettings)
 AnySettingsT = TypeVar("AnySettingsT", bound=BaseSettings)
@@ -26,8 +26,8 @@ AnySettingsT = TypeVar("AnySettingsT", bound=BaseSettings)
 REFUSED: Final = 65
 """Exit code of a migration that failed for good: trying it again would not help. All else that fails ends with 1."""
 
-Migrate = Callable[[str, str], Awaitable[list[str]]]
-"""(database URL, package) → the names of the migrations applied now."""
+Migrate = Callable[[str, str, str | None], Awaitable[list[str]]]
+"""(database URL, package, runtime role) → the names of the migrations applied now."""
 
 
 def command_line(
@@ -50,7 +50,7 @@ def command_line(
         help="run (the default): start the service; migrate: bring its database up to date and end",
     )
     if parser.parse_args().command == "migrate":
-        _migrate(name, _read(DatabaseSettings), migrate)
+        _migrate(name, _read(MigrationSettings), migrate)
         return
     values = _read(settings)
     logs.configure(name, values.log_level, values.log_format)
@@ -73,9 +73,9 @@ def _read(settings: type[AnySettingsT]) -> AnySettingsT:
         sys.exit("\n".join(["settings are missing or wrong:", *_problems(error)]))
 
 
-def _migrate(name: str, settings: DatabaseSettings, migrate: Migrate) -> None:
+def _migrate(name: str, settings: MigrationSettings, migrate: Migrate) -> None:
     async def run() -> list[str]:
-        return await migrate(settings.database_url.get_secret_value(), name)
+        return await migrate(settings.database_url.get_secret_value(), name, settings.database_runtime_role)
 
     try:
         applied = asyncio.run(run())

@@ -48,7 +48,7 @@ ServiceKeyText = Annotated[SecretStr, AfterValidator(_service_key)]
 
 
 class DatabaseSettings(BaseSettings):
-    """All that a migration needs to know: neither the service key nor anything else."""
+    """Where the process's own database is."""
 
     model_config = SettingsConfigDict(
         frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
@@ -56,6 +56,13 @@ class DatabaseSettings(BaseSettings):
 
     database_url: SecretStr
     """`postgresql://user:password@host:5432/name`, this process's own database."""
+
+
+class MigrationSettings(DatabaseSettings):
+    """All that a migration needs to know: neither the service key nor anything else."""
+
+    database_runtime_role: Annotated[str, Field(min_length=1)] | None = None
+    """The role that the process runs as, where the one of `database_url` only owns the tables. Unset: one role does both."""
 
 
 class AppSettings(DatabaseSettings):

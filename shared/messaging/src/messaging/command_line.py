@@ -13,4 +13,6 @@ SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 
 def command_line(name: str, settings: type[SettingsT], build: Callable[[SettingsT], Service]) -> None:
     """The command line of a service, with its settings from the environment."""
-    chassis.command_line(name, settings, build, migrate=lambda url, package: migrate(url, [package]))
+    chassis.command_line(
+        name, settings, build, migrate=lambda url, package, role: migrate(url, [package], runtime_role=role)
+    )

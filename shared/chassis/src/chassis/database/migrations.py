@@ -17,6 +17,7 @@ from typing import Final
 import asyncpg
 import structlog
 
+from chassis.database import grants
 from chassis.database.pool import Connection
 
 _ALONE: Final = re.compile(r"^-- outside a transaction\s*$", re.MULTILINE)
@@ -94,7 +95,11 @@ def read(prefix: str, folder: Path) -> list[Migration]:
 
 
 async def migrate(
-    database_url: str, migrations: Iterable[Migration], *, afterwards: Step | None = None
+    database_url: str,
+    migrations: Iterable[Migration],
+    *,
+    runtime_role: str | None = None,
+    afterwards: Step | None = None,
 ) -> list[str]:
     """Brings a database up to date; returns the names of the migrations applied now.
 
@@ -102,9 +107,17 @@ async def migrate(
     that needs a table which is in use for long, as by a backup, is tried again until the table is free; so is
     `afterwards`, which runs each time.
 
+    Args:
+        database_url: of the role that is to own the tables.
+        migrations: in order.
+        runtime_role: the role that the process runs as, where that is another one; it is let in (`chassis.database.grants`).
+        afterwards: what else is to be done.
+
     Raises:
-        MigrationError: an applied migration is not what it was, or the database refuses a new one.
-        MigrationInterruptedError: the server stopped or had no room; what was applied before stays.
+        MigrationError: an applied migration is not what it was, the database refuses a new one, or the runtime role cannot
+            be let in.
+        MigrationInterruptedError: the server stopped or had no room, or the runtime role is not there yet; what was applied
+            before stays.
     """
     connection = await asyncpg.connect(database_url, timeout=15)
     try:
@@ -118,18 +131,34 @@ async def migrate(
                 await _once_free(migration.name, partial(_apply, connection, migration))
         if afterwards is not None:
             await _once_free("afterwards", partial(afterwards, connection))
+        if runtime_role is not None:
+            await _let_in(connection, runtime_role)
         return [migration.name for migration in new]
     finally:
         await connection.close()
 
 
-async def migrate_package(database_url: str, package: str) -> list[str]:
+async def migrate_package(database_url: str, package: str, runtime_role: str | None = None) -> list[str]:
     """`migrate` with the migrations of one package.
 
     Raises:
         MigrationError: as `migrate`, or the package has no migrations.
     """
-    return await migrate(database_url, read(package, of_service(package)))
+    return await migrate(database_url, read(package, of_service(package)), runtime_role=runtime_role)
+
+
+async def _let_in(connection: Connection, role: str) -> None:
+    try:
+        await grants.grant(connection, role)
+    except asyncpg.UndefinedObjectError as error:
+        # Whoever makes the roles may still be at it.
+        raise MigrationInterruptedError(
+            f"{error}: DATABASE_RUNTIME_ROLE names the role that the process runs as; create it first"
+        ) from error
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise MigrationError(
+            f"the role {role} cannot be let in: {error}; the role of DATABASE_URL must own the database"
+        ) from error
 
 
 async def _take_turn(connection: Connection) -> None:

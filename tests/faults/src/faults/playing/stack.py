@@ -105,9 +105,7 @@ class Stack:
                 | _PATIENCE_SECONDS
             )
             if name in _AUDITED:
-                connection = await asyncpg.connect(database_url)
-                await connection.execute(_AUDIT.format(table=_AUDITED[name]))
-                await connection.close()
+                await world.servers.add_tables(database_url, _AUDIT.format(table=_AUDITED[name]))
         stack = cls(world, addresses, environments)
         try:
             for name in services.NAMES:

@@ -120,7 +120,8 @@ class World:
             cleanup.callback(history.close)
             rabbitmq_url = await cleanup.enter_async_context(servers.vhost())
             await recorder.lay_tap(rabbitmq_url)
-            database = await asyncpg.create_pool(database_url, min_size=0, max_size=4, timeout=10)
+            owner_url = servers.owner_url(database_url)
+            database = await asyncpg.create_pool(owner_url, min_size=0, max_size=4, timeout=10)
             cleanup.callback(database.terminate)
             world = cls(
                 servers,

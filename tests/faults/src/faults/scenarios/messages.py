@@ -260,7 +260,9 @@ def memory(worker: Worker) -> int:
 async def thousands_of_strange_messages(world: World) -> Outcome:
     drawn = draw(400, number=world.rng.randrange(1_000_000))
     messages = multiply(drawn, world.count(3_000, fast=300), number=world.rng.randrange(1_000_000))
-    async with Door.open(world.rabbitmq_url, world.database_url) as door:
+    async with Door.open(
+        world.rabbitmq_url, world.database_url, owner_url=world.servers.owner_url(world.database_url)
+    ) as door:
         wrong = await door.judge(messages)
         effects = await door.effects()
         problems = await door.service.problems()

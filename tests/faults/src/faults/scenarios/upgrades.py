@@ -106,12 +106,17 @@ async def replaced(
     return successors
 
 
+async def apply_next(world: World) -> list[str]:
+    servers = world.servers
+    return await migrate(servers.owner_url(world.database_url), [NEXT], runtime_role=servers.runtime_role)
+
+
 async def migrated(world: World, at_work: Sequence[Worker]) -> None:
     """Tables and topology as the next version wants them, while these go on working and others read for long."""
     async with reading(world, "select 1"):
         async with reading(world, "select count(*) from effects"):
             # As a backup reads: the new column has to wait for its end.
-            migration = asyncio.create_task(migrate(world.database_url, [NEXT]))
+            migration = asyncio.create_task(apply_next(world))
             await work_goes_on(world, at_work, migration)
         # A point in time is enough for an index that is built concurrently to wait for.
         unfinished = "select count(*) from pg_index where not indisvalid"

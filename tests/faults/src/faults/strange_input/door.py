@@ -1,6 +1,6 @@
 """The broker door: a real service behind real queues, strange messages put in by hand, and what came of each.
 
-async with Door.open(rabbitmq_url, database_url) as door:
+async with Door.open(rabbitmq_url, database_url, owner_url=owner_url) as door:
     violations = await door.judge(messages)
 """
 
@@ -95,22 +95,25 @@ class Door:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, rabbitmq_url: str, database_url: str, *, beside_the_monitor: bool = False
+        cls, rabbitmq_url: str, database_url: str, *, owner_url: str, beside_the_monitor: bool = False
     ) -> AsyncIterator["Door"]:
         """Starts the service; `rabbitmq_url` has the topology, `database_url` the tables of `messaging`.
+
+        `owner_url` is the same database for the role that owns them.
 
         Beside the monitor it leaves that one's queues to it, dead letters included.
         """
         queues = [queue for queue in work_queues(CATALOGUE) if not (beside_the_monitor and queue == MONITORS)]
         service = _service(rabbitmq_url, database_url, queues)
         async with (
-            asyncpg.create_pool(database_url, min_size=1, max_size=4) as pool,
+            asyncpg.create_pool(owner_url, min_size=1, max_size=4) as pool,
             await aio_pika.connect(rabbitmq_url, timeout=15) as connection,
             connection.channel(publisher_confirms=True) as channel,
             connection.channel() as reading,
         ):
             # No unique constraint: an effect that happens twice must show.
             await pool.execute("create table door_effects (event_id uuid not null)")
+            await pool.execute("grant select, insert on door_effects to public")
             underlay = await channel.get_underlay_channel()
             assert isinstance(underlay, aiormq.Channel)
             publisher = BulkPublisher.on(underlay)

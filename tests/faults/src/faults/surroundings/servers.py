@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import httpx
 
+from chassis.database import grants
 from envelope.brand import CATALOGUE
 from faults.judging.recorder import TABLES
 from faults.surroundings.cluster import Cluster
@@ -32,7 +33,15 @@ class Servers:
     database: Postgres | None = None
     cluster: Cluster | None = None
     """Instead of the one broker."""
+    owner_role: str = field(default_factory=lambda: f"faults_{secrets.token_hex(4)}")
+    """Owns the databases and their tables; as in an installation, another role works with them."""
     _templates: dict[str, str] = field(default_factory=dict)
+    _password: str = ""
+    """Of both roles, once they are there."""
+
+    @property
+    def runtime_role(self) -> str:
+        return f"{self.owner_role}_runtime"
 
     @classmethod
     @asynccontextmanager
@@ -85,18 +94,40 @@ class Servers:
         return None if self.cluster is None else self.cluster.first.url_of(vhost)
 
     async def create_database(self, service: str | None = None) -> str:
-        """The URL of a new database with the tables of `messaging`, and of a service or else of the probes."""
-        return await self._create(f"faults_{secrets.token_hex(6)}", await self.template(service))
+        """The URL of a new database with the tables of `messaging`, and of a service or else of the probes.
+
+        The role in it is a service's, which owns nothing.
+        """
+        name, template = f"faults_{secrets.token_hex(6)}", await self.template(service)
+        await self._create(name, template)
+        # What a role may do at a database as a whole is not part of the copy.
+        await _execute(self.postgres_url, f'grant connect on database "{name}" to {self.runtime_role}')
+        return self._as(self.runtime_role, self._url_of(name))
+
+    def owner_url(self, url: str) -> str:
+        """The same database for the role that owns its tables."""
+        return self._as(self.owner_role, url)
+
+    async def add_tables(self, url: str, sql: str) -> None:
+        """What a test wants beside the tables of a service, for the service's role too."""
+        connection = await asyncpg.connect(self.owner_url(url), timeout=15)
+        try:
+            await connection.execute(sql)
+            await grants.grant(connection, self.runtime_role)
+        finally:
+            await connection.close()
 
     async def template(self, service: str | None = None) -> str:
         """The name of the database that those of a service are copied from, made the first time."""
         key = service or "probe"
         if key not in self._templates:
             name = f"template_{key}_{secrets.token_hex(4)}"
-            url = await self._create(name, "template0")
-            await migrate(url, [service] if service else [])
+            await self._make_roles()
+            await self._create(name, "template0")
+            url, packages = self._url_of(name), [service] if service else []
+            await migrate(self.owner_url(url), packages, runtime_role=self.runtime_role)
             if service is None:
-                await _execute(url, TABLES)
+                await self.add_tables(url, TABLES)
             self._templates[key] = name
         return self._templates[key]
 
@@ -104,18 +135,39 @@ class Servers:
         name = urlsplit(url).path.removeprefix("/")
         await _execute(self.postgres_url, f'drop database if exists "{name}" with (force)')
 
-    async def drop_templates(self) -> None:
+    async def drop_everything(self) -> None:
         """For servers that stay."""
-        for name in self._templates.values():
-            await self.drop_database(self._url_of(name))
         self._templates.clear()
+        self._password = ""
+        connection = await asyncpg.connect(self.postgres_url, timeout=15)
+        try:
+            owned = (
+                "select datname from pg_database join pg_roles on datdba = pg_roles.oid where rolname = $1"
+            )
+            for row in await connection.fetch(owned, self.owner_role):
+                await connection.execute(f'drop database "{row["datname"]}" with (force)')
+            for role in (self.runtime_role, self.owner_role):
+                await connection.execute(f"drop role if exists {role}")
+        finally:
+            await connection.close()
 
-    async def _create(self, name: str, template: str) -> str:
+    async def _make_roles(self) -> None:
+        if not self._password:
+            self._password = secrets.token_hex(12)
+            for role in (self.owner_role, self.runtime_role):
+                await _execute(self.postgres_url, f"create role {role} login password '{self._password}'")
+
+    async def _create(self, name: str, template: str) -> None:
         # The usual strategy writes every page of the copy to the log of the server, which takes five times as long.
-        await _execute(
-            self.postgres_url, f'create database "{name}" template "{template}" strategy file_copy'
-        )
-        return self._url_of(name)
+        how = f'template "{template}" strategy file_copy owner {self.owner_role}'
+        await _execute(self.postgres_url, f'create database "{name}" {how}')
+        await _execute(self.postgres_url, f'revoke all on database "{name}" from public')
+
+    def _as(self, role: str, url: str) -> str:
+        parts = urlsplit(url)
+        return parts._replace(
+            netloc=f"{role}:{self._password}@{parts.hostname}:{parts.port or 5432}"
+        ).geturl()
 
     def _url_of(self, database: str) -> str:
         return urlsplit(self.postgres_url)._replace(path=f"/{database}").geturl()
