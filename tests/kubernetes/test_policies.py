@@ -335,7 +335,7 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ("no user", without("User", "social")),
         (
             "no such secret",
-            variable("social", "SERVICE_KEY", lambda it: it["valueFrom"]["secretKeyRef"].update(name="a")),
+            variable("publisher", "SERVICE_KEY", lambda it: it["valueFrom"]["secretKeyRef"].update(name="a")),
         ),
         ("no cluster", without("Cluster", "postgres")),
         ("no store for backups", without("ObjectStore", "backups")),

@@ -37,6 +37,10 @@ def find_access(given_url: str | None, key_file: Path | None, *, service: str = 
             f"where is the {service}? Give --{service}-url or set {service.upper()}_URL"
             f" (no {ENDPOINTS} of a local run here, nor {CONTAINERS} of `make up`)"
         )
+    if key_file is None and (named := os.environ.get("SERVICE_KEY_FILE")):
+        if os.environ.get("SERVICE_KEY"):
+            raise AccessError("SERVICE_KEY and SERVICE_KEY_FILE are both set: keep one of them")
+        key_file = Path(named)
     if key_file is not None:
         return Access(url, _read_key(key_file))
     if key := os.environ.get("SERVICE_KEY"):

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,10 @@ from brandctl.api import Brand, Cycle, Orchestrator
 from brandctl.local import broker_users, databases, postgres, processes, rabbitmq, services
 from brandctl.local.folder import LocalFolder
 from brandctl.terminal import say
+from chassis import addresses, secret_files
 from envelope.brand import CATALOGUE
 from messaging.moving import establish
+from messaging.settings import BROKER_EXAMPLE, BROKER_SCHEMES
 from messaging.topology.users import UsersError
 
 _POLL_SECONDS: Final = 0.4
@@ -129,7 +131,7 @@ def _stack(folder: LocalFolder, corpus: Path, console: Console) -> Iterator[Stac
 
 def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: ExitStack) -> Stack:
     addresses = services.choose_addresses()
-    service_key = os.environ.get("SERVICE_KEY") or folder.derive("service key")
+    service_key = secret_files.read(os.environ, "SERVICE_KEY") or folder.derive("service key")
     broker = _rabbitmq(folder, cleanup)
     own = _databases(folder, cleanup)
     say(console, "Preparing the databases")
@@ -169,10 +171,18 @@ class _Broker:
     wait: Callable[[], None]
 
 
+def _given(variable: str, schemes: Collection[str], example: str) -> str | None:
+    """An administrator's address of a server to use instead of a private one."""
+    try:
+        return addresses.given(os.environ, variable, schemes=schemes, example=example)
+    except ValueError as error:
+        raise processes.StartError(str(error)) from None
+
+
 def _rabbitmq(folder: LocalFolder, cleanup: ExitStack) -> _Broker:
-    if given := os.environ.get("RABBITMQ_URL"):
+    if given := _given("RABBITMQ_URL", BROKER_SCHEMES, BROKER_EXAMPLE):
         # Never guessed: at the usual port of that host there may be somebody else's broker.
-        return _Broker(given, os.environ.get("RABBITMQ_API_URL") or None, wait=lambda: None)
+        return _Broker(given, secret_files.read(os.environ, "RABBITMQ_API_URL"), wait=lambda: None)
     node = rabbitmq.launch(
         folder.run / "rabbitmq",
         port=services.choose_port("RABBITMQ_PORT"),
@@ -205,7 +215,9 @@ def _broker_users(broker: _Broker, folder: LocalFolder, console: Console) -> dic
 
 def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, databases.Database]:
     """Each service's own database."""
-    server = os.environ.get("POSTGRES_URL")
+    server = _given(
+        "POSTGRES_URL", {"postgresql", "postgres"}, "postgresql://user:password@host:5432/postgres"
+    )
     private = not server
     if not server:
         node = postgres.launch(

@@ -1,6 +1,7 @@
 """`brandctl topology`: exchanges, queues and bindings."""
 
 import asyncio
+import os
 from typing import Annotated
 
 import typer
@@ -43,18 +44,25 @@ def declare(
 
     What lies in a queue under a former name is moved, and that queue removed if the management API can be asked.
     """
+    from chassis import addresses, redaction  # noqa: PLC0415
     from messaging import topology  # noqa: PLC0415
     from messaging.errors import BROKER_ERRORS  # noqa: PLC0415
     from messaging.moving import establish  # noqa: PLC0415
+    from messaging.settings import BROKER_EXAMPLE, BROKER_SCHEMES  # noqa: PLC0415
     from messaging.topology.users import UsersError  # noqa: PLC0415
 
-    given = url
+    try:
+        environment = os.environ | ({"RABBITMQ_URL": url} if url else {})
+        given = addresses.given(environment, "RABBITMQ_URL", schemes=BROKER_SCHEMES, example=BROKER_EXAMPLE)
+    except ValueError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
     if not given:
-        typer.echo("RABBITMQ_URL is not set: amqp://user:password@host:5672/vhost", err=True)
+        typer.echo(f"RABBITMQ_URL is not set: {BROKER_EXAMPLE}", err=True)
         raise typer.Exit(2)
     try:
         asyncio.run(establish(given, CATALOGUE, api_url=api_url, say=typer.echo))
     except (*BROKER_ERRORS, UsersError) as error:
-        typer.echo(f"cannot declare the topology: {error}", err=True)
+        typer.echo(f"cannot declare the topology: {redaction.text(str(error))}", err=True)
         raise typer.Exit(1) from error
     typer.echo(f"declared {len(topology.describe(CATALOGUE).queues)} queues")

@@ -95,7 +95,6 @@ async def social(
         {
             "rabbitmq_url": rabbitmq_url,
             "database_url": await make_database("social"),
-            "service_key": "test-service-key-0123456789",
             "http_port": port,
             "public_url": f"http://127.0.0.1:{port}",
             "posts_per_page": 5,

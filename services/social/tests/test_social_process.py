@@ -11,7 +11,6 @@ import httpx
 import psutil
 import pytest
 
-
 from tests.fixtures.databases import Roles
 
 
@@ -31,14 +30,11 @@ async def environment(
         **os.environ,
         "RABBITMQ_URL": broker_urls["social"],
         "DATABASE_URL": database_roles.runtime(owner_url),
-        "SERVICE_KEY": "test-service-key-0123456789",
         "HTTP_PORT": str(free_port()),
     }
 
 
-def test_it_starts_idles_lean_and_stops_when_asked(
-    environment: dict[str, str], resting_memory: int
-) -> None:
+def test_it_starts_idles_lean_and_stops_when_asked(environment: dict[str, str], resting_memory: int) -> None:
     command = [sys.executable, "-m", "social"]
     url = f"http://127.0.0.1:{environment['HTTP_PORT']}"
     with subprocess.Popen(command, env=environment) as process:

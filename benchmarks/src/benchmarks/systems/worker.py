@@ -106,7 +106,6 @@ def build(settings: ServiceSettings) -> Service:
 
 def work() -> None:
     os.environ["DATABASE_URL"] = os.environ["RUNTIME_URL"]
-    os.environ.setdefault("SERVICE_KEY", "a-key-for-benchmarks-only")
     os.environ.setdefault("HTTP_PORT", "0")
     sys.argv = ["benchmarks.systems.worker", "run"]
     command_line("benchmarks", ServiceSettings, build)

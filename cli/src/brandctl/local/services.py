@@ -16,6 +16,8 @@ import httpx
 from brandctl.local import ports, processes
 
 NAMES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
+WITH_KEY: Final = frozenset({"orchestrator", "research", "publisher", "monitor"})
+"""Those that check the service key or call others with it."""
 
 READY_WITHIN_SECONDS: Final = 60.0
 """Start-up takes 1 to 3 seconds; a loaded machine may take much longer."""
@@ -74,7 +76,6 @@ def environment(
     settings = {
         "RABBITMQ_URL": rabbitmq_url,
         "DATABASE_URL": database_url,
-        "SERVICE_KEY": service_key,
         "HTTP_HOST": ports.LOOPBACK,
         "HTTP_PORT": str(addresses.port_of[service]),
         "SHUTDOWN_GRACE_SECONDS": str(_SHUTDOWN_GRACE_SECONDS),
@@ -85,6 +86,8 @@ def environment(
         "RESEARCH_URL": addresses.url("research"),
         "CORPUS": str(corpus.resolve()),
     }
+    if service in WITH_KEY:
+        settings["SERVICE_KEY"] = service_key
     if service in {"publisher", "social"}:
         settings["PUBLIC_URL"] = addresses.url(service)
     return inherited | settings

@@ -4,7 +4,7 @@ from uuid import UUID
 from fastapi import Depends, FastAPI, HTTPException
 from pydantic import BaseModel, Field
 
-from chassis import ServiceKey
+from chassis import KeyedSettings, ServiceKey
 from envelope import DomainMessage
 from messaging import Database, Service, ServiceSettings, Transaction, on_batch, on_each
 from orders.receipts import Receipts
@@ -14,7 +14,7 @@ END = """update orders set state = ended.state from unnest($1::uuid[], $2::text[
 where orders.order_id = ended.order_id and orders.state = 'placed' returning orders.order_id, orders.state"""
 
 
-class Settings(ServiceSettings):
+class Settings(ServiceSettings, KeyedSettings):
     smtp_server: str = "127.0.0.1:25"
 
 

@@ -44,12 +44,12 @@ class Shop:
                 "RABBITMQ_URL": rabbitmq_url,
                 "DATABASE_URL": database_urls[name],
                 "HTTP_PORT": str(self._addresses.port_of[name]),
-                "SERVICE_KEY": _KEY,
                 "SMTP_SERVER": smtp_server,
                 "RETRY_BASE_SECONDS": "1",
             }
             for name in NAMES
         }
+        self._environments["orders"]["SERVICE_KEY"] = _KEY  # which alone has an API
         self._logs = logs
         self._children: dict[str, Child] = {}
 

@@ -1,12 +1,10 @@
 """Text from anywhere, made fit for PostgreSQL, for JSON and for logs. Pure."""
 
 import math
-import re
 from typing import Final
 
 from pydantic import JsonValue
 
-_CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 _MAX_NESTING: Final = 20
 
 
@@ -34,8 +32,3 @@ def clean_json(value: JsonValue, depth: int = 0) -> JsonValue:
             return [clean_json(item, depth + 1) for item in value]
         case _:
             return value
-
-
-def without_credentials(text: str) -> str:
-    """User names and passwords inside URLs are blanked: error messages of clients love to repeat them."""
-    return _CREDENTIALS.sub("***", text)

@@ -13,7 +13,7 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import BrandSlug, DeadLetterRecorded, Keyword
 from messaging import DeadLetter, Transaction
 from monitor import store
-from monitor.cleaning import clean, clean_json, clean_or_none, without_credentials
+from monitor.cleaning import clean, clean_json, clean_or_none
 from monitor.domain import Beginning, DeadMessageId, Standing, State, begin, failing_frame, is_announced
 from monitor.rewriting import read_head
 
@@ -113,7 +113,7 @@ def _alert(row: store.NewDeath) -> None:
         correlation_id=row.correlation_id,
         reason=row.reason,
         exception_type=row.exception_type,
-        detail=without_credentials(row.detail[:_MAX_DETAIL]),
+        detail=row.detail[:_MAX_DETAIL],
         frame=row.frame,
         attempts=row.attempts,
         failing_service=row.service,

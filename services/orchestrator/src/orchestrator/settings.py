@@ -5,14 +5,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from chassis import WebAddress
+from chassis import KeyedSettings, WebAddress
 from messaging import ServiceSettings
 
 Hours = Annotated[float, Field(gt=0, le=24 * 365)]
 Days = Annotated[float, Field(gt=0, le=3650)]
 
 
-class Settings(ServiceSettings):
+class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8010
 
     research_url: WebAddress = "http://127.0.0.1:8011"

@@ -2,10 +2,11 @@
 
 from pydantic import DirectoryPath, Field
 
+from chassis import KeyedSettings
 from messaging import ServiceSettings
 
 
-class Settings(ServiceSettings):
+class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8011
     corpus: DirectoryPath = Field(description="folder of .md, .txt and .html documents to research in")
     corpus_rescan_seconds: float = Field(

@@ -4,7 +4,7 @@ from chassis.app import App
 from chassis.command_line import command_line
 from chassis.database.pool import Connection, Connections, DatabaseUnavailableError
 from chassis.http.service_key import ServiceKey
-from chassis.settings import AppSettings, WebAddress
+from chassis.settings import AppSettings, KeyedSettings, WebAddress
 
 __all__ = [
     "App",
@@ -12,6 +12,7 @@ __all__ = [
     "Connection",
     "Connections",
     "DatabaseUnavailableError",
+    "KeyedSettings",
     "ServiceKey",
     "WebAddress",
     "command_line",

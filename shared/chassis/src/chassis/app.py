@@ -11,6 +11,7 @@ import structlog
 import uvicorn
 from starlette.applications import Starlette
 
+from chassis import redaction
 from chassis.database.migrations import NotMigratedError
 from chassis.database.pool import Connections, DatabaseUnavailableError
 from chassis.http import server
@@ -42,6 +43,7 @@ class App:
     def __init__(self, name: str, settings: AppSettings, *, system: str) -> None:
         self.name = name
         self.settings = settings
+        redaction.learn_settings(settings)
         self.connections = Connections(
             settings.database_url.get_secret_value(), name=name, size=settings.database_connections
         )

@@ -6,10 +6,12 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
+import structlog
 import uvloop
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings
 
+from chassis import redaction
 from chassis.app import App
 from chassis.database.migrations import (
     MigrationError,
@@ -18,10 +20,13 @@ from chassis.database.migrations import (
     migrate_package,
 )
 from chassis.observing import logs, traces
+from chassis.secret_files import SecretFileError
 from chassis.settings import AppSettings, MigrationSettings
 
 SettingsT = TypeVar("SettingsT", bound=AppSettings)
 AnySettingsT = TypeVar("AnySettingsT", bound=BaseSettings)
+
+log = structlog.get_logger(__name__)
 
 REFUSED: Final = 65
 """Exit code of a migration that failed for good: trying it again would not help. All else that fails ends with 1."""
@@ -64,13 +69,21 @@ def command_line(
         uvloop.run(run())
     except NotMigratedError as error:
         sys.exit(str(error))
+    except Exception:
+        # Python's own word on it would go past the log, and past what keeps secrets out of it.
+        log.critical("service_failed", exc_info=True)
+        sys.exit(1)
 
 
 def _read(settings: type[AnySettingsT]) -> AnySettingsT:
     try:
-        return settings()
+        values = settings()
+    except SecretFileError as error:
+        sys.exit(f"settings are missing or wrong:\n  {error}")
     except ValidationError as error:
         sys.exit("\n".join(["settings are missing or wrong:", *_problems(error)]))
+    redaction.learn_settings(values)
+    return values
 
 
 def _migrate(name: str, settings: MigrationSettings, migrate: Migrate) -> None:
@@ -80,7 +93,7 @@ def _migrate(name: str, settings: MigrationSettings, migrate: Migrate) -> None:
     try:
         applied = asyncio.run(run())
     except (MigrationError, OSError) as error:
-        sys.stderr.write(f"cannot migrate the database of {name}: {error}\n")
+        sys.stderr.write(f"cannot migrate the database of {name}: {redaction.text(str(error))}\n")
         passing = isinstance(error, MigrationInterruptedError | OSError)
         sys.exit(1 if passing else REFUSED)
     sys.stdout.write(f"{name}: {', '.join(applied) if applied else 'the database is up to date'}\n")

@@ -1,24 +1,50 @@
 """What every process is configured with; each adds its own fields in a subclass."""
 
+import os
+from collections.abc import Collection
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from chassis import addresses, secret_files
 
 
 def _web_address(url: str) -> str:
-    parts = urlsplit(url)
+    wrong = ValueError("is no web address; write it like https://example.org or http://127.0.0.1:8000")
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise wrong from None
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(
-            f"{url!r} is no web address; write it like https://example.org or http://127.0.0.1:8000"
-        )
+        raise wrong
+    if "@" in url:
+        raise ValueError("names a user or a password, which have no place in it: it is shown to others")
     return url.rstrip("/")
 
 
 WebAddress = Annotated[str, AfterValidator(_web_address)]
-"""Where something is found by HTTP: a host, perhaps a path, no query; without a slash at its end."""
+"""Where something is found by HTTP: a host, perhaps a path, no query and no user; without a slash at its end."""
+
+
+def secret_address(schemes: Collection[str], example: str) -> AfterValidator:
+    """The rule of a setting that is an address with a password in it."""
+
+    def check(address: SecretStr) -> SecretStr:
+        addresses.parse(address.get_secret_value(), schemes=schemes, example=example)
+        return address
+
+    return AfterValidator(check)
+
+
+DatabaseAddress = Annotated[
+    SecretStr,
+    secret_address({"postgresql", "postgres"}, "postgresql://user:password@host:5432/name"),
+]
 
 
 _HOW_TO_MAKE_A_KEY = "make one with `openssl rand -hex 24` and give it to every service"
@@ -47,14 +73,47 @@ ServiceKeyText = Annotated[SecretStr, AfterValidator(_service_key)]
 """A key of at least 16 visible ASCII characters, and no trivial one."""
 
 
-class DatabaseSettings(BaseSettings):
-    """Where the process's own database is."""
+class ProcessSettings(BaseSettings):
+    """Read from environment variables of the same names in upper case; a secret also from the file that `<NAME>_FILE` names."""
 
     model_config = SettingsConfigDict(
         frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
     )
 
-    database_url: SecretStr
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - there is none
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - a folder with all of them, which nobody has
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, _SecretFiles(settings_cls), env_settings
+
+
+class _SecretFiles(PydanticBaseSettingsSource):
+    def __call__(self) -> dict[str, Any]:
+        found = {
+            name: secret_files.read(os.environ, name.upper())
+            for name, field in self.settings_cls.model_fields.items()
+            if is_secret(field)
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002
+        return None, field_name, False
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Whether a setting holds a secret: its value is hidden wherever it is printed."""
+    return SecretStr in {field.annotation, *get_args(field.annotation)}
+
+
+class DatabaseSettings(ProcessSettings):
+    """Where the process's own database is."""
+
+    database_url: DatabaseAddress
     """`postgresql://user:password@host:5432/name`, this process's own database."""
 
 
@@ -65,11 +124,16 @@ class MigrationSettings(DatabaseSettings):
     """The role that the process runs as, where the one of `database_url` only owns the tables. Unset: one role does both."""
 
 
-class AppSettings(DatabaseSettings):
-    """Read from environment variables of the same names in upper case."""
+class KeyedSettings(ProcessSettings):
+    """For a process that checks the service key or calls others with it; nobody else is given it."""
 
     service_key: ServiceKeyText
     """The key that callers of the API send as `X-Service-Key`, and that services send each other."""
+
+
+class AppSettings(DatabaseSettings):
+    """What every process takes, whether it has an API or not."""
+
     http_host: str = "127.0.0.1"
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8000
     http_connections: Annotated[int, Field(ge=16, le=100_000)] = 512

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from chassis import addresses, redaction, secret_files
 from envelope import Catalogue, Message
 from envelope.catalogue import load
 from messaging.errors import BROKER_ERRORS
 from messaging.moving import establish
+from messaging.settings import BROKER_EXAMPLE, BROKER_SCHEMES
 from messaging.topology import contracts, describe
 from messaging.topology.users import UsersError, renew_from
 
@@ -38,8 +40,8 @@ def main() -> None:
     users = commands.add_parser(
         "users",
         help="make or renew the user of each service, with what it needs and no more, over the management API of "
-        "RABBITMQ_API_URL, on the vhost RABBITMQ_VHOST (/), with the password of each in <SERVICE>_BROKER_PASSWORD; "
-        "safe to repeat",
+        "RABBITMQ_API_URL, on the vhost RABBITMQ_VHOST (/), with the password of each in <SERVICE>_BROKER_PASSWORD, or in the "
+        "file that <SERVICE>_BROKER_PASSWORD_FILE names; safe to repeat",
         epilog=_EPILOG,
     )
     published = commands.add_parser(
@@ -76,14 +78,18 @@ def _users(catalogue: Catalogue) -> None:
 
 
 def _topology(catalogue: Catalogue) -> None:
-    url = os.environ.get("RABBITMQ_URL")
-    if not url:
-        sys.exit("RABBITMQ_URL is not set: amqp://user:password@host:5672/vhost")
+    try:
+        url = addresses.given(os.environ, "RABBITMQ_URL", schemes=BROKER_SCHEMES, example=BROKER_EXAMPLE)
+        api_url = secret_files.read(os.environ, "RABBITMQ_API_URL")
+    except ValueError as error:
+        sys.exit(str(error))
+    if url is None:
+        sys.exit(f"RABBITMQ_URL is not set: {BROKER_EXAMPLE}")
     described = describe(catalogue)
     try:
-        asyncio.run(establish(url, catalogue, api_url=os.environ.get("RABBITMQ_API_URL") or None, say=_say))
+        asyncio.run(establish(url, catalogue, api_url=api_url, say=_say))
     except (*BROKER_ERRORS, UsersError) as error:
-        sys.exit(f"cannot declare the topology: {error}")
+        sys.exit(f"cannot declare the topology: {redaction.text(str(error))}")
     _say(
         f"declared {len(described.exchanges)} exchanges, {len(described.queues)} queues, "
         f"{len(described.bindings)} bindings"

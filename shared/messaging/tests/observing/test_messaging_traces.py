@@ -146,7 +146,7 @@ async def test_a_chain_is_one_trace_from_request_to_last_handler(world, recorded
     failure, *_ = [span for span in spans if failed(span) and span.name.startswith("process")]
     (event,) = failure.events
     assert event.name == "exception"
-    assert (event.attributes or {})["exception.message"] == "first time at amqp://***@host/"
+    assert (event.attributes or {})["exception.message"] == "first time at amqp://user:***@host/"
     assert "in research\n" in str((event.attributes or {})["exception.stacktrace"])
     assert "secret" not in str(failure.to_json())
 

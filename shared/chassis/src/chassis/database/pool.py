@@ -47,6 +47,13 @@ def is_outage(error: BaseException) -> bool:
     return isinstance(error, _OUTAGE)
 
 
+def _told(error: BaseException) -> str:
+    hint = ""
+    if isinstance(error, asyncpg.TooManyConnectionsError):
+        hint = "; raise the role's connection limit, or max_connections of the server, or lower DATABASE_CONNECTIONS"
+    return f"{type(error).__name__}: {error}{hint}"
+
+
 async def _keep_as_is(_: object) -> None:
     """Connections go back to the pool as they are: no session state is ever set, and a reset costs a round trip."""
 
@@ -78,7 +85,7 @@ class Connections:
             except Exception as error:
                 if not is_outage(error):
                     raise
-                log.warning("database_unavailable", error=str(error), retry_seconds=delay)
+                log.warning("database_unavailable", error=_told(error), retry_seconds=delay)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, 5.0)
 
@@ -104,11 +111,11 @@ class Connections:
         except (OSError, TimeoutError) as error:
             # Could be the caller's own, of some other connection: only the database itself can tell.
             if acquired.is_closed() or not await self.answers():
-                raise DatabaseUnavailableError(f"{type(error).__name__}: {error}") from error
+                raise DatabaseUnavailableError(_told(error)) from error
             raise
         except Exception as error:
             if is_outage(error):
-                raise DatabaseUnavailableError(f"{type(error).__name__}: {error}") from error
+                raise DatabaseUnavailableError(_told(error)) from error
             raise
         finally:
             await self._release(acquired)
@@ -120,7 +127,7 @@ class Connections:
             return await self._pool.acquire(timeout=10)
         except Exception as error:
             if is_outage(error):
-                raise DatabaseUnavailableError(f"{type(error).__name__}: {error}") from error
+                raise DatabaseUnavailableError(_told(error)) from error
             raise
 
     async def _release(self, connection: Connection) -> None:

@@ -16,6 +16,7 @@ from opentelemetry.context import Context as OtelContext
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from chassis import redaction
 from chassis.http.service_key import API_PREFIX
 from chassis.observing import chains, traces
 
@@ -114,7 +115,7 @@ def client_span(method: str, url: str) -> Iterator[Exchange]:
         links=traces.links_to_others(),
         attributes={
             "http.request.method": method,
-            "url.full": url,
+            "url.full": redaction.text(url),
             "server.address": address.hostname or "",
             "server.port": address.port or (443 if address.scheme == "https" else 80),
         },

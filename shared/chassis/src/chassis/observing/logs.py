@@ -7,6 +7,8 @@ from typing import Any, Literal
 import structlog
 from opentelemetry import trace
 
+from chassis import redaction
+
 
 def _add_trace_ids(
     _logger: Any, _method: str, event: structlog.typing.EventDict
@@ -15,6 +17,12 @@ def _add_trace_ids(
     if context.is_valid:
         event["trace_id"] = f"{context.trace_id:032x}"
         event["span_id"] = f"{context.span_id:016x}"
+    return event
+
+
+def _redact(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    for name, value in redaction.anything(event).items():
+        event[name] = value
     return event
 
 
@@ -27,6 +35,7 @@ def configure(service: str, level: str = "info", form: Literal["json", "console"
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _add_trace_ids,
         structlog.processors.format_exc_info,
+        _redact,
     ]
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer()

@@ -18,8 +18,8 @@ from opentelemetry.context import Context as OtelContext
 from opentelemetry.trace import INVALID_SPAN, Link, Span, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from chassis import redaction
 from chassis.observing import chains
-from chassis.observing.redaction import redacted
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
@@ -187,13 +187,13 @@ def fail_span(span: Span, error_type: str, detail: str, stack: str = "") -> None
     """Marks a span as failed; where there is something to tell, in an `exception` event too."""
     if not span.is_recording():
         return
-    detail = redacted(detail)[:MAX_DETAIL]
+    detail = redaction.text(detail[: 8 * MAX_DETAIL])[:MAX_DETAIL]
     span.set_attribute("error.type", error_type)
     span.set_status(Status(StatusCode.ERROR, detail))
     if detail or stack:
         told = {
             "exception.type": error_type,
             "exception.message": detail,
-            "exception.stacktrace": redacted(stack)[-MAX_STACK:],
+            "exception.stacktrace": redaction.text(stack[-8 * MAX_STACK :])[-MAX_STACK:],
         }
         span.add_event("exception", {name: text for name, text in told.items() if text})

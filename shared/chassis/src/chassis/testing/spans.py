@@ -33,6 +33,8 @@ class ReceivedSpan:
     ended: int
     exceptions: tuple[dict[str, Any], ...] = ()
     """Attributes of its events `exception`."""
+    complaint: str = ""
+    """What went wrong, of one that failed."""
 
 
 @dataclass(slots=True)
@@ -135,6 +137,7 @@ def _received(service: str, span: Any) -> ReceivedSpan:
         began=span.start_time_unix_nano,
         ended=span.end_time_unix_nano,
         exceptions=tuple(_values(event.attributes) for event in span.events if event.name == "exception"),
+        complaint=span.status.message,
     )
 
 

@@ -8,6 +8,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import structlog
 from pydantic import JsonValue, ValidationError
 
+from chassis import redaction
 from envelope import MAX_MESSAGE_BYTES, DomainMessage, EnvelopeHead, Message, Payload, new_event_id
 from messaging import headers as header
 from messaging.flow.codec import Decode, describe
@@ -98,7 +99,7 @@ def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
         source=head.source if head else None,
         correlation_id=head.correlation_id if head else None,
         body=body,
-        headers=_plain(headers),
+        headers=redaction.anything(_plain(headers)),
         reason=reason,
         exception_type=_bounded(headers, header.FAILURE_TYPE, MAX_MESSAGE_CHARS),
         detail=detail,
@@ -150,7 +151,7 @@ def _reason(headers: dict[str, Any], not_an_envelope: str) -> tuple[Reason, str]
 def _bounded(headers: dict[str, Any], name: str, limit: int) -> str | None:
     """Our own are within the limit; what a stranger wrote may fill a frame."""
     value = header.text(headers, name)
-    return None if value is None else value[:limit]
+    return None if value is None else redaction.text(value)[:limit]
 
 
 def _last_death(headers: dict[str, Any]) -> dict[str, Any]:

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from chassis import redaction
 from messaging import headers as header
 from messaging.errors import RetryLater, Unprocessable, WaitFor
 from messaging.headers import Reason
 
 MAX_MESSAGE_CHARS: Final = 2_000
 MAX_STACK_CHARS: Final = 4_000
+_READ_CHARS: Final = 8 * MAX_STACK_CHARS
+"""Of what an exception says: it may repeat a whole document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def failure_of(error: BaseException) -> Failure:
     return Failure(
         reason=reason,
         exception_type=type(error).__qualname__,
-        message=_clean(str(error) or type(error).__qualname__, MAX_MESSAGE_CHARS),
+        message=_clean(_redacted(str(error)) or type(error).__qualname__, MAX_MESSAGE_CHARS),
         stack=_stack(error),
         after=error.after if isinstance(error, RetryLater) else None,
         waits_for=error.dependency if isinstance(error, WaitFor) else "",
@@ -68,10 +71,15 @@ def failure_headers(
 
 
 def _stack(error: BaseException) -> str:
-    stack = "".join(traceback.format_exception(error))
+    stack = _redacted("".join(traceback.format_exception(error))[-_READ_CHARS:])
     # The end says what happened, and the frames nearest to it where.
     trimmed = stack if len(stack) <= MAX_STACK_CHARS else "...\n" + stack[-MAX_STACK_CHARS:]
     return _clean(trimmed, MAX_STACK_CHARS + 4)
+
+
+def _redacted(value: str) -> str:
+    # Before anything is cut off that would tell a secret.
+    return redaction.text(value[:_READ_CHARS])
 
 
 def _clean(value: str, limit: int) -> str:

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import structlog
 
+from chassis import redaction
 from chassis.database.pool import Connection, Connections, DatabaseUnavailableError
 from messaging import fail_points
 from messaging.broker.publisher import Publisher
@@ -158,7 +159,9 @@ class Relay:
                 error=repr(error),
                 retry_seconds=pause.total_seconds(),
             )
-        await outbox.give_back(connection, [row.id], self._lease, after=pause, error=repr(error)[:500])
+        await outbox.give_back(
+            connection, [row.id], self._lease, after=pause, error=redaction.text(repr(error))[:500]
+        )
 
     async def _sweep(self) -> None:
         while True:

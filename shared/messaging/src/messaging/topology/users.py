@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Final, NamedTuple, Self
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
+from chassis import addresses, secret_files
+from chassis.secret_files import SecretFileError
 from envelope import Catalogue
 from messaging.topology import permissions
 from messaging.topology.permissions import NOTHING, Permissions
@@ -50,11 +52,11 @@ class Management:
             UsersError: that is no such URL.
         """
         try:
-            parts = urlsplit(url)
+            parts = addresses.parse(url, schemes={"http", "https"}, example=_API_URL_EXAMPLE)
             port = parts.port
-        except ValueError:
-            raise UsersError(f"{_API_URL} is no URL: expected {_API_URL_EXAMPLE}") from None
-        if parts.scheme not in {"http", "https"} or not parts.hostname or not parts.username:
+        except ValueError as error:
+            raise UsersError(f"{_API_URL} {error}") from None
+        if not parts.hostname or not parts.username:
             raise UsersError(f"{_API_URL} lacks a part: expected {_API_URL_EXAMPLE}")
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         connection = kind(parts.hostname, port, timeout=_TIMEOUT_SECONDS)
@@ -112,19 +114,21 @@ def renew_from(catalogue: Catalogue, environment: Mapping[str, str]) -> list[str
     Args:
         catalogue: names the services and what they send and take.
         environment: `RABBITMQ_API_URL`, `RABBITMQ_VHOST` (`/` if missing) and the password of each service,
-            `<SERVICE>_BROKER_PASSWORD`.
+            `<SERVICE>_BROKER_PASSWORD`; a secret may be in the file that `<VARIABLE>_FILE` names.
 
     Raises:
         UsersError: a variable is missing, or as `renew`.
     """
     variables = {service: f"{service.upper()}_BROKER_PASSWORD" for service in catalogue.services}
-    missing = [name for name in (_API_URL, *variables.values()) if not environment.get(name)]
-    if missing:
-        raise UsersError(f"not set: {', '.join(missing)}. {_API_URL} is {_API_URL_EXAMPLE}")
-    credentials = {
-        service: Credentials(service, environment[variable]) for service, variable in variables.items()
-    }
-    renew(catalogue, environment[_API_URL], environment.get("RABBITMQ_VHOST") or "/", credentials)
+    try:
+        given = {name: secret_files.read(environment, name) for name in (_API_URL, *variables.values())}
+    except SecretFileError as error:
+        raise UsersError(str(error)) from None
+    known = {name: secret for name, secret in given.items() if secret is not None}
+    if missing := given.keys() - known.keys():
+        raise UsersError(f"not set: {', '.join(sorted(missing))}. {_API_URL} is {_API_URL_EXAMPLE}")
+    credentials = {service: Credentials(service, known[variable]) for service, variable in variables.items()}
+    renew(catalogue, known[_API_URL], environment.get("RABBITMQ_VHOST") or "/", credentials)
     return [each.user for each in credentials.values()]
 
 

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from chassis import KeyedSettings
 from chassis.http.client import PassingError, Peer, ServiceClient, UnavailableError
 from chassis.observing import logs
 from envelope import Catalogue, DomainMessage, Payload
@@ -51,7 +52,7 @@ _WAIT_SECONDS: Final = 0.2
 _ANSWER_SECONDS: Final = 1.0
 
 
-class WorkerSettings(ServiceSettings):
+class WorkerSettings(ServiceSettings, KeyedSettings):
     """From the environment; `World.worker` takes the same names in lower case."""
 
     worker_name: str = "probe"

@@ -1,0 +1,92 @@
+"""A service is given the secrets that it uses and no other, whichever way it is run."""
+
+import ast
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from brandctl.local import services
+from chassis.settings import is_secret
+from envelope.brand import SERVICES
+from manifests.rendering import HOME
+
+ROOT = Path(__file__).parents[2]
+OF_EVERY_SERVICE = {"DATABASE_URL", "RABBITMQ_URL"}
+"""Read by the library."""
+
+
+def used(service: str) -> set[str]:
+    """The settings that the service's composition root reads."""
+    tree = ast.parse((ROOT / f"services/{service}/src/{service}/app.py").read_text())
+    return {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "settings"
+    }
+
+
+def declared(service: str) -> set[str]:
+    """The secrets among its settings, as variables."""
+    fields = importlib.import_module(f"{service}.settings").Settings.model_fields
+    return {name.upper() for name, field in fields.items() if is_secret(field)}
+
+
+def secret_variables(names: Any) -> set[str]:
+    named = {name for name in names if name.endswith(("_URL", "_KEY", "_PASSWORD"))}
+    # OpenTelemetry's are names of files.
+    return {name for name in named if not is_address(name) and not name.startswith("OTEL_")}
+
+
+def is_address(name: str) -> bool:
+    """Of a service, or of where pages are found: no secret is in it."""
+    return name == "PUBLIC_URL" or name.removesuffix("_URL").lower() in SERVICES
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_asks_for_the_secrets_that_it_uses(service: str) -> None:
+    needed = {name.upper() for name in used(service)} & {"SERVICE_KEY"}
+    assert declared(service) == OF_EVERY_SERVICE | needed
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_on_this_machine(service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("POSTGRES_URL", "RABBITMQ_API_URL", "SERVICE_KEY", "RABBITMQ_URL"):
+        monkeypatch.setenv(name, "an-administrators")
+    given = services.environment(
+        service,
+        addresses=services.Addresses(dict.fromkeys(services.NAMES, 8000)),
+        rabbitmq_url="amqp://own",
+        database_url="postgresql://own",
+        service_key="the-key",
+        corpus=tmp_path,
+    )
+    assert given.keys() & {"SERVICE_KEY", "POSTGRES_URL", "RABBITMQ_API_URL", *declared(service)} == declared(
+        service
+    )
+    assert "an-administrators" not in given.values()
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_in_containers(service: str) -> None:
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    assert secret_variables(compose["services"][service]["environment"]) == declared(service)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_on_kubernetes(service: str) -> None:
+    documents = yaml.safe_load_all((HOME / f"base/services/{service}.yaml").read_text())
+    (common,) = yaml.safe_load_all((HOME / "base/every-service.yaml").read_text())
+    (own,) = [each for each in documents if each["kind"] == "Deployment"]
+    given: dict[str, set[str]] = {}
+    for deployment in (common, own):
+        for container in deployment["spec"]["template"]["spec"]["containers"]:
+            for variable in container.get("env", []):
+                if reference := variable.get("valueFrom", {}).get("secretKeyRef"):
+                    given.setdefault(reference["name"], set()).add(variable["name"])
+    needed = {f"{service}-broker", f"{service}-runtime"}
+    assert set(given) == needed | ({"service-key"} if "SERVICE_KEY" in declared(service) else set())
