@@ -39,6 +39,11 @@ lint: ## Check style, types, import rules and the lock
 	@if grep -nE 'https?://|--(extra-)?index-url|--find-links' requirements.lock deploy/kubernetes/requirements.lock; then \
 		echo 'requirements.lock must not name addresses: make lock' >&2; exit 1; fi
 
+.PHONY: audit
+audit: ## Look the locked packages up in the record of advisories, where there is a network; list what each image has
+	@deploy/local/setup.sh python
+	@$(BIN)/python deploy/images/audit.py
+
 .PHONY: faults
 faults: ## Break brokers, databases and services while work is running; SEED, MINUTES, ONLY choose
 	@deploy/local/setup.sh servers

@@ -27,6 +27,7 @@ class Entry:
     """A package of the lock: its lines as they stand there, and the packages that need it."""
 
     name: str
+    version: str
     text: str
     needed_by: frozenset[str]
 
@@ -59,7 +60,8 @@ def read_lock(text: str) -> Iterator[Entry]:
     for block in re.split(r"(?m)^(?=\S)", about_packages):
         if block:
             needed_by = re.findall(r"(?m)^ +#(?: +via)? +(\S+)", block)
-            yield Entry(name_of(block), block, frozenset(map(canonical, needed_by)))
+            version = block.split()[0].partition("==")[2]
+            yield Entry(name_of(block), version, block, frozenset(map(canonical, needed_by)))
 
 
 def needs_of(folder: Path, extras: Iterable[str] = ()) -> set[str]:
