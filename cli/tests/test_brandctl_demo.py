@@ -200,3 +200,10 @@ def test_a_demo_that_is_killed_takes_everything_with_it_and_the_next_one_cleans_
     with folder.held():
         folder.clean()
     assert not data.exists()
+
+
+def test_what_runs_the_whole_system_is_not_loaded_for_other_commands() -> None:
+    code = (
+        "import sys, brandctl.app; print(sorted({'faststream', 'asyncpg', 'messaging'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
