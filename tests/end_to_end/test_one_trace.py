@@ -191,7 +191,7 @@ def assert_spans_say_what_they_are_about(spans: list[ReceivedSpan]) -> None:
     # What an operator asks for may be about anything.
     assert silent == {"POST /v1/brands/{slug}/research", "POST /v1/dead-letters/{dead_letter_id}/replay"}
     assert len({span.attributes.get("brand_engine.content_id") for span in spans} - {None}) == 1
-    failed = [span for span in spans if span.attributes.get("error.type") in {"RetryLater", "Unprocessable"}]
+    failed = [span for span in spans if span.attributes.get("error.type") in {"WaitFor", "Unprocessable"}]
     for span in failed:
         assert [event["exception.type"] for event in span.exceptions] == [span.attributes["error.type"]]
         assert "Traceback" in span.exceptions[0]["exception.stacktrace"]
