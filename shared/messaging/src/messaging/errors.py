@@ -40,6 +40,10 @@ class BrokerUnavailableError(Exception):
     """No confirmation from the broker in time; the publish may or may not have arrived."""
 
 
+class QueueFullError(Exception):
+    """A queue bound for the message refused it, full or down; other queues may have taken it."""
+
+
 class UnroutableError(Exception):
     """The broker returned the message: no queue is bound for its exchange and routing key."""
 

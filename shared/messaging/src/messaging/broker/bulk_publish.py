@@ -17,7 +17,7 @@ import pamqp.encode
 import structlog
 
 from messaging.broker import frames, writing
-from messaging.errors import BrokerUnavailableError, UnroutableError
+from messaging.errors import BrokerUnavailableError, QueueFullError, UnroutableError
 
 log = structlog.get_logger(__name__)
 
@@ -176,9 +176,7 @@ class BulkPublisher:
     # -- what the broker says ----------------------------------------------------------------------------------------
 
     def confirmed(self, tag: int, *, multiple: bool, accepted: bool) -> None:
-        error = (
-            None if accepted else BrokerUnavailableError("the broker refused it: its queue is full or down")
-        )
+        error = None if accepted else QueueFullError("a queue bound there refused it: full, or down")
         for batch in list(self._batches):
             index = tag - batch.first
             if index < 0:

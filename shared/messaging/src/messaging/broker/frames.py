@@ -72,8 +72,6 @@ class _Content:
 
 
 _readers: "WeakKeyDictionary[UnderlayConnection, FrameReader]" = WeakKeyDictionary()
-_consuming: "WeakKeyDictionary[Any, set[str]]" = WeakKeyDictionary()
-"""Per channel, the tags of the consumers that the broker has confirmed."""
 _takers: "WeakKeyDictionary[Any, None]" = WeakKeyDictionary()
 
 
@@ -127,7 +125,11 @@ def abort(connection: Any) -> None:
 
 def consumes(channel: Any, tag: str) -> bool:
     """Whether the broker has said that it serves the consumer; where frames are read the library's way, nobody knows."""
-    return channel.connection not in _readers or tag in _consuming.get(channel, ())
+    reader = _readers.get(channel.connection)
+    if reader is None:
+        return True
+    confirmed_on, tags = reader.consuming.get(channel.number, (None, set()))
+    return confirmed_on is channel and tag in tags
 
 
 class FrameReader:
@@ -138,6 +140,8 @@ class FrameReader:
         self._stream = stream
         self._rest = b""
         self.heard = 0
+        self.consuming: dict[int, tuple[Any, set[str]]] = {}
+        """Per number the channel, since numbers are used again, and the tags of consumers that the broker has confirmed."""
         self._frames: deque[Any] = deque()
         self._contents: dict[int, _Content] = {}
         self.confirms: dict[int, TakesConfirms] = {}
@@ -210,8 +214,9 @@ class FrameReader:
 
     def _note_consumer(self, number: int, tag: str) -> None:
         channel = self._connection.channels.get(number)
-        if channel is not None:
-            _consuming.setdefault(channel, set()).add(tag)
+        if number not in self.consuming or self.consuming[number][0] is not channel:
+            self.consuming[number] = channel, set()
+        self.consuming[number][1].add(tag)
 
     def _answer(self, taker: TakesConfirms, number: int, data: bytes, at: int) -> bool:
         method = data[at : at + 4]

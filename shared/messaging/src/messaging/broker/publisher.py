@@ -122,7 +122,7 @@ class Publisher:
     async def publish(self, rows: Sequence[OutboxRow]) -> list[Exception | None]:
         """Publishes the rows and waits for their confirms; per row, None or why it may not have arrived.
 
-        `UnroutableError`: the broker returned it. `BrokerUnavailableError`: no confirm in time, it may or may not have
+        `UnroutableError`: the broker returned it. `QueueFullError`: a queue refused it. `BrokerUnavailableError`: no confirm in time, it may or may not have
         arrived. `RefusedError`: our user may not publish there. Anything else: the row itself cannot be sent.
         """
         outcomes: dict[int, Exception | None] = {}

@@ -16,7 +16,8 @@ from chassis import redaction
 from chassis.database.pool import Connection, Connections, DatabaseUnavailableError
 from messaging import fail_points
 from messaging.broker.publisher import Publisher
-from messaging.errors import BrokerUnavailableError
+from messaging.errors import BrokerUnavailableError, QueueFullError
+from messaging.flow.routes import Routes
 from messaging.observing.counting import PublishCounts
 from messaging.storage import outbox
 from messaging.storage.outbox import OutboxRow
@@ -48,6 +49,7 @@ class Relay:
         self._publisher = publisher
         self._backlog_limit = backlog_limit
         self._lease = uuid4()
+        self._routes = Routes()
         self.counts = PublishCounts()
         self._queue: deque[OutboxRow] = deque()
         self._arrived = asyncio.Event()
@@ -57,6 +59,7 @@ class Relay:
         self._wake = asyncio.Event()
         self._planned: float | None = None
         self._overdue = 0
+        self._added = 0
         self._room = asyncio.Event()
         self._room.set()
 
@@ -118,8 +121,12 @@ class Relay:
     async def _publish(self, rows: Sequence[OutboxRow]) -> None:
         if fail_points.ARMED:
             fail_points.reach("relay.publishing")
+        rests = {row.id: rest for row in rows if (rest := self._routes.rest_of(row)) is not None}
+        resting = [row for row in rows if row.id in rests]
+        rows = [row for row in rows if row.id not in rests]
         outcomes = await self._publisher.publish(rows)
         self.counts.note(rows, outcomes)
+        self._routes.note(rows, outcomes)
         if fail_points.ARMED:
             fail_points.reach("relay.confirmed")
         done = [row.id for row, error in zip(rows, outcomes, strict=True) if error is None]
@@ -131,6 +138,14 @@ class Relay:
                         await outbox.delete(connection, done, self._lease)
                     for row, error in failed:
                         await self._give_back(connection, row, error)
+                    if resting:
+                        await outbox.give_back(
+                            connection,
+                            [row.id for row in resting],
+                            self._lease,
+                            after=max(rests.values()),
+                            error="QueueFullError: its route rests",
+                        )
                 break
             except DatabaseUnavailableError:
                 # Published but still in the table: trying again beats publishing again.
@@ -138,7 +153,7 @@ class Relay:
         if fail_points.ARMED:
             fail_points.reach("relay.deleted")
         self._count(-len(done))
-        if failed:
+        if failed or resting:
             self._wake_within(_BROKER_PAUSE.total_seconds())
 
     async def _wait_for_database(self) -> None:
@@ -147,7 +162,9 @@ class Relay:
 
     async def _give_back(self, connection: Connection, row: OutboxRow, error: Exception) -> None:
         pause = _BROKER_PAUSE
-        if not isinstance(error, BrokerUnavailableError):
+        if isinstance(error, QueueFullError):
+            pause = self._routes.rest_of(row) or pause
+        elif not isinstance(error, BrokerUnavailableError):
             pause = min(timedelta(seconds=2.0 ** min(row.publish_attempts, 10)), _LONGEST_PAUSE)
             log.error(
                 "publish_failed",
@@ -181,8 +198,10 @@ class Relay:
     async def _claim(self) -> tuple[list[OutboxRow], float]:
         async with self._connections.connection() as connection:
             claimed = await outbox.claim(connection, BATCH, self._lease, LEASE)
-            state = await outbox.pending(connection, self._backlog_limit + 1, LEASE)
-        self._overdue = state.overdue
+            added = self._added
+            state = await outbox.pending(connection, self._backlog_limit + 1, max(LEASE, _LONGEST_PAUSE))
+        # What was committed while they were counted may be missing: counted twice beats not at all.
+        self._overdue = state.overdue + self._added - added
         self._count(0)
         if state.next_due is None:
             return claimed, LONGEST_SLEEP
@@ -208,6 +227,7 @@ class Relay:
     def _count(self, change: int) -> None:
         """Keeps the number of overdue rows between two sweeps, which set it right."""
         self._overdue = max(self._overdue + change, 0)
+        self._added += max(change, 0)
         if self.overfull:
             self._room.clear()
         else:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Final
 
 from envelope import Message
-from messaging.errors import BrokerUnavailableError, RefusedError, UnroutableError
+from messaging.errors import BrokerUnavailableError, QueueFullError, RefusedError, UnroutableError
 from messaging.storage.outbox import OutboxRow
 
 SIZES: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
@@ -31,7 +31,8 @@ UNROUTABLE: Final = "unroutable"
 UNAVAILABLE: Final = "unavailable"
 REFUSED: Final = "refused"
 UNSENDABLE: Final = "unsendable"
-PUBLISH_FAILURES: Final = (UNROUTABLE, UNAVAILABLE, REFUSED, UNSENDABLE)
+FULL: Final = "full"
+PUBLISH_FAILURES: Final = (UNROUTABLE, UNAVAILABLE, REFUSED, UNSENDABLE, FULL)
 
 
 class Histogram:
@@ -125,6 +126,8 @@ def _reason(error: Exception) -> str:
             return UNROUTABLE
         case BrokerUnavailableError():
             return UNAVAILABLE
+        case QueueFullError():
+            return FULL
         case RefusedError():
             return REFUSED
         case _:

@@ -122,6 +122,31 @@ async def frozen_broker(world: World) -> None:
 
 
 @scenario(
+    "full outside queue",
+    "a queue of somebody else's, bound to the events, is full and refuses them",
+    faults=("refused",),
+)
+async def full_outside_queue(world: World) -> None:
+    (worker,) = await workers(world, 1)
+    async with recorder.channel_to(world.rabbitmq_url) as channel:
+        full = await channel.declare_queue(
+            "outsider", durable=True, arguments={"x-max-length": 1, "x-overflow": "reject-publish"}
+        )
+        await full.bind(CATALOGUE.events, "#")
+    await world.submit({"ok": 100, "fail:1": 10})
+    # Retries take another route and come on time.
+    await eventually(lambda: world.effects_at_least(110))
+    await tells(worker, "queue_full", within=30, times=4)
+    world.history.fault("refused", len(list(told(worker, "queue_full"))))
+    async with recorder.channel_to(world.rabbitmq_url) as channel:
+        events = await channel.declare_queue(CATALOGUE.events_queue, passive=True)
+        copies = events.declaration_result.message_count or 0
+        await channel.queue_delete("outsider")
+    # Batches that were under way before the first refusal came back, and one for each pause.
+    world.demand(f"a healthy neighbour got few copies: {copies} of 110", lambda _: copies <= 2 * 110)
+
+
+@scenario(
     "consumer cancelled by the broker",
     "the queue is deleted, so that the broker cancels its and declared again as soon as they know",
     faults=("consumers cancelled",),
