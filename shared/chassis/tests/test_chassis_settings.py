@@ -1,13 +1,9 @@
 """The key that is asked for at the start."""
 
-from typing import Any
-
 import pytest
 from pydantic import ValidationError
 
-from chassis import AppSettings
-
-ELSEWHERE: dict[str, Any] = {"database_url": "postgresql://nobody@127.0.0.1/nothing"}
+from chassis.settings import KeyedSettings
 
 
 @pytest.mark.parametrize(
@@ -30,7 +26,7 @@ def test_a_key_that_cannot_be_sent_or_is_trivial_is_refused_with_the_way_to_make
     key: str, complaint: str
 ) -> None:
     with pytest.raises(ValidationError, match=complaint) as refused:
-        AppSettings(service_key=key, **ELSEWHERE)
+        KeyedSettings(service_key=key)
     assert "openssl rand -hex 24" in str(refused.value)
     assert key not in str(refused.value)
 
@@ -40,4 +36,4 @@ def test_a_key_that_cannot_be_sent_or_is_trivial_is_refused_with_the_way_to_make
     ["4b1c9f0e7a2d8c35", "a-key-for-tests-only", "it's~a{key}!of:16+", "xkcd-correct-horse-battery-staple"],
 )
 def test_any_other_key_will_do(key: str) -> None:
-    assert AppSettings(service_key=key, **ELSEWHERE).service_key.get_secret_value() == key
+    assert KeyedSettings(service_key=key).service_key.get_secret_value() == key
