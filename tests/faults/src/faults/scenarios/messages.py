@@ -172,7 +172,7 @@ async def handler_longer_than_the_consumer_timeout(world: World) -> None:
     )
 
 
-_TIMED_OUT: Final = re.compile(r"timed out waiting for (?:delivery )?acknowledge?ment", re.IGNORECASE)
+_TIMED_OUT: Final = re.compile(r"timed out waiting for (?:delivery|a consumer) acknowledgement")
 
 
 def timeouts(log: Path) -> int:
