@@ -91,7 +91,7 @@ def message_of() -> Callable[..., DomainMessage[Any]]:
         return DomainMessage(
             event_id=new_event_id(),
             type=CATALOGUE.type_of(payload).name,
-            source="test",
+            source=CATALOGUE.type_of(payload).producers[0],
             timestamp=datetime.now(UTC),
             correlation_id=correlation_id,
             payload=payload,

@@ -24,6 +24,7 @@ from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import Cycle, CycleId, Housekeeping, NewCycle, begin_cycle, route, store
 from orchestrator.cycles.domain import KeywordState
 from orchestrator.cycles.housekeeping import in_words
+from orchestrator.cycles.models import CycleState, CycleView
 from orchestrator.cycles.store import KeywordRow
 from orchestrator.writing import Article, Source
 from orchestrator.writing.store import find_content, insert_content
@@ -266,6 +267,15 @@ async def test_refused_research_ends_the_keyword_with_its_reason(
 
     (row,) = await rows_of(orchestrator_database, cycle)
     assert (row.facts.state, row.facts.reason) == (KeywordState.REFUSED, "insufficient_sources: 0 of 3")
+    assert CycleView.of(cycle, [row]).state is CycleState.FAILED
+
+
+@pytest.mark.parametrize(
+    ("completed", "failed", "state"),
+    [(0, 2, "running"), (2, 0, "running"), (2, 1, "completed"), (3, 0, "completed"), (0, 3, "failed")],
+)
+def test_a_cycle_of_which_nothing_came_has_failed(completed: int, failed: int, state: str) -> None:
+    assert CycleState.of(completed=completed, failed=failed, total=3) == state
 
 
 async def test_a_thousand_keywords_are_taken_and_routed(

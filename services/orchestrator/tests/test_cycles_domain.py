@@ -146,6 +146,12 @@ def test_the_whole_way_sends_each_message_once_and_completes() -> None:
             KeywordState.COMPLETED,
             None,
         ),
+        # Nobody asked that platform.
+        (
+            (RESEARCHED, GENERATED, PUBLISHED, posted("feed"), posted("x"), not_posted("pigeon")),
+            KeywordState.COMPLETED,
+            None,
+        ),
         (
             (dead("research.requested", "research-commands"),),
             KeywordState.FAILED,

@@ -64,7 +64,7 @@ class Backbone:
             message: DomainMessage[Payload] = DomainMessage(
                 event_id=new_event_id(),
                 type=name,
-                source="test",
+                source=CATALOGUE[name].producers[0],
                 timestamp=datetime.now(UTC),
                 correlation_id=correlation_id,
                 payload=payload,

@@ -15,6 +15,7 @@ from orchestrator.writing import Passage, ResearchClient
 from orchestrator.writing.research import MAX_BYTES
 
 RESEARCH = UUID(int=5)
+BRAND = "daily-grind"
 KEY = "test-service-key-0123456789"
 
 
@@ -45,11 +46,18 @@ async def test_sources_are_read_with_the_key(research: Any) -> None:
         }
     ).encode()
 
-    (source,) = await client(research).fetch(RESEARCH)
+    (source,) = await client(research).fetch(RESEARCH, BRAND)
 
     assert research.asked == (f"/v1/research/{RESEARCH}", KEY)
     assert (source.title, source.path, source.licence) == ("Steeping", "steeping.md", "CC0")
     assert source.passages == (Passage(heading=None, text="Twelve hours.", score=1.5),)
+
+
+async def test_another_brands_research_is_not_written_from(research: Any) -> None:
+    research.body = json.dumps({"brand_slug": "tea-time", "sources": []}).encode()
+
+    with pytest.raises(Unprocessable, match="belongs to brand 'tea-time', the command says 'daily-grind'"):
+        await client(research).fetch(RESEARCH, BRAND)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +76,7 @@ async def test_passing_failures_are_worth_another_attempt(
     research.status, research.headers = status, headers
 
     with pytest.raises(RetryLater, match=str(status)) as raised:
-        await client(research).fetch(RESEARCH)
+        await client(research).fetch(RESEARCH, BRAND)
 
     assert after is None or (raised.value.after is not None and raised.value.after >= after)
 
@@ -81,7 +89,7 @@ async def test_lasting_failures_are_not(research: Any, status: int, body: bytes)
     research.status, research.body = status, body
 
     with pytest.raises(Unprocessable):
-        await client(research).fetch(RESEARCH)
+        await client(research).fetch(RESEARCH, BRAND)
 
 
 @pytest.mark.parametrize(
@@ -92,13 +100,13 @@ async def test_an_outage_costs_no_attempt_and_other_failures_do(
 ) -> None:
     research.status = status
     with pytest.raises(RetryLater) as raised:
-        await client(research).fetch(RESEARCH)
+        await client(research).fetch(RESEARCH, BRAND)
     assert isinstance(raised.value, WaitFor) is outage
 
 
 async def test_silence_and_absence_are_passing_failures(research: Any, free_port: Callable[[], int]) -> None:
     research.silent.clear()
     with pytest.raises(RetryLater, match="does not answer"):
-        await client(research, 0.2).fetch(RESEARCH)
+        await client(research, 0.2).fetch(RESEARCH, BRAND)
     with pytest.raises(RetryLater, match="does not answer"):
-        await client_of(f"http://127.0.0.1:{free_port()}", 5.0).fetch(RESEARCH)
+        await client_of(f"http://127.0.0.1:{free_port()}", 5.0).fetch(RESEARCH, BRAND)

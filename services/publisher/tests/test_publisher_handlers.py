@@ -217,6 +217,15 @@ async def test_an_article_of_another_brand_is_not_published(publisher: Publisher
         await publisher.publish(orchestrator.add(), brand="tea-time")
 
 
+async def test_an_article_of_another_brand_is_not_announced_because_it_has_not_changed(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    content_id = orchestrator.add()
+    await publisher.publish(content_id)
+    with pytest.raises(Unprocessable, match="belongs to brand 'daily-grind'"):
+        await publisher.publish(content_id, brand="tea-time")
+
+
 async def test_an_article_that_is_not_there_yet_is_tried_again(publisher: Publisher) -> None:
     with pytest.raises(RetryLater):
         await publisher.publish(uuid4())

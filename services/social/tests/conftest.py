@@ -78,6 +78,14 @@ class RunningSocial:
                 found.append({"type": event["type"], **event["payload"]})
         return found
 
+    async def dead_letter(self) -> tuple[str, str]:
+        """Reason and detail of the next command that died."""
+        queue = await self._channel.get_queue("social-commands-dlq")
+        async with asyncio.timeout(30), queue.iterator() as deliveries:
+            delivery = await anext(deliveries)
+            await delivery.ack()
+        return str(delivery.headers["failure-reason"]), str(delivery.headers["failure-message"])
+
     async def post(self, command: SocialCreate) -> str:
         """Posts to the feed and returns the address of the post."""
         await self.send(command)

@@ -44,10 +44,20 @@ async def test_repeating_a_command_changes_nothing_and_announces_the_same_addres
     content_id = uuid4()
     first = await social.post(new_command(content_id))
     again = await social.post(new_command(content_id, title="Another title"))
-    elsewhere = await social.post(new_command(content_id, brand_slug="other-brand"))
-    assert first == again == elsewhere
+    assert first == again
     assert texts(page(await social.http.get(first)), "//h1") == ["Pour-over coffee: a sourced overview"]
     assert len(page(await social.http.get("/feeds/daily-grind")).xpath("//article")) == 1
+
+
+async def test_a_command_in_the_name_of_another_brand_announces_nothing(
+    social: Any, new_command: NewCommand
+) -> None:
+    content_id = uuid4()
+    await social.post(new_command(content_id))
+    await social.send(new_command(content_id, brand_slug="other-brand"))
+    reason, detail = await social.dead_letter()
+    assert reason == "permanent"
+    assert "belongs to brand 'daily-grind'" in detail
     assert (await social.http.get("/feeds/other-brand")).status_code == httpx.codes.NOT_FOUND
 
 

@@ -35,7 +35,8 @@ class Handlers:
     async def _publish_on_site(self, command: Command, context: Context) -> Record:
         content_id = command.payload.content_id
         async with self._database.connection() as connection:
-            known_etag = await store.known_etag(connection, content_id)
+            # Of another brand's page nothing is known: its article is read again, and shows whose it is.
+            known_etag = await store.known_etag(connection, content_id, BrandSlug(command.payload.brand_slug))
         answer = await self._orchestrator.article(content_id, known_etag=known_etag)
         if isinstance(answer, Unchanged):
             return self._announce_again(command, context)
@@ -61,7 +62,8 @@ class Handlers:
 
     def _announce_again(self, command: Command, context: Context) -> Record:
         async def record(tx: Transaction) -> None:
-            slug = await store.slug_of(tx.connection, command.payload.content_id)
+            payload = command.payload
+            slug = await store.slug_of(tx.connection, payload.content_id, BrandSlug(payload.brand_slug))
             if slug is None:
                 raise RuntimeError("the page disappeared while its article was read")
             self._announce(tx, command, slug, context)

@@ -41,18 +41,21 @@ class Publication:
     etag: str | None
 
 
-async def known_etag(connection: Connection, content_id: UUID) -> str | None:
-    """The entity tag of the article as it was last published, unless it has to be rendered anew."""
+async def known_etag(connection: Connection, content_id: UUID, brand: BrandSlug) -> str | None:
+    """The entity tag of the article as it was last published for the brand, unless it has to be rendered anew."""
     value = await connection.fetchval(
-        "select content_etag from pages where content_id = $1 and markup_version = $2",
+        "select content_etag from pages where content_id = $1 and brand_slug = $2 and markup_version = $3",
         content_id,
+        brand,
         MARKUP_VERSION,
     )
     return None if value is None else str(value)
 
 
-async def slug_of(connection: Connection, content_id: UUID) -> PageSlug | None:
-    value = await connection.fetchval("select slug from pages where content_id = $1", content_id)
+async def slug_of(connection: Connection, content_id: UUID, brand: BrandSlug) -> PageSlug | None:
+    value = await connection.fetchval(
+        "select slug from pages where content_id = $1 and brand_slug = $2", content_id, brand
+    )
     return None if value is None else PageSlug(value)
 
 

@@ -30,9 +30,20 @@ class Handlers:
                 )
             address = ""
             if plan.post is not None:
-                # The post that was there first counts, even if this command names another brand.
-                address = self._urls.absolute(self._urls.post(*posts[plan.post.content_id]))
+                brand, post_id = posts[plan.post.content_id]
+                if brand != message.payload.brand_slug:
+                    tx.fail(message, _of_another_brand(message.payload, brand))
+                    continue
+                # The post that was there first counts.
+                address = self._urls.absolute(self._urls.post(brand, post_id))
             _announce(message, plan, address, tx)
+
+
+def _of_another_brand(command: SocialCreate, brand: BrandSlug) -> Unprocessable:
+    return Unprocessable(
+        f"content {command.content_id} belongs to brand {brand!r}, whose post stands; the command says"
+        f" {command.brand_slug!r}; nothing was announced"
+    )
 
 
 def _announce(message: DomainMessage[SocialCreate], plan: Plan, address: str, tx: Transaction) -> None:

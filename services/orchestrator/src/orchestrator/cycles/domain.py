@@ -306,6 +306,8 @@ def _set_back(keyword: Keyword, stage: Stage, setback: Setback) -> Keyword:
 
 
 def _answered(keyword: Keyword, post: Post) -> Keyword:
+    if post.url is None and post.platform not in keyword.channels:
+        return keyword  # nobody waits for it
     known = next((known for known in keyword.posts if known.platform == post.platform), None)
     if known and (known.url is not None or post.url is None):
         return keyword

@@ -84,7 +84,15 @@ class CycleAccepted(View):
 class CycleState(StrEnum):
     RUNNING = "running"
     COMPLETED = "completed"
-    """Every keyword has ended, one way or the other."""
+    """Every keyword has ended, and at least one as it should; `failed` counts the others."""
+    FAILED = "failed"
+    """Every keyword has ended, and none as it should. It moves again if one of them does."""
+
+    @classmethod
+    def of(cls, *, completed: int, failed: int, total: int) -> Self:
+        if completed + failed < total:
+            return cls.RUNNING
+        return cls.COMPLETED if completed else cls.FAILED
 
 
 class PostView(View):
@@ -149,7 +157,9 @@ class CycleView(View):
             cycle_id=cycle.cycle_id,
             correlation_id=cycle.correlation_id,
             brand_slug=cycle.brand_slug,
-            state=CycleState.COMPLETED if ended == len(rows) else CycleState.RUNNING,
+            state=CycleState.of(
+                completed=counts[Bucket.COMPLETED], failed=counts[Bucket.FAILED], total=len(rows)
+            ),
             pending=counts[Bucket.PENDING],
             processing=counts[Bucket.PROCESSING],
             completed=counts[Bucket.COMPLETED],

@@ -16,7 +16,7 @@ from orchestrator.writing.store import insert_content
 from orchestrator.writing.workflow import Workflow
 from orchestrator.writing.writer import Writer
 
-FetchResearch: TypeAlias = Callable[[UUID], Awaitable[tuple[Source, ...]]]
+FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[Source, ...]]]
 
 SOURCES = TypeAdapter(tuple[Source, ...])
 ARTICLE = TypeAdapter(Article)
@@ -42,7 +42,7 @@ class ContentWorkflow:
         brand = await self._brand(command.brand_slug)
         workflow = await Workflow.resume(self._database, command.content_id)
         sources = await workflow.step(
-            "fetch_research", SOURCES, partial(self._fetch_research, command.research_id)
+            "fetch_research", SOURCES, partial(self._fetch_research, command.research_id, command.brand_slug)
         )
         article = await workflow.step(
             "write_article", ARTICLE, partial(self._write, command.keyword, sources, brand)

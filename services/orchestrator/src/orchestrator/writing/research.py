@@ -1,5 +1,6 @@
 """Reads what research found, by id, over its read-only HTTP API."""
 
+from dataclasses import dataclass
 from typing import Annotated, Final
 from uuid import UUID
 
@@ -37,7 +38,15 @@ class _Source(BaseModel):
 
 
 class _Research(BaseModel):
+    brand_slug: str | None = None
+    """None from a research service that does not say."""
     sources: tuple[_Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    brand_slug: str | None
+    sources: tuple[Source, ...]
 
 
 class _Item(_Research):
@@ -59,33 +68,40 @@ class ResearchClient:
         self._client = ServiceClient(peer, timeout_seconds=timeout_seconds, max_bytes=MAX_BYTES)
         self._researches = Documents(self._client, "research", read_one=_read_one, read_list=_read_list)
 
-    async def fetch(self, research_id: UUID) -> tuple[Source, ...]:
-        """The sources of a research, best first.
+    async def fetch(self, research_id: UUID, brand_slug: str) -> tuple[Source, ...]:
+        """The sources of a brand's research, best first.
 
         Raises:
             WaitFor: research is away, busy, or refuses our key.
             RetryLater: it failed over this id, or does not know it (yet).
-            Unprocessable: it answered with something that no later attempt would better.
+            Unprocessable: it answered with something that no later attempt would better, or the research is another
+                brand's.
         """
         try:
             async with self._research.call():
-                return await self._researches.get(research_id)
+                found = await self._researches.get(research_id)
         except PassingError as problem:
             raise RetryLater(str(problem), after=problem.after) from problem
         except UnusableAnswerError as problem:
             raise Unprocessable(str(problem)) from problem
+        if found.brand_slug not in {None, brand_slug}:
+            raise Unprocessable(
+                f"research {research_id} belongs to brand {found.brand_slug!r}, the command says {brand_slug!r}; nothing"
+                " was written"
+            )
+        return found.sources
 
 
-def _read_one(_: UUID, answer: Answer) -> tuple[Source, ...]:
-    return _sources(_Research.model_validate_json(answer.body))
+def _read_one(_: UUID, answer: Answer) -> _Found:
+    return _found(_Research.model_validate_json(answer.body))
 
 
-def _read_list(body: bytes) -> dict[UUID, tuple[Source, ...]]:
-    return {item.research_id: _sources(item) for item in _List.model_validate_json(body).items}
+def _read_list(body: bytes) -> dict[UUID, _Found]:
+    return {item.research_id: _found(item) for item in _List.model_validate_json(body).items}
 
 
-def _sources(research: _Research) -> tuple[Source, ...]:
-    return tuple(map(_source, research.sources))
+def _found(research: _Research) -> _Found:
+    return _Found(research.brand_slug, tuple(map(_source, research.sources)))
 
 
 def _source(source: _Source) -> Source:
