@@ -266,6 +266,18 @@ async def test_replaying_and_discarding_the_same_ones_at_once_gives_each_one_out
     assert set(replays.values()) == {row["event_id"] for row in sent}
 
 
+async def test_a_false_claim_is_replayed_by_its_id_alone(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath
+) -> None:
+    [right] = await record(new_death())
+    [false] = await record(new_death(reason="false_claim"))
+
+    answer = await api.post("/v1/dead-letters/replay", json={})
+    assert [replay["id"] for replay in answer.json()["replays"]] == [str(right)]
+    answer = await api.post("/v1/dead-letters/replay", json={"ids": [str(false)]})
+    assert [replay["id"] for replay in answer.json()["replays"]] == [str(false)]
+
+
 @pytest.mark.parametrize(
     "body",
     [

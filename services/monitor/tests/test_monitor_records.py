@@ -135,6 +135,23 @@ async def test_the_death_of_an_announcement_ends_there(
     assert await sent(database) == []
 
 
+@pytest.mark.parametrize(
+    "changes", [{"reason": "false_claim"}, {"queue": "social-commands", "reason": "unknown_type"}]
+)
+async def test_the_death_of_what_nobody_believes_costs_nobody_anything(
+    database: Database,
+    record: Record,
+    new_death: NewDeath,
+    new_envelope: NewEnvelope,
+    changes: dict[str, str],
+) -> None:
+    await record(new_death(new_envelope(), **changes))
+    [announcement] = await sent(database)
+    payload = announcement["body"]["payload"]
+    assert payload["reason"] == changes["reason"]
+    assert {"brand_slug", "keyword", "content_id"} & payload.keys() == set()
+
+
 async def test_the_alert_names_the_facts_and_no_secrets(record: Record, new_death: NewDeath) -> None:
     with structlog.testing.capture_logs() as logs:
         [dead] = await record(new_death(headers={"authorization": "hunter2"}))

@@ -1,6 +1,7 @@
 import json
 import time
 from datetime import UTC, datetime
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import pytest
@@ -39,6 +40,8 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
 def values(field: str) -> st.SearchStrategy[object]:
     if field in FIELDS:
         return FIELDS[field]
+    if field.endswith("_url"):
+        return words(100).map(lambda text: f"https://example.org/{quote(text)}")
     return st.uuids() if field.endswith("_id") else words(100, min_size=1)
 
 

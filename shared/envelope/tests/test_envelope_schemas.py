@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from envelope import MAX_MESSAGE_BYTES
 from envelope.brand import CATALOGUE
 from envelope.schemas import breaking_changes, generate
 
@@ -45,7 +46,25 @@ def fewer_priorities(schema: dict[str, Any]) -> None:
     schema["$defs"]["Priority"]["enum"].remove("low")
 
 
-@pytest.mark.parametrize("change", [without_field, new_required_field, shorter, other_type, fewer_priorities])
+def narrower_format(schema: dict[str, Any]) -> None:
+    schema["$defs"]["ResearchRequested"]["properties"]["keyword"]["pattern"] = "^https?://"
+
+
+def smaller(schema: dict[str, Any]) -> None:
+    schema["x-max-bytes"] = 1_000
+
+
+def test_a_schema_says_which_type_it_is_of_and_how_large_it_may_be() -> None:
+    for name, text in generate(CATALOGUE).items():
+        schema = json.loads(text)
+        assert schema["properties"]["type"]["const"] == name.removesuffix(".json")
+        assert schema["x-max-bytes"] == MAX_MESSAGE_BYTES
+
+
+@pytest.mark.parametrize(
+    "change",
+    [without_field, new_required_field, shorter, other_type, fewer_priorities, narrower_format, smaller],
+)
 def test_a_breaking_change_is_found(change: Callable[[dict[str, Any]], None]) -> None:
     old = json.loads(generate(CATALOGUE)["research.requested.json"])
     new = copy.deepcopy(old)

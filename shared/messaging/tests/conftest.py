@@ -107,7 +107,7 @@ class World:
         return DomainMessage(
             event_id=event_id or new_event_id(),
             type=CATALOGUE.type_of(payload).name,
-            source="orchestrator",
+            source=CATALOGUE.type_of(payload).producers[0],
             timestamp=datetime.now(UTC),
             correlation_id="chain-1",
             payload=payload,

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from envelope import EnvelopeHead
 from envelope.brand import CATALOGUE
 from faults.strange_input.door import LONGEST_DETAIL
-from faults.strange_input.messages import KINDS, SECRET, Expected, Strange, dressed, sound
+from faults.strange_input.messages import FAILS, HOPELESS, KINDS, SECRET, Expected, Strange, dressed, sound
 from faults.strange_input.raw_properties import RawProperties
 from messaging.flow import codec, dead_letters
 from messaging.flow.codec import Invalid, NotAnEnvelope
@@ -49,7 +49,7 @@ def test_the_decoder_takes_what_it_should_and_says_of_the_rest_what_is_wrong(kin
                 assert strange.expected is not Expected.EFFECT
                 assert head.event_id == strange.event_id
             case message:
-                assert strange.expected is not Expected.DEATH or message.source in {"fails", "hopeless"}
+                assert strange.expected is not Expected.DEATH or message.causation_id in {FAILS, HOPELESS}
                 assert message.event_id == strange.event_id
                 return
         assert 0 < len(detail) <= LONGEST_DETAIL

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from envelope import DeadLetterResolved, DomainMessage, EnvelopeHead
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import BrandSlug, DeadLetterRecorded, Keyword
-from messaging import DeadLetter, Transaction
+from messaging import DeadLetter, Reason, Transaction
 from monitor import store
 from monitor.cleaning import clean, clean_json, clean_or_none
 from monitor.domain import Beginning, DeadMessageId, Standing, State, begin, failing_frame, is_announced
@@ -132,8 +132,14 @@ def _announcement(row: store.NewDeath, head: EnvelopeHead | None) -> DeadLetterR
         message_type=row.type,
         reason=row.reason,
         detail=row.detail[:_MAX_DETAIL],
-        **_subject(head),
+        **(_subject(head) if _is_about_what_it_says(row) else {}),
     )
+
+
+def _is_about_what_it_says(row: store.NewDeath) -> bool:
+    """Whether its death may cost what it names: not if its sender may not say so, or sent it where it was never handled."""
+    entry = CATALOGUE.get(row.type or "")
+    return row.reason != Reason.FALSE_CLAIM and (entry is None or entry.queue == row.queue)
 
 
 def _subject(head: EnvelopeHead | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from chassis import Connection
 from envelope import DeadLetterResolved
-from messaging.headers import BAGGAGE, TRACEPARENT, TRACESTATE
+from messaging.headers import BAGGAGE, TRACEPARENT, TRACESTATE, Reason
 from monitor import groups
 from monitor.domain import (
     Beginning,
@@ -240,8 +240,13 @@ async def claim(connection: Connection, dead: UUID) -> Claimed | None:
 
 
 async def claim_open(connection: Connection, selection: Selection, limit: int) -> list[Claimed]:
-    """Locks up to `limit` of the selected open and replayable messages, the oldest first, past those at work."""
+    """Locks up to `limit` of the selected open and replayable messages, the oldest first, past those at work.
+
+    Those that claim what their sender may not are only among them if named by id or by group: a replay vouches for them.
+    """
     where, values = await _selected(connection, selection)
+    if selection.ids is None and selection.group is None:
+        where += f" and d.reason <> '{Reason.FALSE_CLAIM.value}'"
     rows = await connection.fetch(
         f"select {_CLAIMED} from dead_messages d where replayable and {where}"  # noqa: S608 - constants
         f" order by recorded_at, id limit ${len(values) + 1} for update skip locked",

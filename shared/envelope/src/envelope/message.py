@@ -40,6 +40,8 @@ PayloadT_co = TypeVar("PayloadT_co", bound=Payload, covariant=True)
 Text = Annotated[str, AfterValidator(_without_nul)]
 TypeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$", max_length=100)]
 Name = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
+HttpUrl = Annotated[Text, StringConstraints(pattern=r"^https?://[^\s/?#@\\]+([/?#]\S*)?$", max_length=2000)]
+"""An address that a browser may be sent to: no other scheme, no user in front of the host."""
 CorrelationId = Annotated[Text, StringConstraints(max_length=200)]
 
 

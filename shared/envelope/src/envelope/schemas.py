@@ -8,28 +8,41 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from envelope.catalogue import Catalogue, load
+from envelope.catalogue import Catalogue, MessageType, load
+from envelope.message import MAX_MESSAGE_BYTES
 
 Schema = Mapping[str, Any]
+
+MAX_BYTES: Final = "x-max-bytes"
+"""What a whole message may come to as JSON in UTF-8, in bytes; a larger one is refused unread."""
 
 
 def generate(catalogue: Catalogue) -> dict[str, str]:
     """File name → JSON text, one schema per message type."""
     return {
         f"{entry.name}.json": json.dumps(
-            {
-                "$schema": "https://json-schema.org/draft/2020-12/schema",
-                **entry.envelope.model_json_schema(mode="validation"),
-                "title": entry.name,
-            },
+            {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema_of(entry)},
             indent=2,
             sort_keys=True,
         )
         + "\n"
         for entry in catalogue.values()
     }
+
+
+def schema_of(entry: MessageType, *, references: str = "#/$defs/{model}") -> dict[str, Any]:
+    """The schema of one type, with what its models alone do not say: which type it is, and how large it may be."""
+    schema = entry.envelope.model_json_schema(mode="validation", ref_template=references)
+    schema["title"] = entry.name
+    schema["properties"] = {
+        **schema["properties"],
+        "type": {"const": entry.name, "title": "Type", "type": "string"},
+    }
+    # JSON Schema has no word for the size of a document.
+    schema[MAX_BYTES] = MAX_MESSAGE_BYTES
+    return schema
 
 
 def breaking_changes(old: Schema, new: Schema) -> list[str]:
@@ -41,7 +54,7 @@ def breaking_changes(old: Schema, new: Schema) -> list[str]:
     return list(_differences(old, new, old, new, "$"))
 
 
-_CEILINGS = ("maxLength", "maxItems", "maximum")
+_CEILINGS = ("maxLength", "maxItems", "maximum", MAX_BYTES)
 _FLOORS = ("minLength", "minItems", "minimum")
 _FIXED = ("type", "format", "pattern", "const")
 

@@ -43,9 +43,11 @@ class Reason(StrEnum):
     EXHAUSTED = "exhausted"
     INVALID_PAYLOAD = "invalid_payload"
     UNKNOWN_TYPE = "unknown_type"
+    FALSE_CLAIM = "false_claim"
     PERMANENT = "permanent"
     CRASHED_CONSUMER = "crashed_consumer"
     NOT_AN_ENVELOPE = "not_an_envelope"
+    TOO_LARGE = "too_large"
     DELIVERY_LIMIT = "delivery_limit"
     EXPIRED = "expired"
 

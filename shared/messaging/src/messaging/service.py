@@ -12,11 +12,12 @@ from faststream.rabbit import RabbitBroker
 
 from chassis.app import App
 from envelope import Catalogue, DomainMessage
-from messaging.broker.publisher import CONNECT_SECONDS, Publisher
+from messaging.broker.publisher import CONNECT_SECONDS, Publisher, user_of
 from messaging.broker.pulse import Pulse
 from messaging.errors import BROKER_ERRORS
 from messaging.flow import dead_letters
-from messaging.flow.codec import Decode, decoder
+from messaging.flow.claims import Claims, believing
+from messaging.flow.codec import Reader, decoder, reading
 from messaging.flow.dead_letters import DeadLetter
 from messaging.flow.dependencies import Dependency
 from messaging.flow.handlers import Handler, OnBatch, routing_table
@@ -54,7 +55,8 @@ class Service(App):
         self._service_settings = settings
         url = _with_heartbeat(settings.rabbitmq_url.get_secret_value())
         spans.describe_process(catalogue, url)
-        self._publisher = Publisher(url, name=f"{name} publish")
+        self._user = user_of(url)
+        self._publisher = Publisher(url, name=name)
         self._relay = Relay(self.connections, self._publisher)
         self.database = Database(self.connections, self._relay, name, catalogue)
         self._broker = RabbitBroker(
@@ -92,8 +94,9 @@ class Service(App):
         if queue not in queues:
             raise ValueError(f"{queue} is not in the topology: {', '.join(queues)}")
         table = dict(routing_table(self.catalogue, handlers))
-        decode = decoder(self.catalogue, table, queue)
-        self._add_runner(queue, decode, table, self._adjusted(policy or QueuePolicy()))
+        claims = Claims(self.catalogue, self.name, queue, self._user)
+        read = believing(decoder(self.catalogue, table, queue), claims)
+        self._add_runner(queue, read, table, self._adjusted(policy or QueuePolicy()))
 
     def dependency(self, name: str, *, outages: tuple[type[Exception], ...]) -> Dependency:
         """Something outside that handlers need; `async with dependency.call():` goes around each call of it.
@@ -115,7 +118,7 @@ class Service(App):
         for queue in work_queues(self.catalogue):
             table: dict[str, Handler] = {dead_letters.RECEIVED: OnBatch(handler, (DeadLetter,))}
             policy = QueuePolicy(max_attempts=None, backoff_base=5.0)
-            self._add_runner(dead_letter_queue(queue), dead_letters.decoder(queue), table, policy)
+            self._add_runner(dead_letter_queue(queue), reading(dead_letters.decoder(queue)), table, policy)
 
     def _adjusted(self, policy: QueuePolicy) -> QueuePolicy:
         settings = self._service_settings
@@ -125,7 +128,7 @@ class Service(App):
             backoff_base=settings.retry_base_seconds or policy.backoff_base,
         )
 
-    def _add_runner(self, queue: str, decode: Decode, table: dict[str, Handler], policy: QueuePolicy) -> None:
+    def _add_runner(self, queue: str, read: Reader, table: dict[str, Handler], policy: QueuePolicy) -> None:
         self.runners.append(
             QueueRunner(
                 self._broker,
@@ -133,7 +136,7 @@ class Service(App):
                 self._relay,
                 Settlement(self.database, self.name, queue, policy),
                 queue=queue,
-                decode=decode,
+                decode=read,
                 table=table,
                 policy=policy,
                 crash_lock=self._crash_lock,

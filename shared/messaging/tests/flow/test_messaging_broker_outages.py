@@ -34,7 +34,7 @@ async def test_a_broker_outage_keeps_what_is_to_be_sent_and_consumption_returns(
             )
 
     async with world.proxy_to_broker() as proxy:
-        service = world.service(rabbitmq_url=proxy.url)
+        service = world.service("orchestrator", rabbitmq_url=proxy.url)
         service.consume(QUEUE, on_batch(answer, ResearchRequested))
         async with running(service):
             proxy.cut()

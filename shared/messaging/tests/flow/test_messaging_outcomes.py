@@ -238,7 +238,7 @@ async def test_a_late_copy_of_a_dead_message_is_a_duplicate(world) -> None:
         ({"payload": {"brand_slug": "acme"}}, "invalid_payload", "keyword"),
         ({"payload": {"brand_slug": "acme", "keyword": "\x00"}}, "invalid_payload", "U+0000"),
         ({"type": "research.imagined"}, "unknown_type", "catalogue has no such type"),
-        ({"type": "social.create"}, "unknown_type", "no handler of this queue"),
+        ({"type": "social.create"}, "unknown_type", "handled from the queue social-commands, not from"),
     ],
 )
 async def test_what_no_attempt_can_mend_is_dead_at_once(world, change, reason, words) -> None:

@@ -102,7 +102,7 @@ async def test_a_chain_is_one_trace_from_request_to_last_handler(world, recorded
     second.consume("orchestrator-events", on_batch(route, ResearchCompleted))
     async with running(first), running(second):
         with recorded.library.start_as_current_span("POST /research"):
-            async with first.database.transaction() as tx:
+            async with second.database.transaction() as tx:
                 tx.send(ResearchRequested(brand_slug="acme", keyword="k"), correlation_id="chain-7")
         await eventually(lambda: recorded.ended("process brand-events"))
 
@@ -196,9 +196,9 @@ async def test_what_a_message_is_about_is_told_by_all_that_follows_from_it(world
     first, second = world.service("orchestrator"), world.service("publisher")
     first.consume("orchestrator-events", on_batch(route, ResearchCompleted))
     second.consume("publisher-commands", on_each(publish, ContentPublish))
-    async with running(first), running(second):
+    async with running(first), running(second), running(world.service("research")) as research:
         with recorded.library.start_as_current_span("a handler"):
-            async with second.database.transaction() as tx:
+            async with research.database.transaction() as tx:
                 keyword = "cold brew, häuslich"
                 tx.send(ResearchCompleted(brand_slug="acme", research_id=uuid4(), keyword=keyword))
         await eventually(lambda: recorded.ended("publish dead-letters"))

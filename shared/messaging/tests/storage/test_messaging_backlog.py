@@ -11,7 +11,7 @@ QUEUE = "research-commands"
 
 
 async def test_what_a_crashed_publisher_left_is_published_by_another(world) -> None:
-    service = world.service()
+    service = world.service("orchestrator")
     service.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
     async with running(service):
         async with service.database.transaction() as tx:
@@ -28,7 +28,7 @@ async def test_what_a_crashed_publisher_left_is_published_by_another(world) -> N
 
 async def test_an_unroutable_message_stays_in_the_outbox_and_holds_up_nobody(world) -> None:
     await world.broker.delete("social-commands")
-    service = world.service()
+    service = world.service("orchestrator")
     service.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
     async with running(service):
         async with service.database.transaction() as tx:
@@ -47,7 +47,7 @@ async def test_an_unroutable_message_stays_in_the_outbox_and_holds_up_nobody(wor
 
 async def test_too_full_an_outbox_slows_consumption_until_it_has_drained(world) -> None:
     await world.broker.delete("social-commands")
-    service = world.service()
+    service = world.service("orchestrator")
     service._relay._backlog_limit = 5
     service.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
     article = ArticleContext(title="t", keyword="k", meta_description="")

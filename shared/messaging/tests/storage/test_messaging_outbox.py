@@ -48,7 +48,7 @@ async def write_all(messages: Sequence[DomainMessage], tx: Transaction) -> None:
 
 
 async def test_a_delayed_message_arrives_when_it_is_due_and_not_before(world) -> None:
-    service = world.service()
+    service = world.service("orchestrator")
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     async with running(service):
         async with service.database.transaction() as tx:
@@ -281,7 +281,7 @@ async def test_messages_flow_the_quick_way_and_the_client_librarys_own(world, mo
         own = inspect.unwrap(getattr(UnderlayConnection, frames._READER_METHOD))
         monkeypatch.setattr(UnderlayConnection, frames._READER_METHOD, own)
         monkeypatch.setattr(frames, "install", lambda: False)
-    service = world.service()
+    service = world.service("orchestrator")
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     async with running(service):
         async with service.database.transaction() as tx:

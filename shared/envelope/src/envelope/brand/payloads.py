@@ -6,11 +6,10 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
-from envelope.message import Name, Payload, Text
+from envelope.message import HttpUrl, Name, Payload, Text
 
 BrandSlug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)]
 Keyword = Annotated[Text, StringConstraints(min_length=1, max_length=200)]
-Url = Annotated[Text, StringConstraints(min_length=1, max_length=2000)]
 ReasonCode = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
 Detail = Annotated[Text, StringConstraints(max_length=2000)]
 
@@ -77,7 +76,7 @@ class ContentPublished(Payload):
 
     brand_slug: BrandSlug
     content_id: UUID
-    published_url: Url
+    published_url: HttpUrl
 
 
 class ContentPublishFailed(Payload):
@@ -107,7 +106,7 @@ class SocialCreate(Payload):
     brand_slug: BrandSlug
     content_id: UUID
     article_context: ArticleContext
-    published_url: Url | None = None
+    published_url: HttpUrl | None = None
     brand_name: Annotated[Text, StringConstraints(min_length=1, max_length=200)] | None = None
     channels: tuple[Name, ...] = Field(default=("feed",), max_length=20)
 
@@ -118,7 +117,7 @@ class SocialPosted(Payload):
     brand_slug: BrandSlug
     content_id: UUID
     platform: Name
-    post_url: Url
+    post_url: HttpUrl
 
 
 class SocialFailed(Payload):

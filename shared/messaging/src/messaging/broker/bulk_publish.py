@@ -27,6 +27,7 @@ _FRAME_END: Final = b"\xce"
 # Bits of the properties sent, AMQP 0-9-1 section 4.2.6.1: content type, headers, delivery mode; message id, type, app id.
 _FLAGS: Final = 0x8000 | 0x2000 | 0x1000 | 0x0080 | 0x0020 | 0x0008
 _WITH_CORRELATION_ID: Final = 0x0400
+_WITH_USER_ID: Final = 0x0010
 _frame_head = struct.Struct(">BHI").pack
 
 
@@ -42,6 +43,8 @@ class Publication:
     correlation_id: str | None
     app_id: str
     headers: dict[str, Any]
+    user_id: str | None = None
+    """Whom the broker knows the publishing connection as; it closes the channel on any other name."""
 
     def properties(self) -> bytes:
         """The content header's properties, flags first.
@@ -55,7 +58,11 @@ class Publication:
         if self.correlation_id is not None:
             flags |= _WITH_CORRELATION_ID
             parts.append(_short(self.correlation_id))
-        parts += (_short(self.message_id), _short(self.type), _short(self.app_id))
+        parts += (_short(self.message_id), _short(self.type))
+        if self.user_id is not None:
+            flags |= _WITH_USER_ID
+            parts.append(_short(self.user_id))
+        parts.append(_short(self.app_id))
         parts[0] = flags.to_bytes(2, "big")
         return b"".join(parts)
 

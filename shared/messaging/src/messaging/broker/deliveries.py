@@ -23,6 +23,8 @@ class Delivery:
     redelivered: bool
     readable: bool = True
     """False if its properties could not be read; then it has none."""
+    user_id: str | None = None
+    """Who published it, vouched for by the broker; None if its sender did not say."""
     published_to: bytes = b""
     """Exchange and routing key as the broker wrote them, two short strings; read only where somebody asks."""
 
@@ -45,6 +47,7 @@ def delivery_of(message: AbstractIncomingMessage) -> Delivery:
         type=message.type,
         headers=dict(message.headers),
         redelivered=bool(message.redelivered),
+        user_id=message.user_id,
         published_to=_short(message.exchange) + _short(message.routing_key),
     )
 

@@ -58,7 +58,7 @@ class TakesConfirms(Protocol):
 class _Content:
     """A delivery or a returned message of which only a part has been read."""
 
-    __slots__ = ("body", "done", "headers", "message_id", "missing", "readable", "type")
+    __slots__ = ("body", "done", "headers", "message_id", "missing", "readable", "type", "user_id")
 
     def __init__(self, done: "Callable[[_Content], None]") -> None:
         self.done = done
@@ -66,6 +66,7 @@ class _Content:
         """Bytes of the body still to come; -1: the content header is."""
         self.body: list[bytes] = []
         self.type: str | None = None
+        self.user_id: str | None = None
         self.message_id: str | None = None
         self.headers: dict[str, Any] = {}
         self.readable = True
@@ -258,6 +259,7 @@ class FrameReader:
                     content.headers,
                     redelivered == 1,
                     content.readable,
+                    content.user_id,
                     published_to,
                 )
             )
@@ -314,8 +316,16 @@ def _read_properties(content: _Content, flags: int, data: bytes, at: int, end: i
         at += 1 + data[at]
     if flags & 0x0040:  # timestamp
         at += 8
+    _read_names(content, flags, data, at, end)
+
+
+def _read_names(content: _Content, flags: int, data: bytes, at: int, end: int) -> None:
+    """What kind of message it is and who sent it, from where these properties begin."""
     if flags & 0x0020 and at < end:
         content.type = data[at + 1 : at + 1 + data[at]].decode(errors="replace")
+        at += 1 + data[at]
+    if flags & 0x0010 and at < end:
+        content.user_id = data[at + 1 : at + 1 + data[at]].decode(errors="replace")
 
 
 def _return_facts(data: bytes, at: int) -> tuple[str, str, str]:

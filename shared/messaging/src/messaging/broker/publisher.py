@@ -5,9 +5,11 @@ be stuck behind that.
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 import aio_pika
 import aiormq
@@ -35,6 +37,7 @@ CONFIRM_SECONDS: Final = 10.0
 """A batch not confirmed by then counts as not published, and the connection is given up."""
 _MAX_SHORT_STRING: Final = 255
 _PERSISTENT: Final = 2
+_OTHER_USER: Final = re.compile(r"user_id property set to '.*' but authenticated user was '(.*)'")
 
 
 class Publisher:
@@ -42,7 +45,9 @@ class Publisher:
 
     def __init__(self, url: str, *, name: str) -> None:
         self._url = url
-        self._name = name
+        self._app_id = name
+        self._name = f"{name} publish"
+        self._user = user_of(url)
         self._connected = asyncio.Event()
         self._connection: AbstractConnection | None = None
         self._channel: aiormq.Channel | None = None
@@ -92,9 +97,16 @@ class Publisher:
                 await asyncio.wait([closed])
                 if not closed.cancelled():
                     self._refusals.note(closed.exception())
+                    self._learn_user(closed.exception())
                 await self._drop_connection()
         finally:
             await self._drop_connection()
+
+    def _learn_user(self, error: BaseException | None) -> None:
+        """With a token or a certificate for a password, the broker may know us by another name than the URL has."""
+        if (found := _OTHER_USER.search(str(error))) is not None:
+            log.warning("user_is_called_otherwise", connection=self._name, url=self._user, broker=found[1])
+            self._user = found[1]
 
     async def _connect(self) -> asyncio.Future[Any]:
         self._connection = await aio_pika.connect(
@@ -213,7 +225,8 @@ class Publisher:
             message_id=message_id,
             type=row.type,
             correlation_id=_short(row.correlation_id),
-            app_id=self._name,
+            user_id=self._user,
+            app_id=self._app_id,
             headers=headers,
         )
 
@@ -229,6 +242,7 @@ async def _publish_one(channel: aiormq.Channel, publication: Publication) -> Any
             message_id=publication.message_id,
             message_type=publication.type,
             correlation_id=publication.correlation_id,
+            user_id=publication.user_id,
             app_id=publication.app_id,
             headers=publication.headers,
         ),
@@ -247,6 +261,11 @@ def _outcome(future: asyncio.Future[Any]) -> Exception | None:
     if isinstance(error, aio_pika.exceptions.PublishError):
         return UnroutableError(str(error))
     return BrokerUnavailableError(repr(error))
+
+
+def user_of(url: str) -> str:
+    """The user that an AMQP URL names; the broker's own default if none."""
+    return unquote(urlsplit(url).username or "guest")
 
 
 def _short(value: str | None) -> str | None:

@@ -11,7 +11,7 @@ from pydantic import JsonValue, ValidationError
 from chassis import redaction
 from envelope import MAX_MESSAGE_BYTES, DomainMessage, EnvelopeHead, Message, Payload, new_event_id
 from messaging import headers as header
-from messaging.flow.codec import Decode, describe
+from messaging.flow.codec import Decode, NotAnEnvelope, describe, not_readable, too_large
 from messaging.flow.failures import MAX_MESSAGE_CHARS, MAX_STACK_CHARS
 from messaging.headers import Reason
 
@@ -84,14 +84,14 @@ def read_leniently(body: bytes, headers: dict[str, Any], queue: str) -> DeadLett
 def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
     """The facts of a dead letter: from our own headers, or else from what the broker noted in `x-death`."""
     head: EnvelopeHead | None = None
-    not_an_envelope = ""
+    unreadable: NotAnEnvelope | None = None
     try:
         head = EnvelopeHead.model_validate_json(body)
     except ValidationError as error:
-        not_an_envelope = describe(error)
+        unreadable = NotAnEnvelope(describe(error))
     if len(body) > MAX_MESSAGE_BYTES:
-        not_an_envelope = f"{len(body):,} bytes, over the limit of {MAX_MESSAGE_BYTES:,}"
-    reason, detail = _reason(headers, not_an_envelope)
+        unreadable = NotAnEnvelope(too_large(body), Reason.TOO_LARGE)
+    reason, detail = _reason(headers, unreadable)
     return DeadLetter(
         dead_event_id=head.event_id if head else None,
         queue=queue,
@@ -132,7 +132,7 @@ def fact_headers(letter: DeadLetter) -> dict[str, str | int]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _reason(headers: dict[str, Any], not_an_envelope: str) -> tuple[Reason, str]:
+def _reason(headers: dict[str, Any], unreadable: NotAnEnvelope | None) -> tuple[Reason, str]:
     # Facts only count together: a retry carries some too, without a verdict that it is dead. And what the broker
     # dead-lettered has no facts of ours, whatever a stranger has written into its headers.
     broker_reason = _last_death(headers).get("reason")
@@ -143,8 +143,8 @@ def _reason(headers: dict[str, Any], not_an_envelope: str) -> tuple[Reason, str]
         ) or "no detail given"
     if isinstance(broker_reason, str) and broker_reason in _BROKER_REASONS:
         return _BROKER_REASONS[broker_reason]
-    if not_an_envelope:
-        return Reason.NOT_AN_ENVELOPE, f"the body is no envelope: {not_an_envelope}"
+    if unreadable is not None:
+        return unreadable.reason, not_readable(unreadable)
     return Reason.PERMANENT, f"dead-lettered by the broker: {broker_reason or 'no reason given'}"
 
 

@@ -9,10 +9,9 @@ from opentelemetry.trace import INVALID_SPAN, Span
 from envelope import Message, new_event_id
 from messaging import headers as header
 from messaging.broker.deliveries import Delivery
-from messaging.flow.codec import Decode, Invalid, NotAnEnvelope
+from messaging.flow.codec import Invalid, NotAnEnvelope, Reader, not_readable
 from messaging.flow.failures import Failure
 from messaging.flow.handlers import Handler, Record
-from messaging.headers import Reason
 from messaging.observing import spans
 from messaging.storage.outbox import OutboxRow
 
@@ -51,12 +50,12 @@ class Work:
 
 
 def read(
-    delivery: Delivery, decode: Decode, table: dict[str, Handler], queue: str, *, traced: bool
+    delivery: Delivery, reader: Reader, table: dict[str, Handler], queue: str, *, traced: bool
 ) -> Work | NotAnEnvelope:
     """What a delivery asks for, or that it is no envelope."""
     headers = delivery.headers
     try:
-        decoded = decode(delivery.body, delivery.type, headers)
+        decoded = reader(delivery)
     except Exception as error:  # noqa: BLE001  (bytes of a stranger must not end the service, whatever they break)
         return NotAnEnvelope(f"cannot be read: {error!r}")
     if isinstance(decoded, NotAnEnvelope):
@@ -97,9 +96,7 @@ def _may_be_rejected(delivery: Delivery) -> bool:
 def _unfit(delivery: Delivery, decoded: NotAnEnvelope) -> Work:
     """A body without identity as a piece of work that fails, so that it is dead-lettered with headers made anew."""
     work = Work(delivery, new_event_id(), "unknown", None)
-    work.failure = Failure(
-        Reason.NOT_AN_ENVELOPE, "NotAnEnvelope", f"the body is no envelope: {decoded.detail}"
-    )
+    work.failure = Failure(decoded.reason, "NotAnEnvelope", not_readable(decoded))
     return work
 
 

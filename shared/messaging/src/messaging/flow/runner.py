@@ -16,7 +16,7 @@ from chassis.tasks import cancel_all
 from messaging import fail_points
 from messaging.broker.deliveries import Delivery, Unsettled
 from messaging.broker.subscription import Subscription
-from messaging.flow.codec import Decode, NotAnEnvelope
+from messaging.flow.codec import NotAnEnvelope, Reader
 from messaging.flow.dependencies import Dependency
 from messaging.flow.failures import Failure, failure_of
 from messaging.flow.handlers import Context, Handler, OnEach
@@ -49,7 +49,7 @@ class QueueRunner:
         settlement: Settlement,
         *,
         queue: str,
-        decode: Decode,
+        decode: Reader,
         table: dict[str, Handler],
         policy: QueuePolicy,
         crash_lock: asyncio.Lock,

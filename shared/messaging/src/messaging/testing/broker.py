@@ -32,14 +32,25 @@ class Broker:
         *,
         type: str | None = None,  # noqa: A002  (AMQP's name for the property)
         headers: dict[str, Any] | None = None,
+        user_id: str | None = None,
     ) -> None:
         message = aio_pika.Message(
-            body, type=type, headers=headers or {}, delivery_mode=aio_pika.DeliveryMode.PERSISTENT
+            body,
+            type=type,
+            headers=headers or {},
+            user_id=user_id,
+            delivery_mode=aio_pika.DeliveryMode.PERSISTENT,
         )
         target = self._channel.default_exchange
         if exchange:
             target = await self._channel.get_exchange(exchange, ensure=False)
         await target.publish(message, routing_key, mandatory=True, timeout=15)
+
+    async def tap(self, exchange: str) -> str:
+        """A queue that gets a copy of whatever the exchange is given from now on; its name."""
+        queue = await self._channel.declare_queue(exclusive=True)
+        await queue.bind(exchange, "#")
+        return queue.name
 
     async def exists(self, queue: str) -> bool:
         """Asked on a channel of its own, which the broker closes if it does not."""

@@ -224,7 +224,7 @@ class NewerClient:
         message: DomainMessage[Any] = DomainMessage(
             event_id=command.id,
             type=next_version.SCHEDULED,
-            source="client",
+            source="orchestrator",
             timestamp=datetime.now(UTC),
             correlation_id=command.correlation_id,
             payload=ResearchScheduled(

@@ -37,7 +37,7 @@ GRACE_SECONDS: Final = 20.0
 _DECODE: Final = codec.decoder(CATALOGUE, (BATCH_TYPE, SINGLE_TYPE), QUEUE)
 _ID: Final = UUID(int=1)
 _RESEARCHED: Final = ResearchCompleted(brand_slug="brand", research_id=_ID, keyword="keyword")
-_PUBLISHED: Final = ContentPublished(brand_slug="brand", content_id=_ID, published_url="url")
+_PUBLISHED: Final = ContentPublished(brand_slug="brand", content_id=_ID, published_url="http://localhost/")
 
 
 class SimulatedPublisher(Publisher):
@@ -192,7 +192,7 @@ class Process:
             self.relay,
             Settlement(self.database, SERVICE, QUEUE, plan.policy),
             queue=QUEUE,
-            decode=_DECODE,
+            decode=codec.reading(_DECODE),
             table=table,
             policy=plan.policy,
             crash_lock=asyncio.Lock(),

@@ -277,7 +277,9 @@ _NEIGHBOURS: Final[tuple[Payload, ...]] = (
             "article_context": {"title": "Tea", "keyword": "tea", "meta_description": ""},
         }
     ),
-    DeadLetterResolved(dead_event_id=new_event_id(), replay_event_id=new_event_id(), queue="social-commands"),
+    DeadLetterResolved(
+        dead_event_id=new_event_id(), replay_event_id=new_event_id(), queue="orchestrator-commands"
+    ),
     ResearchCompleted(brand_slug="acme", research_id=new_event_id(), keyword="tea"),
 )
 """One sound message for each queue."""
@@ -290,7 +292,11 @@ def _queue_of(payload: Payload) -> str:
 def _neighbour(payload: Payload) -> DomainMessage[Payload]:
     entry = CATALOGUE.type_of(payload)
     return entry.envelope(
-        event_id=new_event_id(), type=entry.name, source="door", timestamp=datetime.now(UTC), payload=payload
+        event_id=new_event_id(),
+        type=entry.name,
+        source=entry.producers[0],
+        timestamp=datetime.now(UTC),
+        payload=payload,
     )
 
 
@@ -349,10 +355,8 @@ async def _record_one(message: DomainMessage[Any], _: Context) -> Record | None:
 
 
 def _failure(message: DomainMessage[Any]) -> Exception | None:
-    match message.source:
-        case "fails":
-            return RetryLater(f"the source {FAILS} asks for it")
-        case "hopeless":
-            return Unprocessable(f"the source {HOPELESS} asks for it")
-        case _:
-            return None
+    if message.causation_id == FAILS:
+        return RetryLater(f"the cause {FAILS} asks for it")
+    if message.causation_id == HOPELESS:
+        return Unprocessable(f"the cause {HOPELESS} asks for it")
+    return None

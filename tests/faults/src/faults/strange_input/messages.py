@@ -9,22 +9,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
+from urllib.parse import quote
 from uuid import UUID
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from envelope import MAX_MESSAGE_BYTES, MessageType
+from envelope import MAX_MESSAGE_BYTES, DeadLetterResolved, MessageType
 from envelope.brand import CATALOGUE
 from faults.strange_input.raw_properties import RawProperties
 
 SECRET: Final = "s3cret-4711"
 """Part of every strange value: no reason for a dead letter may repeat it."""
 
-FAILS: Final = "fails"
-"""A `source` whose messages the recording handlers fail for a passing reason, each time."""
-HOPELESS: Final = "hopeless"
-"""A `source` whose messages the recording handlers give up on at once."""
+FAILS: Final = UUID(int=0xFA115)
+"""A `causation_id` whose messages the recording handlers fail for a passing reason, each time."""
+HOPELESS: Final = UUID(int=0x40BE1E55)
+"""A `causation_id` whose messages the recording handlers give up on at once."""
 
 
 class Expected(StrEnum):
@@ -90,7 +91,7 @@ _some_text: Final = _text.filter(bool)
 _slugs: Final = st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,8}){0,3}", fullmatch=True)
 _identities: Final = _uuids.map(str)
 _codes: Final = st.from_regex(r"[a-z][a-z0-9_]{0,30}", fullmatch=True)
-_urls: Final = _some_text.map("https://example.test/{}".format)
+_urls: Final = _some_text.map(lambda text: f"https://example.test/{quote(text)}")
 
 _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "brand_slug": _slugs,
@@ -137,12 +138,16 @@ def sound(draw: st.DrawFn) -> Sound:
     required = {name: _FIELDS[name] for name, field in fields.items() if field.is_required()}
     optional = {name: _FIELDS[name] for name, field in fields.items() if not field.is_required()}
     event_id = draw(_uuids)
+    source = draw(st.sampled_from(entry.producers))
+    payload = draw(st.fixed_dictionaries(required, optional=optional))
+    if entry.payload is DeadLetterResolved:  # which is believed of its sender's own queues alone
+        payload["queue"] = CATALOGUE.command_queue(source)
     document = {
         "event_id": draw(st.sampled_from([str(event_id), event_id.urn, event_id.hex, f"{{{event_id}}}"])),
         "type": entry.name,
-        "source": draw(_some_text.filter(lambda source: source not in {FAILS, HOPELESS})),
+        "source": source,
         "timestamp": draw(_timestamps),
-        "payload": draw(st.fixed_dictionaries(required, optional=optional)),
+        "payload": payload,
     }
     more: dict[str, SearchStrategy[Any]] = {
         "correlation_id": st.none() | _text,
@@ -323,8 +328,10 @@ def largest(draw: st.DrawFn) -> Strange:
 def failing(draw: st.DrawFn) -> Strange:
     """Sound, but its handler fails: whatever its headers say of attempts, it ends."""
     message = draw(sound())
-    source = draw(st.sampled_from([FAILS, HOPELESS]))
-    return message.becomes(source, message.document | {"source": source}, Expected.DEATH, source)
+    cause = str(draw(st.sampled_from([FAILS, HOPELESS])))
+    return message.becomes(
+        f"caused by {cause}", message.document | {"causation_id": cause}, Expected.DEATH, cause
+    )
 
 
 KINDS: Final[tuple[Callable[[], SearchStrategy[Strange]], ...]] = (

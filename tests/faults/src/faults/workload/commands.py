@@ -32,7 +32,7 @@ def command(keyword: str, *, brand: str, queue: str, policy: QueuePolicy) -> Sen
     message: DomainMessage[Payload] = DomainMessage(
         event_id=event_id,
         type=CATALOGUE.type_of(payload).name,
-        source="client",
+        source="orchestrator",
         timestamp=datetime.now(UTC),
         correlation_id=f"chain-{event_id}",
         payload=payload,

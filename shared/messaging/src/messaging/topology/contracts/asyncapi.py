@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from envelope import Catalogue, Kind, Message, MessageType
-from envelope.message import encode
+from envelope.message import MAX_MESSAGE_BYTES, encode
+from envelope.schemas import schema_of
 from messaging import headers as header
 from messaging import topology
 from messaging.headers import Reason
@@ -35,7 +36,12 @@ Events are broadcast: sent to the exchange `{events}` with their type as routing
 `event_id` is the same on every copy. Fields that a reader does not know are to be ignored.
 
 Of the AMQP properties, `content_type` is `application/json`, `delivery_mode` 2, `message_id` the `event_id`, `type` the \
-message's type, `correlation_id` that of the envelope, and `app_id` the service that published it."""
+message's type, `correlation_id` that of the envelope, `user_id` the user of the service that published it, which the broker \
+checks, and `app_id` that service.
+
+A message is believed if its type may come from its `source`, if an event's routing key is its type, and if its `user_id` is the \
+user of its `source`; one without `user_id` as far as its routing key proves who may have sent it. What is not believed ends as a \
+dead letter, with the reason `false_claim`. A body of more than {limit:,} bytes is refused unread."""
 
 _TRACE_HEADERS: Final[Mapping[str, Node]] = {
     header.TRACEPARENT: {
@@ -105,7 +111,7 @@ class Document:
                 "title": self._catalogue.title,
                 "version": _CONTRACT_VERSION,
                 "description": _INTRODUCTION.format(
-                    title=self._catalogue.title, events=self._catalogue.events
+                    title=self._catalogue.title, events=self._catalogue.events, limit=MAX_MESSAGE_BYTES
                 ),
                 "tags": [{"name": service} for service in self._permitted],
             },
@@ -289,12 +295,8 @@ class Document:
             DEAD_LETTER: {"description": "Any envelope, or bytes that are none."},
         }
         for entry in self._catalogue.values():
-            schema = entry.envelope.model_json_schema(
-                mode="validation", ref_template="#/components/schemas/{model}"
-            )
-            parts = schema.pop("$defs", {})
-            own = {**schema, "title": entry.name}
-            own["properties"] = {**own["properties"], "type": {"const": entry.name, "title": "Type"}}
+            own = schema_of(entry, references="#/components/schemas/{model}")
+            parts = own.pop("$defs", {})
             for name, part in {**parts, entry.name: own}.items():
                 assert schemas.setdefault(name, part) == part, f"two schemas are called {name}"
         return schemas

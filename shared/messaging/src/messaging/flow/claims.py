@@ -1,0 +1,119 @@
+"""What a message may claim: that the one who sent it may say this, and is who it says it is.
+
+The broker knows who is connected and under which routing keys that user may publish, and looks into no body. So a body is
+held against what the broker vouches for: the exchange and routing key it came with, and the AMQP property `user_id`, which
+the broker lets through only if it is the name of the user who published.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from envelope import Catalogue, DeadLetterResolved, Message, MessageType
+from messaging.broker.deliveries import Delivery
+from messaging.flow.codec import Decode, Decoded, Invalid, NotAnEnvelope, Reader
+from messaging.flow.failures import Failure
+from messaging.headers import Reason
+from messaging.topology import COMMANDS, permissions
+
+_REMEMBERED: Final = 1_000
+
+
+class Claims:
+    """Judges what one service takes from one of its queues.
+
+    Args:
+        catalogue: says who may send what.
+        service: the one that consumes.
+        queue: what it consumes.
+        user: whom the broker knows that service as. If it is called like the service, whatever stands before that, the
+            others' users are called likewise and the services can be told apart; if not, all share one user.
+    """
+
+    def __init__(self, catalogue: Catalogue, service: str, queue: str, user: str) -> None:
+        self._catalogue = catalogue
+        self._service = service
+        self._queue = queue
+        prefix = user.removesuffix(service)
+        self._told_apart = user.endswith(service)
+        self._users = {f"{prefix}{name}": name for name in catalogue.services} if self._told_apart else {}
+        self._permitted = permissions.describe(catalogue)
+        self._judged: dict[tuple[object, ...], str] = {}
+
+    def problem(self, delivery: Delivery, message: Message) -> str:
+        """Why a message is not to be believed: what was expected, and what came; empty if it is."""
+        about = message.payload.queue if isinstance(message.payload, DeadLetterResolved) else None
+        key = (delivery.published_to, delivery.user_id, message.type, message.source, about)
+        problem = self._judged.get(key)
+        if problem is None:
+            if len(self._judged) >= _REMEMBERED:  # strangers may think of ever new names
+                self._judged.clear()
+            problem = self._judged[key] = self._judge(delivery, message, about)
+        return problem
+
+    def _judge(self, delivery: Delivery, message: Message, about: str | None) -> str:
+        entry = self._catalogue[message.type]
+        if message.source not in entry.producers:
+            return f"{entry.name} is said by {_either(entry.producers)}, and this one says it comes from {message.source!r}"
+        exchange, routing_key = delivery.origin()
+        if exchange == self._catalogue.events and routing_key != entry.name:
+            return f"{entry.name} is published with its type as routing key, and this one came with {routing_key!r}"
+        sender = self._users.get(delivery.user_id or "")
+        if exchange not in (self._catalogue.events, COMMANDS):
+            # Retries and replays. What they repeat has been judged when it came first, or an operator vouches for it.
+            problem = self._returned(sender)
+        elif sender is not None:
+            problem = (
+                ""
+                if sender == message.source
+                else f"it says it comes from {message.source}, and {sender} sent it"
+            )
+        else:
+            problem = self._unsigned(entry, exchange, routing_key, source_matters=about is not None)
+        return problem or self._about_own_queue(message.source, about)
+
+    def _returned(self, sender: str | None) -> str:
+        expected = {self._service, self._catalogue.recorder}
+        if sender is None or sender in expected:
+            return ""
+        return f"only {_either(sorted(filter(None, expected)))} may send to {self._queue} again, and {sender} did"
+
+    def _unsigned(self, entry: MessageType, exchange: str, routing_key: str, *, source_matters: bool) -> str:
+        """One that no user of ours has signed is believed as far as its routing key proves who may have sent it."""
+        if not self._told_apart:
+            return ""
+        possible = [
+            service
+            for service, permitted in self._permitted.items()
+            if routing_key in permitted.routing_keys.get(exchange, ())
+        ]
+        others = [service for service in possible if service not in entry.producers]
+        if not others and not (source_matters and len(possible) > 1):
+            return ""
+        return (
+            f"it carries no user_id of a service of ours, and with the routing key {routing_key!r} it may come from "
+            f"{_either(others or possible)}; send it with the AMQP property user_id, or replay it if you know where it comes from"
+        )
+
+    def _about_own_queue(self, source: str, queue: str | None) -> str:
+        permitted = self._permitted[source]
+        if queue is None or queue in (*permitted.queues, *permitted.former_queues):
+            return ""
+        # No value of a payload is repeated in a reason.
+        return f"{source} says that a replay was handled from a queue that it does not consume; its own: {', '.join(permitted.queues)}"
+
+
+def believing(decode: Decode, claims: Claims) -> Reader:
+    """Reads deliveries, and takes those for invalid that claim what they may not."""
+
+    def read(delivery: Delivery) -> Decoded:
+        decoded = decode(delivery.body, delivery.type, delivery.headers)
+        if isinstance(decoded, Invalid | NotAnEnvelope):
+            return decoded
+        problem = claims.problem(delivery, decoded)
+        return Invalid(decoded, Failure(Reason.FALSE_CLAIM, "FalseClaim", problem)) if problem else decoded
+
+    return read
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(names) if len(names) <= 2 else f"one of {', '.join(names)}"  # noqa: PLR2004
