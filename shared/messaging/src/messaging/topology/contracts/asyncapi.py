@@ -59,6 +59,11 @@ _ATTEMPT_HEADERS: Final[Mapping[str, Node]] = {
         "default": 1,
         "description": "Number of this attempt; the first one has no such header.",
     },
+    header.WAITS: {
+        "type": "integer",
+        "minimum": 1,
+        "description": "How often it has gone back since its last attempt because what it needs was away.",
+    },
     header.REPLAY_OF: {
         "type": "string",
         "format": "uuid",
