@@ -22,8 +22,8 @@ from faults.judging.checker import Violation
 from faults.judging.results import Outcome
 from faults.playing.world import OUTAGES, World
 
-_CORPUS: Final = Path(__file__).parents[5] / "deploy" / "demo" / "corpus"
-_KEY: Final = "a-key-for-tests-only"
+CORPUS: Final = Path(__file__).parents[5] / "deploy" / "demo" / "corpus"
+KEY: Final = "a-key-for-tests-only"
 _KEYWORDS: Final = (
     "pour-over coffee",
     "grind size",
@@ -35,15 +35,15 @@ _KEYWORDS: Final = (
 )
 _BRANDS: Final = 40
 _ASK_AGAIN_SECONDS: Final = 0.3
-_AUDITED: Final = {"publisher": "pages", "social": "posts", "research": "research"}
+AUDITED: Final = {"publisher": "pages", "social": "posts", "research": "research"}
 # Before, not after: a second insert shows even where a constraint then turns it into nothing.
-_AUDIT: Final = """
+AUDIT: Final = """
 create table audit (n bigserial, row jsonb not null);
 create function note_insert() returns trigger language plpgsql as $$
 begin insert into audit (row) values (to_jsonb(new)); return new; end $$;
 create trigger audit before insert on {table} for each row execute function note_insert();
 """
-_PATIENCE_SECONDS: Final = {"RETRY_BASE_SECONDS": "1", "MAX_ATTEMPTS": "8"}
+PATIENCE: Final = {"RETRY_BASE_SECONDS": "1", "MAX_ATTEMPTS": "8"}
 """Instead of half a minute to the second attempt, which a fault matrix cannot wait for."""
 
 
@@ -93,25 +93,25 @@ class Stack:
         for name in services.NAMES:
             database_url = await world.servers.create_database(name)
             environments[name] = (
-                _PATIENCE_SECONDS
+                PATIENCE
                 | services.environment(
                     name,
                     addresses=addresses,
                     rabbitmq_url=world.rabbitmq_url,
                     database_url=database_url,
-                    service_key=_KEY,
-                    corpus=_CORPUS,
+                    service_key=KEY,
+                    corpus=CORPUS,
                 )
-                | _PATIENCE_SECONDS
+                | PATIENCE
             )
-            if name in _AUDITED:
-                await world.servers.add_tables(database_url, _AUDIT.format(table=_AUDITED[name]))
+            if name in AUDITED:
+                await world.servers.add_tables(database_url, AUDIT.format(table=AUDITED[name]))
         stack = cls(world, addresses, environments)
         try:
             for name in services.NAMES:
                 stack.start(name)
             await stack.ready()
-            await stack._make_brands()
+            await stack.make_brands()
             yield stack
         finally:
             await asyncio.to_thread(services.stop, list(stack.children.values()))
@@ -134,10 +134,10 @@ class Stack:
 
     def _api(self, service: str) -> httpx.AsyncClient:
         return httpx.AsyncClient(
-            base_url=self.addresses.url(service), headers={"X-Service-Key": _KEY}, timeout=10, trust_env=False
+            base_url=self.addresses.url(service), headers={"X-Service-Key": KEY}, timeout=10, trust_env=False
         )
 
-    async def _make_brands(self) -> None:
+    async def make_brands(self) -> None:
         async with self._api("orchestrator") as api:
             for number in range(_BRANDS):
                 (

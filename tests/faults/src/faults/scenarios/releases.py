@@ -1,0 +1,49 @@
+"""The release before this one is upgraded under load, put back, and upgraded again."""
+
+from typing import Final
+
+from faults.judging.results import Outcome
+from faults.playing.releases import Release, ReleasedStack, why_no_former_release
+from faults.playing.scenario import scenario
+from faults.playing.world import World
+from faults.scenarios.pipeline import at_work
+
+_PER_SECOND: Final = 2.0
+_FORMER_EVENTS_QUEUE: Final = "brand-events"
+_FAULTS: Final = ("upgraded", "put back", "upgraded again")
+
+
+@scenario(
+    "former release upgraded, put back, upgraded again",
+    "all five services change their release one by one while keywords are on their way; FORMER_RELEASE names a checkout",
+    faults=_FAULTS,
+    own_nodes=True,
+    budget=600,
+    impossible=why_no_former_release,
+)
+async def former_release_upgraded(world: World) -> Outcome:
+    former, present = Release.former(), Release.present()
+    async with ReleasedStack.released(world, former) as stack:
+        async with stack.load(_PER_SECOND):
+            await at_work(stack, 8)
+            await stack.set_up(present)
+            await stack.replace_all(present)
+            await stack.move_queues(present)
+            world.history.fault("upgraded")
+            await more_work(stack)
+            await stack.move_queues(present, "--events-queue", _FORMER_EVENTS_QUEUE)
+            await stack.replace_all(former)
+            await stack.move_queues(present, "--events-queue", _FORMER_EVENTS_QUEUE)
+            world.history.fault("put back")
+            await more_work(stack)
+            await stack.set_up(present)
+            await stack.replace_all(present)
+            await stack.move_queues(present)
+            world.history.fault("upgraded again")
+            await more_work(stack)
+        return await stack.outcome(_FAULTS)
+
+
+async def more_work(stack: ReleasedStack) -> None:
+    """Returns once keywords that were handed in meanwhile are in all stages."""
+    await at_work(stack, await stack.posted() + 10)
