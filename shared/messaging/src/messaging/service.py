@@ -68,9 +68,7 @@ class Service(App):
             graceful_timeout=None,
             apply_types=False,
         )
-        self._pulse = Pulse(
-            f"{name} consume", connection=self._consuming_connection, channel=self._idle_channel
-        )
+        self._pulse = Pulse(f"{name} consume", connection=self._consuming_connection)
         self._crash_lock = asyncio.Lock()
         self.runners: list[QueueRunner] = []
         self._dependencies: list[Dependency] = []
@@ -177,11 +175,6 @@ class Service(App):
     def _consuming_connection(self) -> Any:
         transport = getattr(self._broker._connection, "transport", None)  # noqa: SLF001
         return getattr(transport, "connection", None)
-
-    def _idle_channel(self) -> Any:
-        """The framework's own, beside those of the subscribers, which may wait for a queue's answer."""
-        underlay = getattr(self._broker._channel, "_channel", None)  # noqa: SLF001
-        return getattr(underlay, "channel", None)
 
     async def _start_runner(self, runner: QueueRunner) -> None:
         delay = 0.5

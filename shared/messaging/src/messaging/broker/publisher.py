@@ -54,9 +54,8 @@ class Publisher:
         self._bulk: BulkPublisher | None = None
         self._refusals = Refusals()
         self.pulse = Pulse(
-            name,
+            f"{name} publish",
             connection=lambda: None if self._channel is None else self._channel.connection,
-            channel=lambda: self._channel,
             excused=lambda: self.blocked,
         )
         frames.install()

@@ -33,7 +33,6 @@ class Pulse:
     Args:
         name: of the connection, for logs.
         connection: the present aiormq connection, or None.
-        channel: a channel on it that nobody else asks anything on, or None while there is none.
         excused: whether silence is no wonder: a broker short of memory does not read from who publishes.
     """
 
@@ -42,12 +41,11 @@ class Pulse:
         name: str,
         *,
         connection: Callable[[], Any],
-        channel: Callable[[], Any],
         excused: Callable[[], bool] = lambda: False,
     ) -> None:
         self._name = name
         self._connection = connection
-        self._channel = channel
+        self._channel: Any = None
         self._excused = excused
         self._asked: tuple[Any, asyncio.Task[None]] | None = None
 
@@ -81,10 +79,11 @@ class Pulse:
         return connection.is_closed or self._excused()
 
     async def _ask(self, connection: Any) -> None:
-        channel = self._channel()
+        # On a channel that nothing else is asked on. One that publishes or consumes waits for the leader of a quorum queue,
+        # which may be on another node: that says nothing about this one, and a new connection would wait just as long.
         with suppress(*BROKER_ERRORS):
-            if channel is not None and not channel.is_closed and channel.connection is connection:
-                await channel.flow(active=True)  # which it is anyway
+            channel = self._channel
+            if channel is None or channel.is_closed or channel.connection is not connection:
+                self._channel = await connection.channel(publisher_confirms=False)
             else:
-                # The usual one is being made, and what that waits for may be no fault of the connection.
-                await (await connection.channel(publisher_confirms=False)).close()
+                await channel.flow(active=True)  # which it is anyway

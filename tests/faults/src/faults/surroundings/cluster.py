@@ -13,6 +13,8 @@ from chassis.testing import TcpProxy, eventually
 from faults.surroundings.nodes import RabbitMq
 
 _NODES: Final = 3
+# As for the cluster in deploy/kubernetes, which has the reason.
+_SETTINGS: Final = {"cluster_partition_handling": "pause_minority", "net_ticktime": "8"}
 
 
 class Cluster:
@@ -28,12 +30,12 @@ class Cluster:
     @classmethod
     async def formed(cls, folder: Path, cleanup: ExitStack) -> Self:
         """New nodes below `folder`, ended and removed with `cleanup`."""
-        first = RabbitMq(folder / "rabbitmq-1")
+        first = RabbitMq(folder / "rabbitmq-1", settings=_SETTINGS)
         cleanup.callback(first.close)
         await first.ready()
         nodes = [first]
         for number in range(2, _NODES + 1):
-            node = RabbitMq(folder / f"rabbitmq-{number}", joins=first)
+            node = RabbitMq(folder / f"rabbitmq-{number}", joins=first, settings=_SETTINGS)
             cleanup.callback(node.close)
             nodes.append(node)
         for node in nodes[1:]:

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -36,18 +37,21 @@ _STOP_SECONDS: Final = 30.0
 class RabbitMq:
     """A RabbitMQ node whose data outlive it."""
 
-    def __init__(self, folder: Path, *, joins: Self | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, joins: Self | None = None, settings: Mapping[str, str] | None = None
+    ) -> None:
         """Starts a new node in `folder`, which must not exist yet; `ready` waits for it.
 
         Args:
             folder: where its data go; names it as well.
             joins: a node that is ready, whose cluster it becomes a member of.
+            settings: further lines of `rabbitmq.conf`.
         """
         self._folder = folder
         self._logs = count(2)
         others: rabbitmq.RabbitNode | None = None if joins is None else joins._node
         self._node: rabbitmq.RabbitNode = rabbitmq.launch(
-            folder, management=True, name=folder.name, joins=others
+            folder, management=True, name=folder.name, joins=others, settings=settings
         )
 
     @property

@@ -4,6 +4,7 @@ A column and an index, by migrations of its own; an optional field of `research.
 it answers with a `research.requested` for later.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -54,8 +55,8 @@ class NextProbe(Probe):
                 tx.send(request, caused_by=message, event_id=asked.request_id, delay=delay)
                 # In the name of the only one who may ask that of research, in this version as in the one before.
                 row = tx.outgoing.pop()
-                body = row.body.replace(b'"source":"research"', b'"source":"orchestrator"')
-                tx.outgoing.append(replace(row, body=body))
+                body = json.loads(row.body) | {"source": "orchestrator"}
+                tx.outgoing.append(replace(row, body=json.dumps(body).encode()))
 
 
 def _catalogue() -> Catalogue:
