@@ -14,7 +14,7 @@ from faults.surroundings.nodes import RabbitMq
 
 _NODES: Final = 3
 # As for the cluster in deploy/kubernetes, which has the reason.
-_SETTINGS: Final = {"cluster_partition_handling": "pause_minority", "net_ticktime": "8"}
+_SETTINGS: Final = {"cluster_partition_handling": "pause_minority", "net_ticktime": "6"}
 
 
 class Cluster:
