@@ -130,6 +130,8 @@ def test_pointers_and_scraps_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("text", "standing"),
     [
+        ("The beans are at https://user:pw@example.org and grind to a uniform size.", Standing.UNUSABLE),
+        ("The beans are ground to a size of " + "a" * 1_000 + " by every grinder.", Standing.UNUSABLE),
         ("A burr grinder crushes the beans to a uniform size.", Standing.INDEPENDENT),
         ("In addition to the kettle, a scale is needed for every brew.", Standing.INDEPENDENT),
         ("wal_level determines how much information is written to the log.", Standing.INDEPENDENT),

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from chassis.http.client import UnavailableError
 from messaging import Dependency, RetryLater, Unprocessable, WaitFor
 from orchestrator.writing import Passage, ResearchClient
-from orchestrator.writing.research import MAX_BYTES
+from orchestrator.writing.research import MAX_BYTES, MAX_LINE
 
 RESEARCH = UUID(int=5)
 BRAND = "daily-grind"
@@ -51,6 +51,26 @@ async def test_sources_are_read_with_the_key(research: Any) -> None:
     assert research.asked == (f"/v1/research/{RESEARCH}", KEY)
     assert (source.title, source.path, source.licence) == ("Steeping", "steeping.md", "CC0")
     assert source.passages == (Passage(heading=None, text="Twelve hours.", score=1.5),)
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("https://user:pw@example.org/a?b=c@d#e", "https://example.org/a?b=c@d#e"),
+        ("https://example.org/a@b", "https://example.org/a@b"),
+        ("ftp://user:pw@example.org/a", None),
+        ("javascript:alert(1)", None),
+        ("http://[::1", None),
+    ],
+)
+async def test_articles_name_no_address_with_a_password(research: Any, told: str, kept: str | None) -> None:
+    source = {"n": 1, "title": "t" * 10_000, "url": told, "path": None, "licence": None, "passages": []}
+    research.body = json.dumps({"research_id": str(RESEARCH), "sources": [source]}).encode()
+
+    (read,) = await client(research).fetch(RESEARCH, BRAND)
+
+    assert read.url == kept
+    assert len(read.title) == MAX_LINE
 
 
 async def test_another_brands_research_is_not_written_from(research: Any) -> None:

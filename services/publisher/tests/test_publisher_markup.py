@@ -42,6 +42,32 @@ def test_what_is_no_citation_of_a_source_stays_text(text: str) -> None:
     assert markup.cited == frozenset()
 
 
+@pytest.mark.parametrize(
+    "text", [r"\[1\]", r"\[1]", "&#91;1]", r"## The list \[1\] of them", r"[\[1\]](https://e.org)"]
+)
+def test_brackets_of_a_source_are_no_citation(text: str) -> None:
+    markup = to_html(f"A drink. [2]\n\n{text}", ONE_TO_THREE)
+    assert markup.cited == {2}
+    assert "#source-1" not in markup.html
+    assert "[1]" in markup.html
+
+
+def test_a_section_is_named_with_its_brackets_and_without_its_citations() -> None:
+    markup = to_html(r"## The list \[1\] of *them* [2]", ONE_TO_THREE)
+    assert markup.sections == (Section(anchor="section-the-list-1-of-them", title="The list [1] of them"),)
+    assert markup.cited == {2}
+
+
+@pytest.mark.parametrize("size", [100_000, 400_000])
+@pytest.mark.parametrize(
+    "piece", ["![", "[a](", "*a_ ", "[1] ", r"\[1\] ", "> ", "`a", "<a ", "| ", "# ", "- "]
+)
+def test_long_articles_are_rendered_in_bounds(piece: str, size: int) -> None:
+    began = time.process_time()
+    to_html(piece * (size // len(piece)), ONE_TO_THREE)
+    assert time.process_time() - began < 20
+
+
 def test_a_quoted_reference_definition_does_not_take_over_citations() -> None:
     markup = to_html("[1]: https://evil.example/\n\nA drink. [1]", ONE_TO_THREE)
     assert 'href="https://evil.example/"' not in markup.html

@@ -91,6 +91,22 @@ async def test_an_article_page_says_what_it_is_to_people_and_programs(web: Web) 
     assert "2 min read" in text
 
 
+async def test_readers_learn_neither_files_nor_passwords(web: Web) -> None:
+    sources = [
+        {"n": 1, "title": "Steeping", "url": "https://user:pw@example.org/steeping", "path": "secret/a.md"},
+        {"n": 2, "title": "", "url": None, "path": "secret/b.md", "licence": None},
+        {"n": 3, "title": "", "url": "ftp://user:pw@example.org/c", "path": "secret/c.md", "licence": None},
+    ]
+    body = "A. [1] B. [2] C. [3] [D](https://user:pw@example.org/d)."
+    await web.publish(sources=sources, body_markdown=body)
+    for path in ("cold-brew", "feed.xml"):
+        shown = (await web.get(f"/sites/daily-grind/{path}")).text
+        for secret in ("secret", ".md", "user", "pw@"):
+            assert secret not in shown
+        for kept in ("https://example.org/steeping", "https://example.org/d", "Source 2", "Source 3"):
+            assert kept in shown
+
+
 async def test_citations_lead_to_the_sources_and_back(web: Web) -> None:
     await web.publish()
     page = await web.tree("/sites/daily-grind/cold-brew")
@@ -101,7 +117,7 @@ async def test_citations_lead_to_the_sources_and_back(web: Web) -> None:
     sources = [
         " ".join(item.text_content().split()) for item in page.xpath("//section[@class='sources']//li")
     ]
-    assert sources == ["Steeping example.org Licence: CC BY 4.0 ↑\ufe0e", "Ratios ratios.md ↑\ufe0e"]
+    assert sources == ["Steeping example.org Licence: CC BY 4.0 ↑\ufe0e", "Ratios not on the web ↑\ufe0e"]
     assert page.xpath("//section[@class='sources']//a[@rel]/@href") == ["https://example.org/steeping"]
     assert page.xpath("//nav[@class='contents']//a/text()") == ["Ratio", "Time", "Storage"]
 

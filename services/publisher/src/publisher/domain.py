@@ -71,13 +71,12 @@ class Source(_Document):
     n: int = Field(ge=1, le=999)
     title: Line
     url: Line | None = None
-    path: Line | None = None
     licence: Line | None = None
 
     @property
     def link(self) -> str | None:
-        """The address, if it is one that a reader may safely follow."""
-        return self.url if self.url is not None and is_web_address(self.url) else None
+        """The address, if it is one that a reader may safely follow, without a user's name and password."""
+        return None if self.url is None else web_address(self.url)
 
     @property
     def host(self) -> str | None:
@@ -85,7 +84,7 @@ class Source(_Document):
 
     @property
     def name(self) -> str:
-        return self.title or self.path or self.url or f"Source {self.n}"
+        return self.title or self.link or f"Source {self.n}"
 
 
 class Article(_Document):
@@ -187,12 +186,16 @@ def is_slug(text: str) -> bool:
     return SLUG_PATTERN.fullmatch(text) is not None
 
 
-def is_web_address(url: str) -> bool:
+def web_address(url: str) -> str | None:
+    """The address if it is one of http or https, without a user's name and password; None if it is another."""
     try:
         parts = urlsplit(url)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname)
     except ValueError:
-        return False
+        return None
+    # What stands behind a backslash is another host's to a browser.
+    if parts.scheme not in {"http", "https"} or not parts.hostname or "\\" in url:
+        return None
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
 
 
 def language_tag(language: str) -> str:

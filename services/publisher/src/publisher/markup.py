@@ -8,14 +8,15 @@ from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from slugify import slugify
 
-from publisher.domain import Section
+from publisher.domain import Section, web_address
 
 # Raise it when the HTML made from the same Markdown changes: pages of an older version are read and rendered anew
 # at their next publication, even if the article itself did not change.
-MARKUP_VERSION = 1
+MARKUP_VERSION = 2
 
 TAGS = {
     *("h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "blockquote", "ul", "ol", "li", "pre", "code"),
@@ -61,26 +62,23 @@ def _parser() -> MarkdownIt:
     # A quoted "[1]: https://…" must not turn every citation [1] into a link to that address.
     parser.disable("reference")
     parser.add_render_rule("image", _plain_image)
+    # Before escaped characters are put back among the others: "\\[1]" is what a source says, no citation.
+    parser.core.ruler.before("text_join", "citations", _link_citations)
     return parser
 
 
-_PARSER = _parser()
-
-
 def to_html(markdown: str, sources: frozenset[int]) -> Markup:
-    """Render an article's Markdown.
+    r"""Render an article's Markdown.
 
     `[n]` becomes a link to `#source-n` for each n of `sources`; the first one carries the id `cite-n`, for the way
-    back. Other numbers stay as they are. Second-level headings get ids and become the sections; a first-level
+    back. Other numbers stay as they are, and so does `\[n]`. Second-level headings get ids and become the sections; a first-level
     heading is made second-level, for the title is the page's own. HTML in the input comes out as visible text.
     """
-    tokens = _PARSER.parse(markdown)
-    sections = tuple(_name_sections(tokens))
     cited: set[int] = set()
-    for token in tokens:
-        if token.type == "inline" and token.children:
-            token.children = list(_link(token.children, sources, cited))
-    html = sanitise(_PARSER.renderer.render(tokens, _PARSER.options, {}))
+    environment: dict[str, Any] = {"sources": sources, "cited": cited}
+    tokens = _PARSER.parse(markdown, environment)
+    sections = tuple(_name_sections(tokens))
+    html = sanitise(_PARSER.renderer.render(tokens, _PARSER.options, environment))
     return Markup(html=html, sections=sections, cited=frozenset(cited))
 
 
@@ -105,7 +103,10 @@ def plain_text(html: str) -> str:
 
 def _allowed(_tag: str, attribute: str, value: str) -> str | None:
     pattern = _ALLOWED_VALUES.get(attribute)
-    return value if pattern is not None and pattern.fullmatch(value) else None
+    if pattern is None or not pattern.fullmatch(value):
+        return None
+    is_web = attribute == "href" and value[:4].casefold() == "http"
+    return web_address(value) if is_web else value
 
 
 def _name_sections(tokens: Sequence[Token]) -> Iterator[Section]:
@@ -114,7 +115,7 @@ def _name_sections(tokens: Sequence[Token]) -> Iterator[Section]:
         if token.tag == "h1":
             token.tag = "h2"
         if token.type == "heading_open" and token.tag == "h2":
-            title = _CITATION.sub("", _plain_text(tokens[index + 1])).strip()
+            title = _plain_text(tokens[index + 1]).strip()
             if not title:
                 continue
             anchor = _free_anchor(title, taken)
@@ -133,10 +134,21 @@ def _free_anchor(title: str, taken: set[str]) -> str:
 
 
 def _plain_text(inline: Token) -> str:
-    parts = (
-        " " if child.type in {"softbreak", "hardbreak"} else child.content for child in inline.children or ()
-    )
+    """Without citations."""
+    parts: list[str] = []
+    inside_citation = False
+    for child in inline.children or ():
+        if child.type in {"link_open", "link_close"}:
+            inside_citation = child.attrGet("class") == "citation"
+        elif not inside_citation:
+            parts.append(" " if child.type in {"softbreak", "hardbreak"} else child.content)
     return "".join(parts)
+
+
+def _link_citations(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type == "inline" and token.children:
+            token.children = list(_link(token.children, state.env["sources"], state.env["cited"]))
 
 
 def _link(children: Sequence[Token], sources: frozenset[int], cited: set[int]) -> Iterator[Token]:
@@ -181,3 +193,6 @@ def _citation(number: int, *, first: bool) -> tuple[Token, Token, Token]:
 
 def _text(content: str) -> Token:
     return Token("text", "", 0, content=content)
+
+
+_PARSER = _parser()

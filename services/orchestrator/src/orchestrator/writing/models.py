@@ -38,7 +38,7 @@ class ContentView(View):
     title: str
     meta_description: str
     body_markdown: Annotated[str, Field(examples=["## Ratio\n\nSixteen parts of water suit most beans. [1]"])]
-    """`## ` sections; every sentence is followed by its citation ` [n]`."""
+    r"""`## ` sections; every sentence is followed by its citation ` [n]`. `\[` is a bracket of the text."""
     word_count: int
     key_points: tuple[str, ...]
     label: str | None

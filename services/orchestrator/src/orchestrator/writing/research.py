@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Annotated, Final
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, SecretStr
@@ -13,6 +14,8 @@ from orchestrator.writing.article import Passage, Source
 
 MAX_BYTES: Final = 8 * 1024 * 1024
 """A research document larger than this is not read: it would not be one."""
+MAX_LINE: Final = 300
+"""Characters of a title or heading; what goes beyond is no name of anything."""
 
 
 def _without_nul(text: str) -> str:
@@ -107,12 +110,27 @@ def _found(research: _Research) -> _Found:
 def _source(source: _Source) -> Source:
     return Source(
         n=source.n,
-        title=source.title,
-        url=source.url,
+        title=source.title[:MAX_LINE],
+        url=_web_address(source.url),
         path=source.path,
         licence=source.licence,
         passages=tuple(
-            Passage(heading=passage.heading, text=passage.text, score=passage.score)
+            Passage(
+                heading=None if passage.heading is None else passage.heading[:MAX_LINE],
+                text=passage.text,
+                score=passage.score,
+            )
             for passage in source.passages
         ),
     )
+
+
+def _web_address(url: str | None) -> str | None:
+    """One of http or https, without a user's name and password: articles are public."""
+    try:
+        parts = urlsplit(url or "")
+    except ValueError:
+        return None
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return None
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url

@@ -9,6 +9,10 @@ import nupunkt
 
 MIN_WORDS = 6
 MAX_WORDS = 60
+# Sixty words of prose have some 400 characters; patterns may take the square of what a "word" of thousands has.
+MAX_CHARACTERS = 1_000
+# More is data or text without its marks, as for research, which sends none.
+MAX_PARAGRAPH = 20_000
 SHORT = 12
 SHINGLE = 3
 
@@ -49,7 +53,9 @@ def sentences_of(paragraph: str, *, strict: bool, entry: bool = False) -> tuple[
 
 def _strictly(sentence: Sentence) -> Sentence:
     """As `judge` would have it with `strict`, without judging all over again."""
-    return Sentence(sentence.text, Standing.UNUSABLE) if _names_numbered_part(sentence.text) else sentence
+    if sentence.standing is Standing.UNUSABLE or not _names_numbered_part(sentence.text):
+        return sentence
+    return Sentence(sentence.text, Standing.UNUSABLE)
 
 
 # After these a full stop does not end the sentence, whatever the splitter's model learned.
@@ -62,9 +68,11 @@ _LONGEST_ABBREVIATION = 10
 
 
 def split(paragraph: str) -> list[str]:
-    """The sentences of a paragraph, each a verbatim slice of it."""
+    """The sentences of a paragraph, each a verbatim slice of it; none of what is too long for a paragraph."""
     sentences: list[str] = []
     start: int | None = None
+    if len(paragraph) > MAX_PARAGRAPH:
+        return sentences
     for begin, end in nupunkt.sent_spans(paragraph):
         start = begin if start is None else start
         text = paragraph[start:end].strip()
@@ -167,6 +175,8 @@ _CODE = re.compile(
     r"|\bSELECT\b.*\bFROM\b"
     # The source's own citation marks would be taken for ours.
     r"|\[\d+\]"
+    # An address with a user's name and password.
+    r"|://[^\s/]*@"
 )
 # An identifier such as wal_level is one word, and no mention of its parts.
 _WORD = re.compile(r"\w+")
@@ -229,7 +239,8 @@ def judge(text: str, *, strict: bool, entry: bool = False) -> Standing:
     that the text explains a label (an option, a field), where scraps such as "The name of the file." are common.
     """
     if (
-        not MIN_WORDS <= len(text.split()) <= MAX_WORDS
+        len(text) > MAX_CHARACTERS
+        or not MIN_WORDS <= len(text.split()) <= MAX_WORDS
         or _is_fragment(text, entry=entry)
         or _points_away(text, strict=strict)
     ):

@@ -17,7 +17,8 @@ class PublicUrls:
     @classmethod
     def under(cls, public_url: str) -> Self:
         parts = urlsplit(public_url)
-        return cls(f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/"))
+        # A user's name and password are for whoever configured them, not for every visitor.
+        return cls(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/"))
 
     def absolute(self, path: str) -> str:
         return self.origin + path
