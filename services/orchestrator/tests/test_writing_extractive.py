@@ -1,7 +1,9 @@
 """The extractive composer: what it prints stood in a source, reads on its own, and is the same every time."""
 
 import re
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -350,3 +352,34 @@ def test_whatever_the_sources_hold(keyword: str, sources: tuple[Source, ...]) ->
     assert "\0" not in result.body_markdown + result.title + result.meta_description
     again = compose(keyword=keyword, sources=sources, brand_name="The Daily Grind", language="en")
     assert again == result
+
+
+def test_brackets_of_a_title_are_escaped_so_that_they_are_no_citation() -> None:
+    titled = replace(
+        KETTLE, title="Kettles [1] of today", passages=(replace(KETTLE.passages[0], heading=None),)
+    )
+    longer = replace(
+        titled, passages=titled.passages + tuple(replace(p, heading=None) for p in RATIO.passages)
+    )
+    body = article(POUR_OVER, longer).body_markdown
+    assert r"## Kettles \[1\] of today" in body
+
+
+def test_a_sentence_with_a_password_in_an_address_is_not_quoted() -> None:
+    told = "Pour-over coffee is described at https://user:pw@example.org/ for the members of the club."
+    secret = Source(n=4, title="Club", passages=(Passage(None, told, 9.0),))
+    assert "pw@" not in article(POUR_OVER, KETTLE, RATIO, secret).body_markdown
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["a", "a. ", "(a b c d e f. ", "SELECT-", "SELECT ", "pour-over coffee (", "a/b", "x(", "[", "“", "A. B. ",
+     "e.g. ", "a.b", "An a ", "for more ", "!?", "...", "a\u0301", "pour-"],
+)  # fmt: skip
+def test_sources_made_to_be_slow_take_time_by_their_size(piece: str) -> None:
+    for paragraph in (400_000, 19_000):
+        text = "\n\n".join([piece * (paragraph // len(piece))] * (400_000 // paragraph))
+        hostile = Source(n=2, title=(piece * 300)[:300], passages=(Passage((piece * 300)[:300], text, 3.0),))
+        began = time.process_time()
+        article(POUR_OVER, hostile, KETTLE)
+        assert time.process_time() - began < 15

@@ -137,6 +137,14 @@ def test_markdown_with_front_matter() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["secret-plan.txt", "secret-plan.md", "secret-plan.html"])
+def test_a_document_without_a_title_is_called_by_its_first_words(name: str) -> None:
+    assert extract(name, FIRST.encode()).title == FIRST
+    long = "Grind the beans to a medium size, and then, once the water has boiled and rested for a while, pour it."
+    title = "Grind the beans to a medium size, and then, once the water has boiled and …"
+    assert extract(name, long.encode()).title == title
+
+
 def test_plain_text_takes_its_title_from_a_short_first_line() -> None:
     document = extract(
         "a.txt", f"About brewing\r\n\r\n{FIRST}\r\nIt is easy.\r\n\r\n{SECOND}".encode("utf-16")
@@ -154,6 +162,10 @@ def test_plain_text_takes_its_title_from_a_short_first_line() -> None:
         ),
         ('<meta property="og:url" content="javascript:alert(1)">', None, None),
         ('<link rel="license" href="https://example.org/by">', None, "https://example.org/by"),
+        ('<link rel="license" href="https://u:pw@example.org/by">', None, "https://example.org/by"),
+        ('<link rel="canonical" href="https://u:pw@example.org/a?b#c">', "https://example.org/a?b#c", None),
+        ('<link rel="canonical" href="https://example.org\\\\@evil.example/">', None, None),
+        ('<link rel="canonical" href="ftp://u:pw@example.org/a">', None, None),
     ],
 )
 def test_a_page_names_its_address_and_licence(head: str, url: str | None, licence: str | None) -> None:
