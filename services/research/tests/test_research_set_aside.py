@@ -160,6 +160,17 @@ async def test_what_the_service_dies_of_is_read_once_more_alone_and_then_set_asi
     assert (folder.reads("c.md"), await marks(research_database)) == (2, {})
 
 
+async def test_nobody_waits_for_a_suspect(research_database: Database, folder: Folder) -> None:
+    folder.write("c.md", "wait")
+    await killed_while_reading(research_database, folder, "c.md", 1)
+    corpus = folder.corpus(research_database)
+    running = asyncio.create_task(corpus.run())
+    async with asyncio.timeout(30):
+        await corpus.search("anything")
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
 async def test_who_is_stopped_while_reading_condemns_nothing(
     research_database: Database, folder: Folder
 ) -> None:

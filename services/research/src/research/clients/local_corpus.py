@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -119,12 +119,23 @@ class LocalCorpus:
             await reads.end(
                 tx.connection, self._corpus, {state.path for state in starts.keys() - set(changed)}
             )
-        skipped = await self._index(changed, starts, total=len(found))
-        if changed:
-            async with self._database.connection() as connection:
-                await index_store.describe_to_planner(connection)
-        self._failure = None
-        self._settled.set()
+        # What a service may have died of comes last, and alone; nobody waits for it.
+        suspects = [state for state in changed if state in starts]
+        async with self._readers() as readers:
+            skipped = await self._index(
+                readers, list(_batches([state for state in changed if state not in starts]))
+            )
+            if changed:
+                async with self._database.connection() as connection:
+                    await index_store.describe_to_planner(connection)
+            self._failure = None
+            self._settled.set()
+            for state in suspects:
+                if starts[state] < reads.MAX_STARTS:
+                    skipped += await self._index(readers, [[state]])
+                else:
+                    skipped += 1
+                    await self._save([_crashed(state, starts[state])])
         if changed or gone:
             log.info(
                 "corpus_indexed",
@@ -135,26 +146,18 @@ class LocalCorpus:
                 seconds=round(time.monotonic() - started, 1),
             )
 
-    async def _index(
-        self, changed: Sequence[FileState], starts: Mapping[FileState, int], *, total: int
-    ) -> int:
-        """Reads what has changed; `starts` are of those that somebody has begun to read and not ended."""
+    async def _index(self, readers: Readers, batches: Sequence[Sequence[FileState]]) -> int:
+        """Reads and stores; returns how many cannot be searched."""
         done = skipped = 0
         reported = time.monotonic()
-        # What a service may have died of comes last, and alone.
-        suspects = [[state] for state in changed if state in starts]
-        async with self._readers() as readers:
-            for states in (*_batches([state for state in changed if state not in starts]), *suspects):
-                if starts.get(states[0], 0) >= reads.MAX_STARTS:
-                    files = [_crashed(states[0], starts[states[0]])]
-                else:
-                    files = await self._read_all(readers, states)
-                await self._save(files)
-                done += len(files)
-                skipped += sum(file.problem is not None for file in files)
-                if time.monotonic() - reported >= PROGRESS_SECONDS:
-                    reported = time.monotonic()
-                    log.info("corpus_indexing", done=done, to_read=len(changed), files=total)
+        for states in batches:
+            files = await self._read_all(readers, states)
+            await self._save(files)
+            done += len(files)
+            skipped += sum(file.problem is not None for file in files)
+            if time.monotonic() - reported >= PROGRESS_SECONDS:
+                reported = time.monotonic()
+                log.info("corpus_indexing", done=done, to_read=sum(map(len, batches)))
         return skipped
 
     async def _read_all(self, readers: Readers, states: Sequence[FileState]) -> list[IndexedFile]:

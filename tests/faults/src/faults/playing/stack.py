@@ -87,7 +87,7 @@ class Stack:
 
     @classmethod
     @asynccontextmanager
-    async def running(cls, world: World) -> AsyncIterator[Self]:
+    async def running(cls, world: World, *, corpus: Path = CORPUS) -> AsyncIterator[Self]:
         addresses = services.choose_addresses()
         environments = {}
         for name in services.NAMES:
@@ -100,7 +100,7 @@ class Stack:
                     rabbitmq_url=world.rabbitmq_url,
                     database_url=database_url,
                     service_key=KEY,
-                    corpus=CORPUS,
+                    corpus=corpus,
                 )
                 | PATIENCE
             )
@@ -132,13 +132,14 @@ class Stack:
 
     # -- load --------------------------------------------------------------------------------------------------------
 
-    def _api(self, service: str) -> httpx.AsyncClient:
+    def api(self, service: str) -> httpx.AsyncClient:
+        """A client with the key."""
         return httpx.AsyncClient(
             base_url=self.addresses.url(service), headers={"X-Service-Key": KEY}, timeout=10, trust_env=False
         )
 
     async def make_brands(self) -> None:
-        async with self._api("orchestrator") as api:
+        async with self.api("orchestrator") as api:
             for number in range(_BRANDS):
                 (
                     await api.put(f"/v1/brands/brand-{number}", json={"name": f"Brand {number}"})
@@ -149,7 +150,7 @@ class Stack:
         """Submits one keyword after another while the block runs, or until every brand has all of them."""
 
         async def go_on() -> None:
-            async with self._api("orchestrator") as api:
+            async with self.api("orchestrator") as api:
                 while self._next < _BRANDS * len(_KEYWORDS):
                     await asyncio.gather(self._submit(api), asyncio.sleep(1 / per_second))
 
@@ -202,7 +203,7 @@ class Stack:
 
     async def dead(self) -> set[str]:
         """correlation_ids of the open dead letters."""
-        async with self._api("monitor") as api:
+        async with self.api("monitor") as api:
             answer = await api.get("/v1/dead-letters", params={"state": "open", "limit": 200})
             answer.raise_for_status()
             return {item["correlation_id"] for item in answer.json()["items"]}
