@@ -203,3 +203,20 @@ async def test_a_thousand_files_are_indexed_without_blocking(
     await indexing
     assert len(await indexed(research_database)) == 1000
     assert longest < (time.monotonic() - began) / 4
+
+
+async def test_documents_full_of_a_keyword_hold_up_nobody(
+    research_database: Database, tmp_path: Path
+) -> None:
+    paragraph = "cold brew coffee " * 1000 + "is all there is."
+    for n in range(16):
+        write(tmp_path, f"{n}.txt", "\n\n".join([paragraph] * 40))
+    corpus = corpus_of(research_database, tmp_path)
+    await corpus.refresh()
+    searching = asyncio.create_task(corpus.search("cold brew coffee"))
+    longest, last = 0.0, time.thread_time()
+    while not searching.done():
+        await asyncio.sleep(0.005)
+        longest, last = max(longest, time.thread_time() - last), time.thread_time()
+    assert isinstance(await searching, Found)
+    assert longest < 0.1

@@ -198,14 +198,15 @@ class LocalCorpus:
         await self._wait_for_index()
         async with self._database.connection() as connection:
             hits = await self._look_up(connection, keyword)
-            texts = (
+            texts = [
                 text
                 for each in hits.candidates
                 for text in (each.document_title, each.passage.heading or "", each.passage.text)
-            )
-            short = abbreviation(keyword, texts)
+            ]
+            # In threads: what a hostile document fills the index with takes tenths of a second.
+            short = await asyncio.to_thread(abbreviation, keyword, texts)
             named_by = await self._look_up(connection, short) if short else None
-        return self._with_licence(decide(hits.query, hits.candidates, named_by))
+        return self._with_licence(await asyncio.to_thread(decide, hits.query, hits.candidates, named_by))
 
     async def _look_up(self, connection: Connection, keyword: str) -> Hits:
         query: Query = await index_store.parse_query(connection, self._corpus, keyword)
