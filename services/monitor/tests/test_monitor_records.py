@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 import structlog
 
+from chassis.observing import logs
 from chassis.testing import eventually
 from envelope import DeadLetterResolved, DomainMessage, new_event_id
 from messaging import Database, DeadLetter
@@ -153,9 +154,9 @@ async def test_the_death_of_what_nobody_believes_costs_nobody_anything(
 
 
 async def test_the_alert_names_the_facts_and_no_secrets(record: Record, new_death: NewDeath) -> None:
-    with structlog.testing.capture_logs() as logs:
+    with structlog.testing.capture_logs([logs.redact]) as lines:
         [dead] = await record(new_death(headers={"authorization": "hunter2"}))
-    [alert] = [log for log in logs if log["event"] == "dead_letter_recorded"]
+    [alert] = [line for line in lines if line["event"] == "dead_letter_recorded"]
     assert alert["log_level"] == "error"
     assert (alert["dead_letter_id"], alert["reason"], alert["attempts"]) == (str(dead), "exhausted", 5)
     assert "secret" not in str(alert)

@@ -5,7 +5,7 @@ process has been told it (`learn`). What stays is enough to see where an error c
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
@@ -13,8 +13,11 @@ from pydantic import BaseModel, SecretStr
 
 HIDDEN: Final = "***"
 
+# What is looked at may be long and made to be slow: each rule takes time in proportion to it. Therefore names begin where no
+# other character of a name stands before them, and what could begin anywhere is of bounded length.
+_START: Final = r"(?<![\w-])"
 _NAME: Final = r"[\w-]*(?:passwd|password|passphrase|secret|token|(?:api|access|private|service)[_-]?key)"
-_RULES: Final = (
+_RULES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     # Before what is inside it.
     (
         re.compile(
@@ -29,17 +32,18 @@ _RULES: Final = (
         rf"\1\2{HIDDEN}",
     ),
     (re.compile(r"(?i)\b(bearer\s+)(?=[a-z]*[^a-z\s])[\w.~+/=-]{8,}"), rf"\1{HIDDEN}"),
-    # The user stays. A password that was not percent-encoded may have any character but an @.
-    (re.compile(r"(?i)(\b[a-z][a-z0-9+.-]*://[^\s/@:\"'<>]*:)[^\s@\"'<>]+(?=@)"), rf"\1{HIDDEN}"),
-    (re.compile(r"(?i)(\b[a-z][a-z0-9+.-]*://)[^\s/@:\"'<>]+(?=@)"), rf"\1{HIDDEN}"),
+    (re.compile(r"[^\s\"'<>]+"), lambda found: _without_password(found[0])),
     (
         re.compile(rf"(?i)([?&;](?:{_NAME}|key|code|sig|signature|auth|session|sid)=)[^\s&;#\"'<>)]+"),
         rf"\1{HIDDEN}",
     ),
-    (re.compile(rf"(?i)\b({_NAME}[\"']\s*:\s*b?[\"'])[^\"']+"), rf"\1{HIDDEN}"),
-    (re.compile(rf"(?i)\b({_NAME}=(?:b?[\"'])?)[^\s&;,\"'<>)}}\]]+"), rf"\1{HIDDEN}"),
-    (re.compile(r"(?i)\b(x-[\w-]*key\s*:\s*)[^\s\"',]+"), rf"\1{HIDDEN}"),
-    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+"), HIDDEN),
+    (re.compile(rf"(?i){_START}({_NAME}[\"']\s*:\s*b?[\"'])[^\"']+"), rf"\1{HIDDEN}"),
+    (re.compile(rf"(?i){_START}({_NAME}=(?:b?[\"'])?)[^\s&;,\"'<>)}}\]]+"), rf"\1{HIDDEN}"),
+    (
+        re.compile(rf"(?i){_START}([\w-]*key)(\s*:\s*)[^\s\"',]+"),
+        lambda found: f"{found[1]}{found[2]}{HIDDEN}" if "x-" in found[1].lower() else found[0],
+    ),
+    (re.compile(r"\beyJ[\w-]{8,400}\.[\w-]{8,}\.[\w-]+"), HIDDEN),
 )
 _SECRET_NAME: Final = re.compile(rf"(?i)^(?:{_NAME}|(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*key)$")
 _SHORTEST: Final = 8
@@ -81,6 +85,27 @@ def _secrets_in(value: str) -> Iterator[str]:
     if password:
         yield password
         yield unquote(password)
+
+
+def _without_password(word: str) -> str:
+    """Without the password of each address in it, which ends at the first @; without the user where that stands alone."""
+    shown: list[str] = []
+    done = begin = 0
+    at = -1
+    while (begin := word.find("://", begin)) >= 0:
+        begin += 3
+        if at < begin and (at := word.find("@", begin)) < 0:
+            break
+        colon, slash = word.find(":", begin, at), word.find("/", begin, at)
+        if colon >= 0 and (slash < 0 or colon < slash) and colon + 1 < at:
+            hidden_from = colon + 1
+        elif colon < 0 and slash < 0 and begin < at:
+            hidden_from = begin
+        else:
+            continue
+        shown += (word[done:hidden_from], HIDDEN)
+        done = begin = at
+    return "".join((*shown, word[done:]))
 
 
 def text(value: str) -> str:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -101,3 +102,40 @@ def test_no_log_line_has_one_whoever_wrote_it(form: str) -> None:
         first = json.loads(done.stdout.splitlines()[0])
         assert first["url"] == "amqp://user:***@host/"
         assert first["n"] == 1
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "a-",
+            "a.",
+            "x-",
+            "x-key",
+            "secret",
+            "my-secret-",
+            "token=",
+            "eyJ-",
+            "eyJaaaaaaaaaaa.",
+            "://",
+            "://a:",
+            "://a@",
+        ),
+        *(
+            "http://a:b",
+            "bearer ",
+            "cookie ",
+            "cookie= ",
+            "?key",
+            "&a-token",
+            "-----BEGIN ",
+            "'password' : ",
+            " ",
+            "@",
+        ),
+    ],
+)
+def test_long_texts_made_to_be_slow_are_not(piece: str) -> None:
+    began = time.process_time()
+    redaction.text(piece * (400_000 // len(piece)))
+    assert time.process_time() - began < 10

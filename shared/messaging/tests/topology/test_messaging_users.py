@@ -126,8 +126,9 @@ def test_what_is_missing_is_named() -> None:
     done = run(RESEARCH_BROKER_PASSWORD="p")
     assert done.returncode == 1
     assert done.stderr.startswith(
-        "cannot renew the users: not set: RABBITMQ_API_URL, ORCHESTRATOR_BROKER_PASSWORD,"
+        "cannot renew the users: not set: MONITOR_BROKER_PASSWORD, ORCHESTRATOR_BROKER_PASSWORD, "
     )
+    assert "RABBITMQ_API_URL" in done.stderr
     assert "RESEARCH_BROKER_PASSWORD" not in done.stderr
 
 

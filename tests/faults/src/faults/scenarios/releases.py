@@ -14,7 +14,7 @@ _FAULTS: Final = ("upgraded", "put back", "upgraded again")
 
 
 @scenario(
-    "former release upgraded, put back, upgraded again",
+    "former release upgraded and put back",
     "all five services change their release one by one while keywords are on their way; FORMER_RELEASE names a checkout",
     faults=_FAULTS,
     own_nodes=True,
