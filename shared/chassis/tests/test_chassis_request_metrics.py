@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from chassis import App, KeyedSettings
+from chassis import App, AppSettings, KeyedSettings
 from chassis.database.migrations import migrate, read
 from chassis.http.api import api
 from chassis.http.service_key import ServiceKey
@@ -22,10 +22,14 @@ Labels = tuple[str, str, str]
 KEY = "a-key-for-tests-only"
 
 
+class ShopSettings(AppSettings, KeyedSettings):
+    pass
+
+
 class Shop(App):
     """Answers well, slowly, badly and not at all."""
 
-    def __init__(self, settings: KeyedSettings) -> None:
+    def __init__(self, settings: ShopSettings) -> None:
         super().__init__("shop", settings, system="kiosk")
         app = api("shop", ServiceKey(settings.service_key))
         routes = APIRouter(prefix="/v1")
@@ -48,7 +52,7 @@ class Shop(App):
 class Pages(App):
     """Without FastAPI, as public pages are."""
 
-    def __init__(self, settings: KeyedSettings) -> None:
+    def __init__(self, settings: ShopSettings) -> None:
         super().__init__("pages", settings, system="kiosk")
         self.serve(Starlette(routes=[Route("/pages/{name}", self.page)]))
 
@@ -56,10 +60,10 @@ class Pages(App):
         return PlainTextResponse(request.path_params["name"])
 
 
-async def settings(database_url: str, folder: Path, **more: str) -> KeyedSettings:
+async def settings(database_url: str, folder: Path, **more: str) -> ShopSettings:
     await migrate(database_url, read("shop", folder))
     values = {"database_url": database_url, "service_key": KEY, "http_port": 0, **more}
-    return KeyedSettings.model_validate(values)
+    return ShopSettings.model_validate(values)
 
 
 def client_of(app: App) -> httpx.AsyncClient:
