@@ -86,7 +86,7 @@ async def poison_of_every_kind(world: World) -> None:
             await world.submit_body(changed(wrong, without_keyword), expect="invalid_payload"),
         ]
         # Nobody reads an identity out of what is too large: its dead letter does.
-        told = Command(recorder.identity_of(large), commands.RESEARCH, expect="not_an_envelope")
+        told = Command(recorder.identity_of(large), commands.RESEARCH, expect="too_large")
         await world.send(Sending(told, large))
         poison += [told, *await world.submit({"ok": 20, "refuse": 1})]
     dead = [command for command in poison if command.expect != "effect"]
