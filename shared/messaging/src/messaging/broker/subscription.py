@@ -120,18 +120,33 @@ class Subscription:
         """Consuming, or paused on purpose."""
         return self._paused or self.consuming
 
+    def _strays(self) -> set[str]:
+        """Consumers of ours beside the one that is wanted, which is none while paused.
+
+        Where a pause overtakes the client library's recovery, the library notes the cancelled consumer once more, and
+        restores it after every reconnect.
+        """
+        queue, channel = self._robust_queue, self._underlay
+        if queue is None or channel is None or channel.is_closed:
+            return set()
+        noted: dict[str, Any] = getattr(queue, "_consumers", {})
+        return {*noted, *channel.consumers} - {self._subscriber._consumer_tag or ""}  # noqa: SLF001
+
     async def watch(self) -> None:
-        """Brings a lost consumer back; runs until cancelled.
+        """Brings a lost consumer back, and cancels what nobody wants; runs until cancelled.
 
         The client library restores consumers after a reconnect, but a consumer that the broker cancelled (its queue
         moved or was declared anew) stays gone unless somebody looks.
         """
         while True:
             await asyncio.sleep(WATCH_SECONDS)
-            if not self._lost():
+            if not self._lost() and not self._strays():
                 continue
             try:
                 async with self._lock:
+                    if strays := self._strays():
+                        log.warning("consumers_too_many", queue=self.queue, consumers=len(strays))
+                        await self._cancel_all(strays)
                     if self._lost():
                         log.error("consumer_lost", queue=self.queue)
                         await self._consume_again()
@@ -155,13 +170,17 @@ class Subscription:
             await queue.consume(self._consume, consumer_tag=tag, timeout=RPC_SECONDS)
 
     async def _cancel(self) -> None:
-        queue, tag = self._robust_queue, self._subscriber._consumer_tag  # noqa: SLF001
-        self._subscriber._consumer_tag = None  # noqa: SLF001
-        if queue is None or tag is None:
+        tag, self._subscriber._consumer_tag = self._subscriber._consumer_tag, None  # noqa: SLF001
+        await self._cancel_all(self._strays() | ({tag} if tag is not None else set()))
+
+    async def _cancel_all(self, tags: set[str]) -> None:
+        queue = self._robust_queue
+        if queue is None:
             return
-        try:
-            async with asyncio.timeout(RPC_SECONDS):
-                await queue.cancel(tag)
-        except BROKER_ERRORS as error:
-            # A consumer on a lost channel is gone anyway, and the client was told not to restore it.
-            log.debug("consumer_cancel_failed", queue=self.queue, error=repr(error))
+        for tag in tags:
+            try:
+                async with asyncio.timeout(RPC_SECONDS):
+                    await queue.cancel(tag)
+            except BROKER_ERRORS as error:
+                # A consumer on a lost channel is gone anyway, and the client was told not to restore it.
+                log.debug("consumer_cancel_failed", queue=self.queue, error=repr(error))
