@@ -315,6 +315,12 @@ def backbone() -> Json:
                 description="On their way to the monitor, which takes them within seconds.",
             ),
             figure(
+                "Dependencies away",
+                f"count(min by (job, dependency) (brand_engine_dependency_up{{{jobs}}}) == 0) or vector(0)",
+                alarming=1,
+                description="Messages that need them wait, and no attempt is counted; the services' dashboards say which.",
+            ),
+            figure(
                 "Memory alarm",
                 "max(rabbitmq_alarms_memory_used_watermark)",
                 alarming=1,
@@ -457,6 +463,16 @@ def backbone() -> Json:
     )
 
 
+CORPUS: Sequence[Json] = (
+    row("Corpus"),
+    graph(
+        "Files",
+        target("max by (state) (brand_engine_documents)", "{{state}}"),
+        description="What is set aside was too slow or ended its reader: brandctl documents says which and why.",
+    ),
+)
+
+
 def service(name: str) -> Json:
     job = f'job="{name}"'
     queues = f'queue=~"{QUEUES[name]}"'
@@ -566,6 +582,18 @@ def service(name: str) -> Json:
                 unit="ops",
                 description="Recognised and acknowledged without effect; some follow every restart.",
             ),
+            graph(
+                "What it needs",
+                target(f"min by (dependency) (brand_engine_dependency_up{{{job}}})", "{{dependency}}"),
+                description="1 while it can be reached, 0 while messages wait for it; empty where nothing is needed.",
+            ),
+            graph(
+                "Set aside",
+                target(rate("messages_set_aside_total", "queue", "type", where=job), "{{queue}} {{type}}"),
+                unit="ops",
+                description="Messages that wait for what they need, at their same attempt.",
+            ),
+            *(CORPUS if name == "research" else ()),
             row("Requests"),
             graph(
                 "Requests",
