@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 MEMBERS := $(wildcard shared/*/src services/*/src cli/src tests/faults/src benchmarks/src examples/*/src)
-PACKAGES := benchmarks brandctl chassis envelope example-orders faults messaging monitor orchestrator publisher research social
+PACKAGES := benchmarks brandctl chassis envelope example-orders faults gateway messaging monitor orchestrator publisher research social
 
 .PHONY: help
 help: ## Say what there is

@@ -1,0 +1,6 @@
+from chassis import command_line
+from gateway.app import build
+from gateway.settings import Settings
+
+if __name__ == "__main__":
+    command_line("gateway", Settings, build)
