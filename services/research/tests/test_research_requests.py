@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -32,6 +32,7 @@ SOURCES = tuple(
         f"{n}.md",
         "MIT",
         (RankedPassage("Heading", "Some text.", 1.5, ("prompt_injection",)),),
+        date(2024, 5, 1),
     )
     for n in (1, 2, 3)
 )
@@ -189,6 +190,7 @@ async def test_research_can_be_read_by_id(api: httpx.AsyncClient, research_id: U
         "url": None,
         "path": "1.md",
         "licence": "MIT",
+        "published_on": "2024-05-01",
         "passages": [
             {"heading": "Heading", "text": "Some text.", "score": 1.5, "flags": ["prompt_injection"]}
         ],

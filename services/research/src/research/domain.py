@@ -56,6 +56,7 @@ class Document:
     url: str | None = None
     licence: str | None = None
     published_on: date | None = None
+    """When it was changed last, or published, as the text itself says; never the date of the file."""
     quality: float = 1.0
 
 
@@ -76,6 +77,7 @@ class Source:
     path: str | None
     licence: str | None
     passages: tuple[RankedPassage, ...]
+    published_on: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ class Candidate:
     passages_in_document: int
     position: int
     passage: Passage
+    published_on: date | None = None
     body_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     heading_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     title_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -290,6 +293,7 @@ def _source(passages: Sequence[_Scored]) -> Source:
         path=first.path,
         licence=first.licence,
         passages=tuple(_ranked(each) for each in reading_order),
+        published_on=first.published_on,
     )
 
 

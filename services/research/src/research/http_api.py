@@ -1,7 +1,7 @@
 """Research results, for the orchestrator and for people, and the documents of the corpus, for operators."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date, datetime
 from http import HTTPStatus
 from typing import Annotated, assert_never
 from uuid import UUID
@@ -24,11 +24,15 @@ class PassageView(BaseModel):
 
 
 class SourceView(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     n: int
     title: str
     url: str | None
     path: str | None
     licence: str | None
+    published_on: date | None
+    """When it was changed last, or published, as the source itself says; null when it does not."""
     passages: list[PassageView]
 
 

@@ -135,7 +135,7 @@ async def candidates(connection: Connection, corpus: str, query: Query) -> list[
                      ts_rank(search, any_word) desc, document_id, position
             limit $3
         )
-        select document_id, path, title, url, licence, quality, passage_count, position, heading, content, flags,
+        select document_id, path, title, url, licence, published_on, quality, passage_count, position, heading, content, flags,
                (select jsonb_object_agg(lexeme, positions) from unnest(search) where lexeme = any ($2)) as body_hits,
                (select jsonb_object_agg(lexeme, positions) from unnest(heading_search) where lexeme = any ($2))
                    as heading_hits,
@@ -161,6 +161,7 @@ def _candidate(row: asyncpg.Record) -> Candidate:
         passages_in_document=row["passage_count"],
         position=row["position"],
         passage=Passage(row["heading"], row["content"], tuple(row["flags"])),
+        published_on=row["published_on"],
         body_hits=_hits(row["body_hits"]),
         heading_hits=_hits(row["heading_hits"]),
         title_hits=_hits(row["title_hits"]),

@@ -23,7 +23,7 @@ class StoredResearch:
     created_at: datetime
     expires_at: datetime
     sources: tuple[dict[str, Any], ...]
-    """As the API shows them: n, title, url, path, licence, passages [{heading, text, score, flags}]."""
+    """As the API shows them: n, title, url, path, licence, published_on, passages [{heading, text, score, flags}]."""
 
 
 async def fresh_research(
@@ -63,10 +63,10 @@ async def save_research(
             insert into research (brand_slug, keyword, cache_key, priority, provider, expires_at)
             values ($1, $2, $3, $4, $5, now() + $6) returning research_id
         ), new_sources as (
-            insert into sources (research_id, n, title, url, path, licence, passages)
-            select research_id, n, title, url, path, licence, passages::jsonb
-            from new, unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::text[]) with ordinality
-                      as found (title, url, path, licence, passages, n)
+            insert into sources (research_id, n, title, url, path, licence, published_on, passages)
+            select research_id, n, title, url, path, licence, published_on, passages::jsonb
+            from new, unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::date[], $12::text[]) with ordinality
+                      as found (title, url, path, licence, published_on, passages, n)
         )
         select research_id from new
         """,
@@ -80,6 +80,7 @@ async def save_research(
         [source.url for source in sources],
         [source.path for source in sources],
         [source.licence for source in sources],
+        [source.published_on for source in sources],
         [json.dumps([asdict(passage) for passage in source.passages]) for source in sources],
     )
     return ResearchId(research_id)
@@ -94,7 +95,8 @@ async def get_researches(connection: Connection, research_ids: Sequence[UUID]) -
     rows = await connection.fetch(
         """
         select *, (select json_agg(json_build_object('n', n, 'title', title, 'url', url, 'path', path,
-                                                     'licence', licence, 'passages', passages) order by n)
+                                                     'licence', licence, 'published_on', published_on,
+                                                     'passages', passages) order by n)
                    from sources where sources.research_id = research.research_id)::text as sources
         from research where research_id = any ($1::uuid[])
         """,
