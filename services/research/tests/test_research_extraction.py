@@ -97,6 +97,58 @@ def test_code_between_paragraphs_separates_passages() -> None:
     assert texts(page(f"<p>{FIRST}</p><pre>brew --hot</pre><p>{SECOND}</p>")) == [FIRST, SECOND]
 
 
+LEAD = "To grind the beans on a rainy day:"
+
+
+@pytest.mark.parametrize(
+    ("structure", "lines"),
+    [
+        (
+            "<ul><li>Open <b>it</b></li><li><p>Fill it</p></li><li hidden>Buy it</li></ul>",
+            "•\tOpen it\n•\tFill it",
+        ),
+        (
+            '<ol start="3"><li>Open<br>it</li><li>Fill it <i hidden>now</i></li></ol>',
+            "3.\tOpen it\n4.\tFill it",
+        ),
+        ("<pre>\n  grind --fine\n\n    beans  \n</pre>", "\tgrind --fine\n\t\n\t  beans"),
+        (
+            "<table><thead><tr><th>Bean<th>Size</thead><tr><td>Kenya<td>4<tr><td>Peru<td></table>",
+            "|\tBean\tSize\n|\tKenya\t4\n|\tPeru\t",
+        ),
+    ],
+)
+def test_what_a_sentence_leads_up_to_is_kept_with_it_and_whole(structure: str, lines: str) -> None:
+    assert texts(page(f"<p>{FIRST}</p><p>{LEAD}</p>{structure}<p>{SECOND}</p>")) == [
+        f"{FIRST}\n\n{LEAD}\n\n{lines}\n\n{SECOND}"
+    ]
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        "<ul>" + "<li>Open it</li>" * 31 + "</ul>",
+        "<ul><li>Open it<ul><li>Slowly</li></ul></li></ul>",
+        "<pre>" + "grind\n" * 41 + "</pre>",
+        "<pre>" + "grind" * 41 + "</pre>",
+        "<pre> </pre>",
+        "<table><tr><td>Kenya</td><td>4</td></tr></table>",
+        "<table><tr><th>Bean</th><th>Size</th></tr><tr><td colspan=2>Kenya</td></tr></table>",
+        "<table><tr><th>Bean</th><th>Size</th></tr><tr><td><pre>x</pre></td><td>4</td></tr></table>",
+        "<table>" + "<tr><th>Bean</th><td>4</td></tr>" * 21 + "</table>",
+    ],
+)
+def test_what_cannot_be_quoted_whole_is_left_out(structure: str) -> None:
+    assert texts(page(f"<p>{LEAD}</p>{structure}<p>{SECOND}</p>")) == [LEAD, SECOND]
+
+
+def test_a_list_that_nothing_leads_up_to_is_kept_if_it_is_all_sentences() -> None:
+    items = f"<li>{FIRST}</li><li>{SECOND}</li>"
+    assert texts(page(f"<ul>{items}</ul><p>{FIRST}</p><ul>{items}<li>Open it</li></ul>")) == [
+        f"•\t{FIRST}\n•\t{SECOND}\n\n{FIRST}"
+    ]
+
+
 def test_a_table_of_one_column_is_layout() -> None:
     assert texts(page(f"<table><tr><td><p>{FIRST}</p></td></tr></table>")) == [FIRST]
 
@@ -133,7 +185,7 @@ def test_markdown_with_front_matter() -> None:
     )
     assert [(passage.heading, passage.text) for passage in document.passages] == [
         (None, FIRST),
-        ("Heat", f"{SECOND}\n\nLet it rest a moment before you pour it."),
+        ("Heat", f"•\t{SECOND}\n•\tLet it rest a moment before you pour it."),
     ]
 
 

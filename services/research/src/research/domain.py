@@ -40,7 +40,11 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Plain text under one heading: one or more paragraphs separated by a blank line."""
+    r"""Plain text under one heading: paragraphs, lists, listings and tables, separated by a blank line.
+
+    A paragraph is one line without a tab; whatever has a structure has a marker and a tab before each of its lines:
+    "•\tan item", "1.\ta numbered item", "\ta line of code", "|\ta cell\tthe next cell" (the first row is the head).
+    """
 
     heading: str | None
     text: str

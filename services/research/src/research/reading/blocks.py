@@ -13,13 +13,18 @@ from lxml import etree
 
 from research.reading.cleaning import one_line
 from research.reading.measures import Sights, sights_of, texts_of
+from research.reading.structures import INLINE, linked_in, list_of, listing_of, table_of
 
-Kind = Literal["heading", "paragraph", "item", "definition", "links", "gap"]
+Kind = Literal["heading", "paragraph", "item", "definition", "list", "listing", "table", "links", "gap"]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`linked` counts the characters inside links; a `gap` stands where code or a table was left out."""
+    """`linked` counts the characters inside links; a `gap` stands where code or a table was left out.
+
+    A `list`, `listing` or `table` is whole, in the lines that `structures` describes; an `item` is a piece of a list that
+    is no run of plain lines.
+    """
 
     kind: Kind
     text: str = ""
@@ -65,48 +70,6 @@ _FRAME = frozenset({"html", "body", "main", "article"})
 _OMITTED = frozenset({"pre", "table", "samp-block", "listing", "xmp"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _TERM_LEVEL = 7
-_INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "q",
-        "rp",
-        "rt",
-        "ruby",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-        "nobr",
-    ]
-)
 _LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _NAVIGATION = re.compile(
     r"^(?:nav(?:bar|igation|header|footer|links?|box)?|breadcrumbs?|menu|sidebar|toc|tableofcontents|pagination|"
@@ -216,18 +179,24 @@ class _Walk:
             return
         if tag in _OMITTED and not self._is_layout(element):
             yield from self._flush()
-            yield Block("gap")
+            whole = (table_of if tag == "table" else listing_of)(element, self._unseen)
+            yield self._structure("table" if tag == "table" else "listing", whole) if whole else Block("gap")
             self._omitted = 1
             return
         if (size := self._list_sizes.get(element)) is not None:
             yield from self._flush()
             yield Block("links", text=" " * size, linked=size)
             return
+        if tag in {"ul", "ol"} and not self._items and (items := list_of(element, self._unseen)):
+            yield from self._flush()
+            yield self._structure("list", items, linked_in(element))
+            self._omitted = 1
+            return
         if tag == "a":
             self._links += element.get("href") is not None
         elif tag == "br":
             self._text.append(" ")
-        elif tag not in _INLINE:
+        elif tag not in INLINE:
             yield from self._flush()
             self._items += tag == "li"
             if tag in _HEADINGS or tag == "dt":
@@ -247,7 +216,7 @@ class _Walk:
             yield from self._close_heading(element)
         elif tag == "a":
             self._links -= element.get("href") is not None
-        elif tag not in _INLINE:
+        elif tag not in INLINE:
             yield from self._flush()
             self._items -= tag == "li"
             while self._headings and self._headings[-1][0] is element:
@@ -272,6 +241,9 @@ class _Walk:
             elif self._items:
                 kind = "item"
             yield Block(kind, text, heading[2] if heading else None, linked)
+
+    def _structure(self, kind: Kind, text: str, linked: int = 0) -> Block:
+        return Block(kind, text, self._headings[-1][2] if self._headings else None, linked)
 
     def _close_heading(self, element: etree._Element) -> Iterator[Block]:
         text = one_line("".join(self._text)).rstrip(_PERMALINK)

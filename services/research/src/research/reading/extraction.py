@@ -1,7 +1,7 @@
 """From the bytes of one file to a `Document`: prose passages under their headings. Pure and CPU-bound.
 
-Anything a reader of the page would not see is dropped, and so is what is no prose: navigation, lists of links,
-code, tables of data. Markdown is rendered first and then read as HTML, so one set of rules covers all formats.
+Anything a reader of the page would not see is dropped, and so is what is no prose: navigation, lists of links, and code
+and tables of data unless a sentence that ends in a colon leads up to them. Markdown is rendered first and then read as HTML, so one set of rules covers all formats.
 """
 
 import codecs
@@ -40,7 +40,8 @@ LISTING_QUALITY = 0.2
 # Lists of options with a line on each are for looking up; explanations are the better source.
 REFERENCE_DISCOUNT = 0.4
 
-_TEXT_KINDS = frozenset({"paragraph", "item", "definition"})
+_TEXT_KINDS = frozenset({"paragraph", "item", "definition", "list"})
+_STRUCTURES = frozenset({"list", "listing", "table"})
 
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -163,10 +164,11 @@ def _passages(blocks: Iterable[Block], title: str) -> Iterator[Passage]:
     paragraphs: list[str] = []
     heading: str | None = None
     for block in blocks:
-        prose = _is_prose(block)
+        introduced = _is_introduced(block, paragraphs) and block.heading == heading
+        prose = introduced or _is_prose(block)
         # A suspect paragraph stands alone, so that what is wrong with it does not stick to its neighbours.
         suspect = prose and any(flags_of(text) for text in (block.text, *paragraphs[-1:]))
-        full = sum(map(len, paragraphs)) >= PASSAGE_CHARACTERS
+        full = sum(map(len, paragraphs)) >= PASSAGE_CHARACTERS and not introduced
         if paragraphs and (not prose or full or suspect or block.heading != heading):
             yield _passage(heading, paragraphs, title)
             paragraphs = []
@@ -177,6 +179,11 @@ def _passages(blocks: Iterable[Block], title: str) -> Iterator[Passage]:
         yield _passage(heading, paragraphs, title)
 
 
+def _is_introduced(block: Block, paragraphs: Sequence[str]) -> bool:
+    """Whether it is what the sentence before it leads up to: "To install it:", and the commands."""
+    return block.kind in _STRUCTURES and bool(paragraphs) and paragraphs[-1].endswith(":")
+
+
 def _passage(heading: str | None, paragraphs: list[str], title: str) -> Passage:
     text = "\n\n".join(paragraphs)
     shown = heading[:MAX_TITLE] if heading and heading != title else None
@@ -184,6 +191,8 @@ def _passage(heading: str | None, paragraphs: list[str], title: str) -> Passage:
 
 
 def _is_prose(block: Block) -> bool:
+    if block.kind == "list":
+        return _is_list_of_sentences(block)
     return (
         block.kind in _TEXT_KINDS
         and len(block.text) <= MAX_PARAGRAPH
@@ -191,6 +200,16 @@ def _is_prose(block: Block) -> bool:
         and block.linked * 2 < len(block.text)
         and bool(_SENTENCE_END.search(block.text))
         and _reads_as_sentences(block.text)
+    )
+
+
+def _is_list_of_sentences(block: Block) -> bool:
+    items = [line.partition("\t")[2] for line in block.text.split("\n")]
+    return (
+        all(len(item.split()) >= MIN_WORDS and _SENTENCE_END.search(item) for item in items)
+        and len(block.text) <= MAX_PARAGRAPH
+        and block.linked * 2 < len(block.text)
+        and _reads_as_sentences(" ".join(items))
     )
 
 
@@ -207,9 +226,9 @@ def _quality(blocks: list[Block]) -> float:
     if not total:
         return 0.0
     linked = sum(block.linked for block in text) / total
-    items = [block for block in text if block.kind == "item"]
+    items = [block for block in text if block.kind in {"item", "list"}]
     listed = sum(len(block.text) for block in items) / total
-    if len(items) >= LISTING_ITEMS and listed >= LISTING_SHARE:
+    if sum(block.text.count("\n") + 1 for block in items) >= LISTING_ITEMS and listed >= LISTING_SHARE:
         return LISTING_QUALITY
     defined = sum(len(block.text) for block in text if block.kind == "definition") / total
     return round(max(0.05, 1.0 - 1.2 * max(0.0, linked - 0.1) - REFERENCE_DISCOUNT * defined), 3)
