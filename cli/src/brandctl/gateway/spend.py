@@ -1,0 +1,166 @@
+"""`brandctl spend`: what was spent and may be, the ledger, and the switch."""
+
+from typing import Annotated, Any, Final
+
+import typer
+
+from brandctl.gateway.client import AsJson, GatewayUrl, KeyFile, gateway_at
+from brandctl.gateway.tables import show_table
+from brandctl.terminal import note, print_json
+
+app = typer.Typer(
+    name="spend",
+    help="""What was spent on searches and models, what may be, and stopping it.
+
+Amounts are dollars; days and months are those of UTC. What a call may cost at most is set aside before it is made, and what
+it did cost is counted afterwards; where a cap has no room, work waits until the next day or month.
+
+Each command asks the gateway. It finds it through --gateway-url or GATEWAY_URL, and the key through SERVICE_KEY or
+--key-file; beside a local run, `.local/endpoints.json` tells both.
+
+Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
+
+For example:
+
+    brandctl spend
+    brandctl spend cap acme --day 5 --month 60
+    brandctl spend stop --why "prices have changed"
+""",
+)
+
+_MICROS: Final = 1_000_000
+_ALL: Final = "*"
+
+Brand = Annotated[str | None, typer.Option("--brand", help="Slug of one brand.", show_default="all of them")]
+
+
+@app.callback(invoke_without_command=True)
+def spend(
+    context: typer.Context,
+    brand: Brand = None,
+    as_json: AsJson = False,
+    gateway_url: GatewayUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Without a command: what was spent today and this month, and what may be."""
+    if context.invoked_subcommand is not None:
+        return
+    with gateway_at(gateway_url, key_file) as gateway:
+        _show(gateway.call("GET", "/spend", brand=brand), as_json=as_json)
+
+
+@app.command()
+def calls(
+    brand: Brand = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="How many.")] = 50,
+    as_json: AsJson = False,
+    gateway_url: GatewayUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """The ledger: every call that may have cost something, newest first."""
+    with gateway_at(gateway_url, key_file) as gateway:
+        found = gateway.call("GET", "/spend/calls", brand=brand, limit=str(limit))
+    if as_json:
+        print_json(found)
+    elif found["items"]:
+        show_table(
+            ("began", "brand", "provider", "subject", "state", "spent", "at most", "problem"),
+            [
+                (
+                    each["began_at"][:19].replace("T", " "),
+                    each["brand"],
+                    each["provider"],
+                    each["subject"],
+                    each["state"],
+                    _dollars(each["spent"]),
+                    _dollars(each["maximum"]),
+                    each["problem"] or "",
+                )
+                for each in found["items"]
+            ],
+        )
+    if not found["items"]:
+        note("No call was made.")
+        raise typer.Exit(1)
+
+
+@app.command()
+def cap(
+    scope: Annotated[str, typer.Argument(metavar="BRAND", help="Slug of a brand; '*' is all together.")],
+    day: Annotated[str | None, typer.Option(help="Dollars a day.", show_default="as configured")] = None,
+    month: Annotated[str | None, typer.Option(help="Dollars a month.", show_default="as configured")] = None,
+    gateway_url: GatewayUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Says how much a brand may spend; what is left out is as the gateway is configured.
+
+    For example:
+
+        brandctl spend cap acme --day 5
+        brandctl spend cap '*' --day 20 --month 200
+    """
+    with gateway_at(gateway_url, key_file) as gateway:
+        _show(gateway.call("PUT", f"/spend/caps/{scope}", {"day": day, "month": month}), as_json=False)
+
+
+@app.command()
+def stop(
+    brand: Brand = None,
+    why: Annotated[str, typer.Option(help="Told to whoever is refused.")] = "",
+    gateway_url: GatewayUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Spends nothing from now on. Work waits and goes on after `brandctl spend resume`; calls under way end."""
+    with gateway_at(gateway_url, key_file) as gateway:
+        gateway.call("POST", "/spend/stop", {"scope": brand or _ALL, "why": why})
+    note(f"spending {_of(brand)} is stopped; `brandctl spend resume` lets it go on")
+
+
+@app.command()
+def resume(brand: Brand = None, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
+    """Takes back `brandctl spend stop`."""
+    with gateway_at(gateway_url, key_file) as gateway:
+        gateway.call("POST", "/spend/resume", {"scope": brand or _ALL})
+    note(f"spending {_of(brand)} goes on")
+
+
+def _of(brand: str | None) -> str:
+    return f"by {brand}" if brand else "by all brands"
+
+
+def _show(found: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    show_table(
+        ("scope", "today", "of", "set aside", "this month", "of", "spending"),
+        [
+            (
+                each["scope"],
+                _dollars(each["day"]["spent"]),
+                _dollars(each["day"]["cap"]),
+                _dollars(each["day"]["reserved"]),
+                _dollars(each["month"]["spent"]),
+                _dollars(each["month"]["cap"]),
+                "on" if each["stopped"] is None else f"stopped: {each['stopped']}",
+            )
+            for each in found["scopes"]
+        ],
+    )
+    if found["providers"]:
+        show_table(
+            ("brand", "provider", "calls this month", "spent"),
+            [
+                (each["brand"], each["provider"], str(each["calls"]), _dollars(each["spent"]))
+                for each in found["providers"]
+            ],
+        )
+
+
+def _dollars(micros: int | None) -> str:
+    """Cents at least, and as many digits as there are."""
+    if micros is None:
+        return "no cap"
+    whole, part = divmod(micros, _MICROS)
+    digits = f"{part:06d}"
+    return f"{whole}.{digits[:2]}{digits[2:].rstrip('0')}"

@@ -1,0 +1,25 @@
+"""Rows for people at a terminal, and tab-separated for everything else."""
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from brandctl.terminal import out, printable
+
+
+def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    console = out()
+    shown = [[printable(cell) for cell in row] for row in rows]
+    if not console.is_terminal:
+        for row in (headings, *shown):
+            # Past the console, which would turn tabs into spaces.
+            console.file.write("\t".join(row) + "\n")
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in shown:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)

@@ -1,0 +1,303 @@
+"""Making a call exactly once among all who ask for it, on any number of replicas, and paying for it once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from http import HTTPStatus
+from itertools import chain, repeat
+from typing import Final
+from uuid import UUID
+
+import structlog
+from pydantic import JsonValue
+
+from chassis import Connection, Connections, DatabaseUnavailableError
+from gateway.calls import store
+from gateway.calls.domain import AFTER_THE_CALL, KEPT, Asked, Failed, Paid, kept_answer, kept_problem
+from gateway.calls.store import Call, Kept
+from gateway.money import Charge, Spending
+from gateway.money import store as money
+from gateway.problems import Problem, ProblemError
+
+log = structlog.get_logger(__name__)
+
+_TO_ITS_TURN: Final = timedelta(seconds=30)
+"""From being set aside to being sent, at most."""
+_LOOK_SECONDS: Final = (0.05, 0.1, 0.2, 0.4)
+"""Between two looks at a call that somebody else is making; the last one again and again."""
+_SWEEP_SECONDS: Final = 5.0
+_FORGET_SECONDS: Final = 3600.0
+_AT_A_TIME: Final = 100
+_TRIES_TO_SETTLE: Final = 30
+
+Send = Callable[[], Awaitable[Paid]]
+"""Makes the call; raises `Failed`."""
+Turn = Callable[[], Awaitable[None]]
+"""Waits until the provider may be asked; raises `ProblemError` if that takes too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a caller gets.
+
+    Args:
+        value: the provider's answer.
+        call_id: the line of the ledger.
+        spent: micro-dollars that were spent for this request: none, if it had been answered before.
+        kept: whether it had been.
+    """
+
+    value: JsonValue
+    call_id: UUID
+    spent: int
+    kept: bool
+
+
+class Paying:
+    """Sets money aside, makes the call, settles, and keeps the answer.
+
+    Args:
+        connections: of the gateway's database.
+        spending: whether there is money.
+        ledger: how long lines of the ledger are kept.
+    """
+
+    def __init__(self, connections: Connections, spending: Spending, *, ledger: timedelta) -> None:
+        self._connections = connections
+        self._spending = spending
+        self._ledger = ledger
+        self._in_hand: set[asyncio.Task[Answer]] = set()
+
+    async def once(self, asked: Asked, send: Send, turn: Turn) -> Answer:
+        """The answer: a kept one, that of the same call under way somewhere, or that of a call made now.
+
+        Whoever asked may go away: the call is made to its end, and its answer kept for when he asks again.
+
+        Raises:
+            ProblemError: why there is none.
+        """
+        if asked.key is not None:
+            await self._use_key(asked, asked.key)
+        deadline = asyncio.get_running_loop().time() + (asked.within + AFTER_THE_CALL).total_seconds()
+        while True:
+            match await self._begin(asked):
+                case Kept() as kept:
+                    return _answer(kept)
+                case UUID() as other:
+                    if (found := await self._follow(other, deadline)) is not None:
+                        return _answer(found)
+                    # Nobody heard how that one ended.
+                case Call() as call:
+                    making = asyncio.create_task(self._make(call, asked, send, turn))
+                    self._in_hand.add(making)
+                    making.add_done_callback(self._put_down)
+                    return await asyncio.shield(making)
+
+    async def finish(self, within: float) -> None:
+        """Waits for calls in hand, so that what is being paid for is heard."""
+        if self._in_hand:
+            await asyncio.wait(self._in_hand, timeout=within)
+
+    async def keep_sweeping(self) -> None:
+        """Ends calls of processes that died, on time, and forgets what is old."""
+        forget_at = 0.0
+        while True:
+            await self.sweep()
+            now = asyncio.get_running_loop().time()
+            if now >= forget_at:
+                async with self._connections.connection() as connection:
+                    await store.forget(connection, KEPT, self._ledger)
+                forget_at = now + _FORGET_SECONDS
+            await asyncio.sleep(_SWEEP_SECONDS)
+
+    async def sweep(self) -> None:
+        """Ends every call whose process is taken for dead: what was never sent is released, the rest counts in full."""
+        while True:
+            async with self._connections.connection() as connection:
+                overdue = await store.overdue(connection, _AT_A_TIME)
+            for call in overdue:
+                await self._give_up(call)
+            if len(overdue) < _AT_A_TIME:
+                return
+
+    # -- one call ------------------------------------------------------------------------------------------------------
+
+    async def _use_key(self, asked: Asked, key: str) -> None:
+        async with self._connections.connection() as connection:
+            if not await store.use_key(connection, asked.brand, key, asked.fingerprint):
+                raise ProblemError(
+                    Problem(
+                        "key.used",
+                        "this Idempotency-Key was used for another request before; use a key of its own for each, and the"
+                        " same request when it is sent again",
+                        HTTPStatus.UNPROCESSABLE_ENTITY,
+                    )
+                )
+
+    async def _begin(self, asked: Asked) -> Kept | UUID | Call:
+        """What is known of it already, or the call that we are to make: its money is set aside."""
+        async with self._connections.connection() as connection:
+            if (known := await self._known(connection, asked)) is not None:
+                return known
+        while (begun := await self._set_aside(asked)) is None:
+            # The same call is open, and its process dead: nobody has said so yet.
+            await self.sweep()
+        return begun
+
+    async def _set_aside(self, asked: Asked) -> Kept | UUID | Call | None:
+        async with self._connections.connection() as connection, connection.transaction():
+            charge = Charge(asked.brand, await money.today(connection), asked.maximum)
+            await self._spending.lock(connection, charge)
+            # Again, now that nobody can end a call: the same one may have ended while this one waited.
+            if (known := await self._known(connection, asked)) is not None:
+                return known
+            call = await store.begin(connection, asked, charge.day, _TO_ITS_TURN)
+            if call is None:
+                return None
+            await self._spending.reserve(connection, charge)
+            return Call(call, charge)
+
+    async def _known(self, connection: Connection, asked: Asked) -> Kept | UUID | None:
+        age = KEPT if asked.key is not None else asked.fresh
+        if age > timedelta() and (kept := await store.kept_answer(connection, asked.fingerprint, age)):
+            return kept
+        return await store.under_way(connection, asked.fingerprint)
+
+    async def _follow(self, call: UUID, deadline: float) -> Kept | None:
+        """How a call ends that another is making; None if nobody heard.
+
+        Raises:
+            ProblemError: `call.under_way`: it takes longer than one may wait.
+        """
+        for pause in chain(_LOOK_SECONDS, repeat(_LOOK_SECONDS[-1])):
+            async with self._connections.connection() as connection:
+                ended = await store.ended(connection, call)
+            if ended is not None:
+                return None if ended.outcome is None else ended
+            if asyncio.get_running_loop().time() > deadline:
+                break
+            await asyncio.sleep(pause)
+        raise ProblemError(
+            Problem(
+                "call.under_way",
+                "the same call is being made already and takes long; ask again later for its answer",
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                transient=True,
+                after=AFTER_THE_CALL,
+            )
+        )
+
+    async def _make(self, call: Call, asked: Asked, send: Send, turn: Turn) -> Answer:
+        try:
+            await turn()
+            await self._mark_sent(call, asked)
+        except ProblemError as error:
+            await self._end(call, "released", 0, {}, kept_problem(error.problem))
+            raise
+        except Exception:
+            await self._end(call, "released", 0, {}, kept_problem(_our_fault()))
+            raise
+        try:
+            async with asyncio.timeout(asked.within.total_seconds()):
+                paid = await send()
+        except Failed as failed:
+            spent = call.charge.amount if failed.spent is None else failed.spent
+            state = "settled" if spent else "released"
+            await self._end(call, state, spent, {}, kept_problem(failed.problem))
+            raise ProblemError(failed.problem) from failed
+        except TimeoutError as error:
+            problem = _too_slow(asked)
+            await self._end(call, "settled", call.charge.amount, {}, kept_problem(problem))
+            raise ProblemError(problem) from error
+        except Exception:
+            # It was sent, and whether it was answered is not known.
+            await self._end(call, "settled", call.charge.amount, {}, kept_problem(_our_fault()))
+            raise
+        if paid.spent > call.charge.amount:
+            log.warning("call_cost_more_than_set_aside", call_id=str(call.id), provider=asked.provider)
+        await self._end(call, "settled", paid.spent, dict(paid.usage), kept_answer(paid))
+        return Answer(paid.answer, call.id, paid.spent, kept=False)
+
+    async def _mark_sent(self, call: Call, asked: Asked) -> None:
+        async with self._connections.connection() as connection:
+            if not await store.mark_sent(connection, call.id, asked.within + AFTER_THE_CALL):
+                raise ProblemError(_waited_too_long())
+
+    async def _end(
+        self, call: Call, state: str, spent: int, usage: dict[str, int], outcome: dict[str, object]
+    ) -> None:
+        """Settles; an outage of the database is waited out, for what was paid for must not be lost."""
+        for _ in range(_TRIES_TO_SETTLE):
+            try:
+                async with self._connections.connection() as connection, connection.transaction():
+                    await self._spending.lock(connection, call.charge)
+                    before = await store.end(connection, call.id, state, spent, usage, outcome)
+                    match before:
+                        case ("presumed", counted):
+                            await self._spending.correct(connection, call.charge, spent - counted)
+                        case (_, _):
+                            await self._spending.settle(connection, call.charge, spent)
+                        case None:
+                            pass  # it was released meanwhile, and never sent
+            except DatabaseUnavailableError as error:
+                log.warning("settling_waits", call_id=str(call.id), error=str(error))
+                await asyncio.sleep(1)
+            else:
+                return
+        log.error("call_not_settled", call_id=str(call.id), state=state, spent_micros=spent)
+
+    async def _give_up(self, call: Call) -> None:
+        async with self._connections.connection() as connection, connection.transaction():
+            await self._spending.lock(connection, call.charge)
+            match await store.give_up(connection, call.id):
+                case "released":
+                    await self._spending.settle(connection, call.charge, 0)
+                case "presumed":
+                    await self._spending.settle(connection, call.charge, call.charge.amount)
+                    log.warning("call_presumed_spent", call_id=str(call.id), brand=call.charge.brand)
+                case _:
+                    pass
+
+    def _put_down(self, making: asyncio.Task[Answer]) -> None:
+        self._in_hand.discard(making)
+        if not making.cancelled():
+            making.exception()  # looked at: whoever asked may have gone
+
+
+def _answer(kept: Kept) -> Answer:
+    assert kept.outcome is not None
+    if (problem := kept.outcome.get("problem")) is not None:
+        raise ProblemError(Problem.from_json(problem))
+    return Answer(kept.outcome["answer"], kept.call_id, 0, kept=True)
+
+
+def _waited_too_long() -> Problem:
+    return Problem(
+        "limit.reached",
+        "its turn at the provider did not come in time; try again later",
+        HTTPStatus.TOO_MANY_REQUESTS,
+        transient=True,
+        after=_TO_ITS_TURN,
+    )
+
+
+def _too_slow(asked: Asked) -> Problem:
+    return Problem(
+        "provider.away",
+        f"{asked.provider} did not answer within {asked.within.total_seconds():g} seconds; the call counts as spent,"
+        " because nobody knows whether it was answered",
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        transient=True,
+        after=timedelta(seconds=60),
+    )
+
+
+def _our_fault() -> Problem:
+    return Problem(
+        "gateway.failed",
+        "this failed for a reason of ours, which is in the log; try again later",
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        transient=True,
+        after=timedelta(seconds=60),
+    )

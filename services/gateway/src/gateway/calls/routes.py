@@ -1,0 +1,203 @@
+"""What was spent, on what, and what may be: for operators."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Annotated, Final, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+from chassis import Connections
+from chassis.http.api import router
+from gateway.calls import store
+from gateway.money import ALL, Caps, Spending, micros
+from gateway.money import store as money
+from gateway.money.domain import Period, following
+from gateway.requests import BRAND_PATTERN, Brand
+
+_MAX_PAGE: Final = 500
+_MOST: Final = Decimal(1_000_000)
+
+Scope = Annotated[str, StringConstraints(pattern=rf"^\*$|{BRAND_PATTERN}", max_length=63)]
+"""A brand's slug, or `*` for all of them together."""
+
+
+def _dollars(amount: Decimal) -> Decimal:
+    micros(amount)
+    if amount > _MOST:
+        raise ValueError(f"must be at most {_MOST:,}")
+    return amount
+
+
+Dollars = Annotated[Decimal, AfterValidator(_dollars)]
+
+
+class PeriodView(BaseModel):
+    """Amounts in micro-dollars, a millionth of a dollar."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    spent: int
+    reserved: int
+    """Set aside for calls under way."""
+    cap: int | None
+    """null: there is none."""
+    ends_at: datetime
+
+
+class ScopeView(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    scope: str
+    """A brand's slug, or `*` for all of them together."""
+    day: PeriodView
+    month: PeriodView
+    stopped: str | None
+    """Why nothing is spent, if so; it may be empty."""
+
+
+class ProviderView(BaseModel):
+    brand: str
+    provider: str
+    calls: int
+    spent: int
+
+
+class SpendView(BaseModel):
+    """Of the running day and month of UTC."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    today: date
+    scopes: list[ScopeView]
+    providers: list[ProviderView]
+    """What the month's calls cost, by brand and provider."""
+
+
+class CallView(BaseModel):
+    """A line of the ledger; amounts in micro-dollars."""
+
+    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+
+    id: UUID
+    brand: str
+    provider: str
+    subject: str
+    state: Literal["reserved", "sent", "settled", "released", "presumed"]
+    """`presumed`: its process died before the answer came, so it counts as spent at its maximum."""
+    maximum: int
+    spent: int
+    usage: dict[str, int]
+    day: date
+    began_at: datetime
+    ended_at: datetime | None
+    problem: str | None
+
+
+class CallList(BaseModel):
+    items: list[CallView]
+    next: datetime | None
+    """Where the next page begins: send it as `before`."""
+
+
+class CapsRequest(BaseModel):
+    """Dollars; null, or left out: as the settings have it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    day: Dollars | None = None
+    month: Dollars | None = None
+
+
+class StopRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    scope: Scope = ALL
+    why: Annotated[str, StringConstraints(strip_whitespace=True, max_length=500)] = ""
+
+
+class ResumeRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    scope: Scope = ALL
+
+
+def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
+    routes = router("/spend", tags=["Money"])
+
+    async def view(brand: str | None) -> SpendView:
+        async with connections.connection() as connection:
+            today = await money.today(connection)
+            accounts = await money.accounts(connection, today, brand)
+            own = await money.own_caps(connection)
+            providers = await store.by_provider(connection, today, brand)
+        found = {(each.scope, each.period): each for each in accounts}
+        scopes = {brand} if brand else {ALL, *own, *(each.scope for each in accounts)}
+        return SpendView(
+            today=today,
+            scopes=[
+                _scope_view(scope, today, found, spending.caps_of(scope, own.get(scope)))
+                for scope in sorted(scopes)
+            ],
+            providers=[
+                ProviderView(brand=brand, provider=provider, calls=calls, spent=spent)
+                for brand, provider, calls, spent in providers
+            ],
+        )
+
+    @routes.get("", summary="What was spent today and this month, and what may be")
+    async def show(brand: Annotated[Brand | None, Query()] = None) -> SpendView:
+        return await view(brand)
+
+    @routes.get("/calls", summary="The ledger: every call that may have cost something, newest first")
+    async def calls(
+        brand: Annotated[Brand | None, Query()] = None,
+        before: Annotated[datetime | None, Query(description="`next` of the page before.")] = None,
+        limit: Annotated[int, Query(ge=1, le=_MAX_PAGE)] = 50,
+    ) -> CallList:
+        async with connections.connection() as connection:
+            entries = await store.entries(connection, brand, before, limit + 1)
+        shown = [CallView.model_validate(entry) for entry in entries[:limit]]
+        return CallList(items=shown, next=shown[-1].began_at if len(entries) > limit else None)
+
+    @routes.put("/caps/{scope}", summary="Say how much a brand, or all together (*), may spend")
+    async def cap(scope: Annotated[Scope, Path()], request: CapsRequest) -> SpendView:
+        async with connections.connection() as connection:
+            await money.set_caps(connection, scope, _micros(request.day), _micros(request.month))
+        return await view(None if scope == ALL else scope)
+
+    @routes.post("/stop", summary="Spend nothing from now on, for a brand or at all")
+    async def stop(request: StopRequest) -> SpendView:
+        async with connections.connection() as connection:
+            await money.stop(connection, request.scope, request.why)
+        return await view(None if request.scope == ALL else request.scope)
+
+    @routes.post("/resume", summary="Spend again")
+    async def resume(request: ResumeRequest) -> SpendView:
+        async with connections.connection() as connection:
+            await money.resume(connection, request.scope)
+        return await view(None if request.scope == ALL else request.scope)
+
+    return routes
+
+
+def _scope_view(
+    scope: str, today: date, accounts: dict[tuple[str, Period], money.Account], caps: Caps
+) -> ScopeView:
+    def period_view(period: Period) -> PeriodView:
+        account = accounts.get((scope, period))
+        return PeriodView(
+            spent=account.spent if account else 0,
+            reserved=account.reserved if account else 0,
+            cap=caps.of(period),
+            ends_at=following(period, today),
+        )
+
+    return ScopeView(
+        scope=scope, day=period_view(Period.DAY), month=period_view(Period.MONTH), stopped=caps.stopped
+    )
+
+
+def _micros(amount: Decimal | None) -> int | None:
+    return None if amount is None else micros(amount)

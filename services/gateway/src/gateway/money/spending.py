@@ -1,0 +1,105 @@
+"""Setting money aside before it is spent, and counting it afterwards, within caps that hold on any number of replicas."""
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import assert_never
+
+from chassis import Connection
+from gateway.money import store
+from gateway.money.domain import (
+    ALL,
+    Caps,
+    Charge,
+    Exhausted,
+    Stopped,
+    TooLarge,
+    dollars,
+    refusal,
+)
+from gateway.problems import Problem, ProblemError
+
+_UNTIL_RESUMED = timedelta(minutes=10)
+"""Until whoever was refused by the kill switch asks again."""
+
+
+class Spending:
+    """Decides under row locks: of callers at the same moment, one after the other sees what is left.
+
+    Every method belongs into the transaction that changes the call it is for. In such a transaction the accounts are locked
+    before any call is written, by everybody, so that nobody waits in a circle.
+
+    Args:
+        each: the caps of a brand that an operator has set none for.
+        together: the caps of all brands together, likewise.
+    """
+
+    def __init__(self, each: Caps, together: Caps) -> None:
+        self._each = each
+        self._together = together
+
+    async def lock(self, connection: Connection, charge: Charge) -> None:
+        await store.lock(connection, charge)
+
+    async def reserve(self, connection: Connection, charge: Charge) -> None:
+        """Sets the amount aside; the accounts stay locked until the transaction ends.
+
+        Raises:
+            ProblemError: `budget.exhausted`, `budget.too_small` or `spending.stopped`.
+        """
+        taken = await store.lock(connection, charge)
+        # Read after the lock: caps that were set while this one waited count.
+        own = await store.own_caps(connection, (charge.brand, ALL))
+        caps = [
+            (charge.brand, store.effective(own.get(charge.brand), self._each)),
+            (ALL, store.effective(own.get(ALL), self._together)),
+        ]
+        if (refused := refusal(charge, taken, caps)) is not None:
+            raise ProblemError(_problem(refused, charge))
+        await store.add(connection, charge, reserved=charge.amount, spent=0)
+
+    async def settle(self, connection: Connection, charge: Charge, spent: int) -> None:
+        """What was set aside becomes what was spent. The accounts must be locked."""
+        await store.add(connection, charge, reserved=-charge.amount, spent=spent)
+
+    async def correct(self, connection: Connection, charge: Charge, difference: int) -> None:
+        """Adds to what was counted as spent before. The accounts must be locked."""
+        await store.add(connection, charge, reserved=0, spent=difference)
+
+    def caps_of(self, scope: str, own: store.OwnCaps | None) -> Caps:
+        """What holds for a scope now."""
+        return store.effective(own, self._together if scope == ALL else self._each)
+
+
+def _problem(refused: Stopped | Exhausted | TooLarge, charge: Charge) -> Problem:
+    match refused:
+        case Stopped(scope, why):
+            return Problem(
+                "spending.stopped",
+                f"spending {_by(scope)} is stopped{f': {why}' if why else ''}; `brandctl spend resume` lets it go on",
+                HTTPStatus.PAYMENT_REQUIRED,
+                transient=True,
+                after=_UNTIL_RESUMED,
+            )
+        case Exhausted(scope, period, cap, left, next_begins):
+            return Problem(
+                "budget.exhausted",
+                f"{dollars(left)} of the {dollars(cap)} dollars that may be spent {_by(scope)} this {period.value} are"
+                f" left, and this may cost {dollars(charge.amount)}; the next {period.value} begins at"
+                f" {next_begins:%Y-%m-%d %H:%M} UTC, and `brandctl spend cap` raises the cap before",
+                HTTPStatus.PAYMENT_REQUIRED,
+                transient=True,
+                retry_at=next_begins,
+            )
+        case TooLarge(scope, period, cap):
+            return Problem(
+                "budget.too_small",
+                f"this may cost {dollars(charge.amount)} dollars, and no more than {dollars(cap)} may be spent"
+                f" {_by(scope)} in any {period.value}: `brandctl spend cap` raises that",
+                HTTPStatus.PAYMENT_REQUIRED,
+            )
+        case other:
+            assert_never(other)
+
+
+def _by(scope: str) -> str:
+    return "by all brands together" if scope == ALL else f"by the brand {scope}"

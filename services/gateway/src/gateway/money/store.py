@@ -1,0 +1,147 @@
+"""What is spent and set aside, and the caps: the statements."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from chassis import Connection
+from gateway.money.domain import Caps, Charge, Period
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One scope in one period, in micro-dollars."""
+
+    scope: str
+    period: Period
+    begins: date
+    spent: int
+    reserved: int
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCaps:
+    """What an operator has set for a scope; None leaves the setting's."""
+
+    scope: str
+    day: int | None
+    month: int | None
+    stopped_at: datetime | None
+    stopped_why: str | None
+
+
+async def today(connection: Connection) -> date:
+    """The day of UTC by the database's clock."""
+    day: date = await connection.fetchval("select (clock_timestamp() at time zone 'utc')::date")
+    return day
+
+
+async def lock(connection: Connection, charge: Charge) -> dict[tuple[str, Period], int]:
+    """Locks the accounts of a charge until the transaction ends, always in one order; returns what is taken in each."""
+    columns = _columns(charge)
+    await connection.execute(
+        """
+        insert into spend (scope, period, begins)
+        select * from unnest($1::text[], $2::text[], $3::date[]) on conflict do nothing
+        """,
+        *columns,
+    )
+    rows = await connection.fetch(
+        """
+        select scope, period, spent + reserved as taken
+        from spend join unnest($1::text[], $2::text[], $3::date[]) as wanted (scope, period, begins)
+            using (scope, period, begins)
+        order by scope, period, begins for update of spend
+        """,
+        *columns,
+    )
+    return {(row["scope"], Period(row["period"])): row["taken"] for row in rows}
+
+
+async def add(connection: Connection, charge: Charge, *, reserved: int, spent: int) -> None:
+    """Adds to the accounts of a charge, which are locked; either may be negative."""
+    await connection.execute(
+        """
+        update spend set reserved = spend.reserved + $4, spent = spend.spent + $5
+        from unnest($1::text[], $2::text[], $3::date[]) as wanted (scope, period, begins)
+        where spend.scope = wanted.scope and spend.period = wanted.period and spend.begins = wanted.begins
+        """,
+        *_columns(charge),
+        reserved,
+        spent,
+    )
+
+
+def _columns(charge: Charge) -> tuple[list[str], list[str], list[date]]:
+    scopes, periods, beginnings = zip(*charge.accounts, strict=True)
+    return list(scopes), [period.value for period in periods], list(beginnings)
+
+
+async def own_caps(connection: Connection, scopes: Sequence[str] | None = None) -> dict[str, OwnCaps]:
+    """By scope; of all of them if none is named."""
+    rows = await connection.fetch(
+        """
+        select scope, day, month, stopped_at, stopped_why from caps
+        where $1::text[] is null or scope = any($1) order by scope
+        """,
+        None if scopes is None else list(scopes),
+    )
+    return {row["scope"]: OwnCaps(**dict(row)) for row in rows}
+
+
+async def set_caps(connection: Connection, scope: str, day: int | None, month: int | None) -> None:
+    await connection.execute(
+        """
+        insert into caps (scope, day, month) values ($1, $2, $3)
+        on conflict (scope) do update set day = excluded.day, month = excluded.month
+        """,
+        scope,
+        day,
+        month,
+    )
+
+
+async def stop(connection: Connection, scope: str, why: str) -> None:
+    await connection.execute(
+        """
+        insert into caps (scope, stopped_at, stopped_why) values ($1, clock_timestamp(), $2)
+        on conflict (scope) do update
+        set stopped_at = coalesce(caps.stopped_at, excluded.stopped_at), stopped_why = excluded.stopped_why
+        """,
+        scope,
+        why,
+    )
+
+
+async def resume(connection: Connection, scope: str) -> None:
+    await connection.execute("update caps set stopped_at = null, stopped_why = null where scope = $1", scope)
+
+
+async def accounts(connection: Connection, day: date, scope: str | None) -> list[Account]:
+    """Those of the day and of its month, of one scope or of all."""
+    rows: list[Any] = await connection.fetch(
+        """
+        select scope, period, begins, spent, reserved from spend
+        where ($2::text is null or scope = $2)
+          and ((period = 'day' and begins = $1) or (period = 'month' and begins = date_trunc('month', $1::date)::date))
+        order by scope, period
+        """,
+        day,
+        scope,
+    )
+    return [
+        Account(row["scope"], Period(row["period"]), row["begins"], row["spent"], row["reserved"])
+        for row in rows
+    ]
+
+
+def effective(own: OwnCaps | None, default: Caps) -> Caps:
+    """The operator's where there are any, else the settings'."""
+    if own is None:
+        return default
+    return Caps(
+        default.day if own.day is None else own.day,
+        default.month if own.month is None else own.month,
+        None if own.stopped_at is None else (own.stopped_why or ""),
+    )

@@ -1,0 +1,72 @@
+"""What the gateway refuses or could not do, in words that a caller can act on."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Self
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why there is no answer, and whether there may be one later.
+
+    `detail` is a sentence that says what to do. Where `transient` is true, the same request may succeed after `after`;
+    `retry_at` is that moment where it is known to the clock, such as the next day's beginning.
+    """
+
+    type: str
+    detail: str
+    status: HTTPStatus
+    transient: bool = False
+    after: timedelta | None = None
+    retry_at: datetime | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is answered and kept."""
+        return {
+            "type": self.type,
+            "detail": self.detail,
+            "status": self.status.value,
+            "transient": self.transient,
+            "after_seconds": None if self.after is None else self.after.total_seconds(),
+            "retry_at": None if self.retry_at is None else self.retry_at.isoformat(),
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Self:
+        seconds, moment = told["after_seconds"], told["retry_at"]
+        return cls(
+            type=told["type"],
+            detail=told["detail"],
+            status=HTTPStatus(told["status"]),
+            transient=told["transient"],
+            after=None if seconds is None else timedelta(seconds=seconds),
+            retry_at=None if moment is None else datetime.fromisoformat(moment),
+        )
+
+    def headers(self, now: datetime) -> dict[str, str]:
+        """`Retry-After` in whole seconds, never too few of them."""
+        after = self.after if self.retry_at is None else self.retry_at - now
+        return {} if after is None else {"Retry-After": str(max(1, math.ceil(after.total_seconds())))}
+
+
+class ProblemError(Exception):
+    """Carries a `Problem` to whoever answers the request."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(f"{problem.type}: {problem.detail}")
+        self.problem = problem
+
+
+async def answer_problem(_: Request, error: Exception) -> Response:
+    """`{"detail", "type", "transient", "retry_at"?}` with its status and, where waiting helps, `Retry-After`."""
+    assert isinstance(error, ProblemError)
+    problem = error.problem
+    told = problem.as_json()
+    body = {name: told[name] for name in ("detail", "type", "transient", "retry_at")}
+    return JSONResponse(body, problem.status, problem.headers(datetime.now(UTC)))

@@ -1,0 +1,356 @@
+"""Calls on a real database, made by two instances as by two replicas: caps hold, each is paid once, none leaks."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
+from http import HTTPStatus
+
+import pytest
+
+from chassis import Connections
+from chassis.testing import eventually
+from gateway.calls import Asked, Failed, Paid, Paying, fingerprint
+from gateway.money import Caps, Spending
+from gateway.problems import Problem, ProblemError
+
+MakeDatabase = Callable[[str], Awaitable[str]]
+CAP = 100
+NONE = Caps(None, None)
+
+
+async def at_once() -> None:
+    """A turn at the provider that is there at once."""
+
+
+def asked(
+    about: str, *, maximum: int = 10, key: str | None = None, fresh: float = 0, brand: str = "acme"
+) -> Asked:
+    return Asked(
+        brand=brand,
+        provider="model",
+        subject="a-model",
+        fingerprint=fingerprint(brand, about),
+        maximum=maximum,
+        within=timedelta(seconds=20),
+        fresh=timedelta(seconds=fresh),
+        key=key,
+    )
+
+
+def costs(amount: int) -> Callable[[], Awaitable[Paid]]:
+    async def send() -> Paid:
+        await asyncio.sleep(0)
+        return Paid({"text": "an answer"}, amount, {"tokens": 3})
+
+    return send
+
+
+class Provider:
+    """Counts what reaches it, and answers when told to."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.answer = asyncio.Event()
+
+    async def __call__(self) -> Paid:
+        self.calls += 1
+        await self.answer.wait()
+        return Paid(self.calls, 7)
+
+
+@pytest.fixture
+async def url(make_database: MakeDatabase) -> str:
+    return await make_database("gateway")
+
+
+@pytest.fixture
+async def connections(url: str) -> AsyncIterator[Connections]:
+    opened = Connections(url, name="gateway test", size=4)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+Replica = Callable[..., Awaitable[Paying]]
+
+
+@pytest.fixture
+async def replica(url: str) -> AsyncIterator[Replica]:
+    """An instance with connections of its own."""
+    opened: list[Connections] = []
+
+    async def make(each: Caps = NONE, together: Caps = NONE) -> Paying:
+        opened.append(Connections(url, name="gateway test", size=8))
+        await opened[-1].open()
+        return Paying(opened[-1], Spending(each, together), ledger=timedelta(days=400))
+
+    yield make
+    for each in opened:
+        await each.close()
+
+
+async def accounts(connections: Connections, scope: str = "acme") -> tuple[int, int]:
+    """(reserved, spent) of the day."""
+    async with connections.connection() as connection:
+        row = await connection.fetchrow(
+            "select reserved, spent from spend where scope = $1 and period = 'day'", scope
+        )
+    assert row is not None
+    return row["reserved"], row["spent"]
+
+
+async def states(connections: Connections) -> list[str]:
+    async with connections.connection() as connection:
+        return [row["state"] for row in await connection.fetch("select state from calls order by began_at")]
+
+
+async def pass_the_leases(connections: Connections) -> None:
+    async with connections.connection() as connection:
+        await connection.execute("update calls set lease_until = clock_timestamp() where ended_at is null")
+
+
+async def test_fifty_calls_at_once_over_two_replicas_spend_the_cap_and_nothing_more(
+    replica: Replica, connections: Connections
+) -> None:
+    replicas = [await replica(Caps(CAP, None)), await replica(Caps(CAP, None))]
+
+    async def call(number: int) -> bool:
+        try:
+            await replicas[number % 2].once(asked(f"question {number}", maximum=10), costs(10), at_once)
+        except ProblemError as error:
+            problem = error.problem
+            assert (problem.type, problem.status, problem.transient) == (
+                "budget.exhausted",
+                HTTPStatus.PAYMENT_REQUIRED,
+                True,
+            )
+            assert problem.retry_at is not None
+            assert (problem.retry_at.hour, problem.retry_at.minute) == (0, 0)
+            return False
+        return True
+
+    outcomes = await asyncio.gather(*(call(number) for number in range(50)))
+    assert sum(outcomes) == CAP // 10
+    assert await accounts(connections) == (0, CAP)
+    assert await accounts(connections, "*") == (0, CAP)
+
+
+async def test_what_was_set_aside_and_not_spent_is_there_for_the_next(
+    replica: Replica, connections: Connections
+) -> None:
+    paying = await replica(Caps(CAP, None))
+    for number in range(9):
+        await paying.once(asked(f"question {number}", maximum=60), costs(5), at_once)
+    assert await accounts(connections) == (0, 45)
+    with pytest.raises(ProblemError, match=r"budget\.exhausted"):
+        await paying.once(asked("one more", maximum=60), costs(5), at_once)
+
+
+async def test_all_brands_together_have_a_cap_too(replica: Replica, connections: Connections) -> None:
+    paying = await replica(NONE, Caps(None, 15))
+    await paying.once(asked("a", brand="acme"), costs(10), at_once)
+    with pytest.raises(ProblemError, match="all brands together") as raised:
+        await paying.once(asked("b", brand="other"), costs(10), at_once)
+    retry_at = raised.value.problem.retry_at
+    assert retry_at is not None
+    assert retry_at.day == 1
+    assert await accounts(connections, "*") == (0, 10)
+
+
+async def test_the_same_command_five_times_over_two_replicas_is_paid_once(
+    replica: Replica, connections: Connections
+) -> None:
+    replicas = [await replica(), await replica()]
+    provider = Provider()
+    deliveries = [
+        asyncio.create_task(
+            replicas[number % 2].once(asked("the article", key="event-1/outline"), provider, at_once)
+        )
+        for number in range(4)
+    ]
+    await eventually(lambda: provider.calls == 1)
+    provider.answer.set()
+    answers = await asyncio.gather(*deliveries)
+    answers.append(await replicas[1].once(asked("the article", key="event-1/outline"), provider, at_once))
+    assert [answer.value for answer in answers] == [1] * 5
+    assert sorted(answer.spent for answer in answers) == [0, 0, 0, 0, 7]
+    assert provider.calls == 1
+    assert await accounts(connections) == (0, 7)
+
+
+async def test_an_answer_is_given_to_others_while_it_is_fresh(replica: Replica) -> None:
+    paying = await replica()
+    provider = Provider()
+    provider.answer.set()
+    assert not (await paying.once(asked("a", fresh=60), provider, at_once)).kept
+    assert (await paying.once(asked("a", fresh=60), provider, at_once)).kept
+    assert not (await paying.once(asked("a", fresh=0), provider, at_once)).kept
+    assert not (await paying.once(asked("a", fresh=60, brand="other"), provider, at_once)).kept
+
+
+async def test_a_key_stands_for_one_request(replica: Replica) -> None:
+    paying = await replica()
+    await paying.once(asked("a", key="event-1"), costs(1), at_once)
+    with pytest.raises(ProblemError, match=r"key\.used"):
+        await paying.once(asked("b", key="event-1"), costs(1), at_once)
+    await paying.once(asked("b", key="event-1", brand="other"), costs(1), at_once)
+
+
+async def test_those_who_wait_for_a_call_that_fails_hear_why_and_the_next_tries_again(
+    replica: Replica, connections: Connections
+) -> None:
+    replicas = [await replica(), await replica()]
+    away = Problem("provider.away", "it is away", HTTPStatus.SERVICE_UNAVAILABLE, transient=True)
+    begun, fail = asyncio.Event(), asyncio.Event()
+
+    async def send() -> Paid:
+        begun.set()
+        await fail.wait()
+        raise Failed(away)
+
+    calls = [asyncio.create_task(each.once(asked("a", key="k"), send, at_once)) for each in replicas]
+    await begun.wait()
+    fail.set()
+    for call in calls:
+        with pytest.raises(ProblemError) as raised:
+            await call
+        assert raised.value.problem == away
+    assert await accounts(connections) == (0, 0)
+    assert (await replicas[0].once(asked("a", key="k"), costs(3), at_once)).spent == 3
+
+
+async def test_a_failure_that_may_have_been_charged_counts_in_full(
+    replica: Replica, connections: Connections
+) -> None:
+    paying = await replica()
+
+    async def send() -> Paid:
+        raise Failed(Problem("provider.away", "broke off", HTTPStatus.SERVICE_UNAVAILABLE), spent=None)
+
+    with pytest.raises(ProblemError, match="broke off"):
+        await paying.once(asked("a", maximum=9), send, at_once)
+    assert (await accounts(connections), await states(connections)) == ((0, 9), ["settled"])
+
+
+async def test_a_caller_who_goes_away_finds_the_answer_when_he_asks_again(replica: Replica) -> None:
+    paying = await replica()
+    provider = Provider()
+    gone = asyncio.create_task(paying.once(asked("a", key="k"), provider, at_once))
+    await eventually(lambda: provider.calls)
+    gone.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await gone
+    provider.answer.set()
+    await paying.finish(20)
+    again = await paying.once(asked("a", key="k"), provider, at_once)
+    assert (again.value, again.spent, provider.calls) == (1, 0, 1)
+
+
+async def test_a_call_that_never_had_its_turn_costs_nothing(
+    replica: Replica, connections: Connections
+) -> None:
+    paying = await replica()
+    limited = Problem("limit.reached", "later", HTTPStatus.TOO_MANY_REQUESTS, transient=True)
+
+    async def never() -> None:
+        raise ProblemError(limited)
+
+    with pytest.raises(ProblemError, match=r"limit\.reached"):
+        await paying.once(asked("a"), costs(5), never)
+    assert (await accounts(connections), await states(connections)) == ((0, 0), ["released"])
+
+
+async def test_the_switch_stops_what_is_not_sent_yet(replica: Replica, connections: Connections) -> None:
+    paying = await replica()
+    async with connections.connection() as connection:
+        await connection.execute(
+            "insert into caps (scope, stopped_at, stopped_why) values ('*', now(), 'a leak')"
+        )
+    with pytest.raises(ProblemError, match="a leak"):
+        await paying.once(asked("a"), costs(5), at_once)
+
+
+DYING = """
+import asyncio, sys
+from datetime import timedelta
+from chassis import Connections
+from gateway.calls import Asked, Paying, fingerprint
+from gateway.money import Caps, Spending
+
+async def main():
+    connections = Connections(sys.argv[1], name="dying", size=2)
+    await connections.open()
+    paying = Paying(connections, Spending(Caps(100, None), Caps(None, None)), ledger=timedelta(days=400))
+
+    async def wait():
+        print("here", flush=True)
+        await asyncio.Event().wait()
+
+    async def at_once():
+        pass
+
+    asked = Asked("acme", "model", "a-model", fingerprint("acme", "a"), 60, timedelta(seconds=20), timedelta())
+    send, turn = (wait, at_once) if sys.argv[2] == "sent" else (None, wait)
+    await paying.once(asked, send, turn)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(("where", "state", "spent"), [("reserved", "released", 0), ("sent", "presumed", 60)])
+async def test_a_process_killed_in_the_midst_of_a_call_leaves_no_leak(
+    where: str, state: str, spent: int, url: str, replica: Replica, connections: Connections
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", DYING, url, where, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"here\n"
+    os.kill(process.pid, signal.SIGKILL)
+    await process.wait()
+    assert (await accounts(connections), await states(connections)) == ((60, 0), [where])
+
+    paying = await replica(Caps(100, None))
+    await paying.sweep()
+    assert await states(connections) == [where], "its lease has not ended yet"
+    with pytest.raises(ProblemError, match=r"budget\.exhausted"):
+        await paying.once(asked("b", maximum=60), costs(1), at_once)
+    await pass_the_leases(connections)
+    await asyncio.gather(paying.sweep(), (await replica()).sweep())
+    assert (await accounts(connections), await states(connections)) == ((0, spent), [state])
+    # Whoever asks for the same again is not told that it is under way.
+    again = await (await replica()).once(asked("a", maximum=30), costs(2), at_once)
+    assert (again.spent, await accounts(connections)) == (2, (0, spent + 2))
+
+
+async def test_a_process_that_was_only_slow_corrects_what_was_presumed(
+    replica: Replica, connections: Connections
+) -> None:
+    slow, other = await replica(), await replica()
+    provider = Provider()
+    call = asyncio.create_task(slow.once(asked("a", maximum=60), provider, at_once))
+    await eventually(lambda: provider.calls)
+    await pass_the_leases(connections)
+    await other.sweep()
+    assert await accounts(connections) == (0, 60)
+    provider.answer.set()
+    await call
+    assert (await accounts(connections), await states(connections)) == ((0, 7), ["settled"])
+
+
+async def test_whoever_waited_too_long_for_his_turn_does_not_send(
+    replica: Replica, connections: Connections
+) -> None:
+    slow, other = await replica(), await replica()
+
+    async def too_long() -> None:
+        await pass_the_leases(connections)
+        await other.sweep()
+
+    provider = Provider()
+    with pytest.raises(ProblemError, match="did not come in time"):
+        await slow.once(asked("a"), provider, too_long)
+    assert (provider.calls, await accounts(connections)) == (0, (0, 0))

@@ -1,0 +1,125 @@
+"""`/v1/spend` of the running service, and `brandctl spend` as a process of its own against it."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from chassis.testing import running
+from gateway.app import Gateway
+from gateway.calls import Asked, Paid, fingerprint
+from gateway.problems import ProblemError
+from gateway.settings import Settings
+
+KEY = "test-service-key-0123456789"
+
+
+@pytest.fixture
+async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[Gateway]:
+    settings = Settings.model_validate(
+        {
+            "database_url": await make_database("gateway"),
+            "service_key": KEY,
+            "http_port": 0,
+            "cap_brand_day": "0.50",
+        }
+    )
+    async with running(Gateway(settings)) as app:
+        yield app
+
+
+@pytest.fixture
+async def api(gateway: Gateway) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{gateway.port}", headers={"X-Service-Key": KEY}, trust_env=False
+    ) as client:
+        yield client
+
+
+async def pay(gateway: Gateway, brand: str, maximum: int, spent: int) -> None:
+    async def send() -> Paid:
+        return Paid("an answer", spent, {"tokens": 12})
+
+    async def at_once() -> None:
+        pass
+
+    what = fingerprint(brand, maximum, spent)
+    asked = Asked(brand, "model", "a-model", what, maximum, timedelta(seconds=5), timedelta())
+    await gateway.paying.once(asked, send, at_once)
+
+
+async def test_what_was_spent_and_may_be_is_told(gateway: Gateway, api: httpx.AsyncClient) -> None:
+    await pay(gateway, "acme", 400_000, 300_001)
+    await pay(gateway, "other", 10, 9)
+    told = (await api.get("/v1/spend")).json()
+    days = {
+        each["scope"]: (each["day"]["spent"], each["day"]["reserved"], each["day"]["cap"])
+        for each in told["scopes"]
+    }
+    assert days == {"*": (300_010, 0, 10_000_000), "acme": (300_001, 0, 500_000), "other": (9, 0, 500_000)}
+    assert [(each["brand"], each["calls"], each["spent"]) for each in told["providers"]] == [
+        ("acme", 1, 300_001),
+        ("other", 1, 9),
+    ]
+    (entry,) = (await api.get("/v1/spend/calls", params={"brand": "acme"})).json()["items"]
+    assert (entry["state"], entry["spent"], entry["maximum"], entry["usage"]) == (
+        "settled",
+        300_001,
+        400_000,
+        {"tokens": 12},
+    )
+
+
+async def test_the_ledger_is_read_page_by_page(gateway: Gateway, api: httpx.AsyncClient) -> None:
+    for number in range(5):
+        await pay(gateway, "acme", 10, number)
+    seen: list[int] = []
+    before: str | None = None
+    for _ in range(3):
+        parameters = {"limit": "2"} | ({"before": before} if before else {})
+        page = (await api.get("/v1/spend/calls", params=parameters)).json()
+        seen += [entry["spent"] for entry in page["items"]]
+        before = page["next"]
+    assert (seen, before) == ([4, 3, 2, 1, 0], None)
+
+
+@pytest.mark.parametrize("wrong", [{"day": "-1"}, {"day": "NaN"}, {"day": "1e9"}, {"week": 1}])
+async def test_a_cap_that_is_none_is_refused(api: httpx.AsyncClient, wrong: dict[str, object]) -> None:
+    assert (await api.put("/v1/spend/caps/acme", json=wrong)).status_code == 422
+    assert (await api.put("/v1/spend/caps/Not%20a%20slug", json={})).status_code == 422
+
+
+async def test_an_operator_caps_stops_and_resumes(gateway: Gateway, tmp_path: Path) -> None:
+    async def brandctl(*arguments: str) -> tuple[int, str]:
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "brandctl", "spend", *arguments,
+            cwd=tmp_path,
+            env=inherited | {"TERM": "dumb", "GATEWAY_URL": f"http://127.0.0.1:{gateway.port}", "SERVICE_KEY": KEY},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        out, _ = await process.communicate()
+        return process.returncode or 0, out.decode()
+
+    code, shown = await brandctl("cap", "acme", "--day", "0.000100")
+    assert (code, "acme\t0.00\t0.0001\t0.00\t0.00\t30.00\ton" in shown) == (0, True)
+    with pytest.raises(ProblemError, match=r"budget\.too_small"):
+        await pay(gateway, "acme", 101, 1)
+    await pay(gateway, "acme", 100, 60)
+    assert "acme\tmodel\ta-model\tsettled\t0.00006\t0.0001\t" in (await brandctl("calls"))[1]
+
+    assert (await brandctl("stop", "--brand", "acme", "--why", "a leak"))[0] == 0
+    with pytest.raises(ProblemError, match="a leak"):
+        await pay(gateway, "acme", 1, 1)
+    await pay(gateway, "other", 1, 1)
+    assert "stopped: a leak" in (await brandctl())[1]
+    assert (await brandctl("resume", "--brand", "acme"))[0] == 0
+    await pay(gateway, "acme", 1, 1)
+    assert (await brandctl("cap", "acme"))[1].splitlines()[1].split("\t")[2] == "0.50", "the setting's again"
