@@ -5,12 +5,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from research.clients.licences import licence_name
 from research.index_store import FileState
 from research.reading.formats import SUFFIXES, UnreadableFileError
 
 MAX_FILE_BYTES = 5_000_000
 MAX_PATH_BYTES = 1_000
-MAX_LICENCE = 200
 _LICENCE_STEMS = frozenset({"license", "licence", "copying"})
 
 
@@ -88,13 +88,10 @@ def read(folder: Path, path: str) -> bytes:
 
 
 def licence(folder: Path) -> str | None:
-    """The first line of the folder's LICENSE file, which applies to documents that name no licence themselves."""
+    """What the folder's LICENSE file calls itself; it applies to documents that name no licence themselves."""
     try:
         names = sorted(entry.name for entry in folder.iterdir() if entry.stem.lower() in _LICENCE_STEMS)
-        text = next((read(folder, name).decode("utf-8", errors="replace") for name in names), "")
+        texts = [read(folder, name).decode("utf-8", errors="replace") for name in names]
     except (OSError, UnreadableFileError):
         return None
-    first = next(
-        (line.strip(" #\t\r\0\ufeff") for line in text.splitlines() if line.strip(" #\t\r\0\ufeff")), ""
-    )
-    return first.replace("\0", "")[:MAX_LICENCE] or None
+    return next(filter(None, map(licence_name, texts)), None)

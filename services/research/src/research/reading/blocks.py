@@ -11,7 +11,9 @@ from typing import Literal
 
 from lxml import etree
 
+from research.reading import furniture
 from research.reading.cleaning import one_line
+from research.reading.facts import without_number
 from research.reading.measures import Sights, sights_of, texts_of
 from research.reading.structures import INLINE, linked_in, list_of, listing_of, table_of
 
@@ -71,10 +73,6 @@ _OMITTED = frozenset({"pre", "table", "samp-block", "listing", "xmp"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _TERM_LEVEL = 7
 _LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
-_NAVIGATION = re.compile(
-    r"^(?:nav(?:bar|igation|header|footer|links?|box)?|breadcrumbs?|menu|sidebar|toc|tableofcontents|pagination|"
-    r"cookie.*|footer|footnotes?|headerlink|skip.*|share|social.*|related.*|comments?|advert.*)$"
-)
 _HIDDEN_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0+)?\s*(?:;|!|$)|"
     r"font-size\s*:\s*0(?:\.0+)?(?:px|em|rem|pt|%)?\s*(?:;|!|$)|(?:left|top|text-indent)\s*:\s*-\d{3,}",
@@ -88,6 +86,9 @@ _ADMONITIONS = frozenset(
 )
 _PERMALINK = " #¶§"
 _LINK_LIST_SHARE = 0.5
+_FEW_LINKS = 3
+_BOXES = frozenset({"div", "section", "header", "td", "p", "center", "span"})
+"""What may hold ways to other pages and little else, whatever it is called; with fewer links it is a text that has some."""
 
 
 def blocks_of(root: etree._Element) -> Iterator[Block]:
@@ -109,7 +110,7 @@ def _left_out(elements: Sequence[etree._Element]) -> tuple[set[etree._Element], 
         parent = element.getparent()
         if parent in unseen or parent in links:
             unseen.add(element)
-        elif element.tag in _FRAME:
+        elif element.tag in _FRAME and not furniture.names(element.get("class")):
             continue
         elif (
             element.tag in _DROPPED
@@ -118,7 +119,14 @@ def _left_out(elements: Sequence[etree._Element]) -> tuple[set[etree._Element], 
             or (_is_navigation(element) and texts.all[element] * 2 < texts.all[elements[0]])
         ):
             unseen.add(element)
-        elif element.tag in _LISTS and 0 < texts.all[element] * _LINK_LIST_SHARE <= texts.linked[element]:
+        elif (
+            element.tag in _LISTS and 0 < texts.all[element] * _LINK_LIST_SHARE <= texts.linked[element]
+        ) or (
+            element.tag in _BOXES
+            and texts.links[element] >= _FEW_LINKS
+            and texts.all[element] * _LINK_LIST_SHARE <= texts.linked[element]
+            and texts.all[element] * 2 < texts.all[elements[0]]
+        ):
             links[element] = texts.all[element]
     return unseen, links
 
@@ -135,14 +143,11 @@ def _is_hidden(element: etree._Element) -> bool:
 def _is_navigation(element: etree._Element) -> bool:
     if (element.get("role") or "").lower() in {"navigation", "menu", "search", "banner", "contentinfo"}:
         return True
-    names = f"{element.get('class') or ''} {element.get('id') or ''}".lower().split()
-    return element.tag in {"div", "ul", "ol", "section", "table", "header", "a"} and any(
-        _NAVIGATION.match(name) for name in names
-    )
-
-
-def text_of(element: etree._Element) -> str:
-    return "".join(map(str, element.itertext()))
+    if element.tag not in {"div", "ul", "ol", "section", "table", "header", "a", "p", "span", "article"}:
+        return False
+    # A section's id is made of its heading: "related-objects" is a chapter of somebody's manual.
+    is_chapter = element.tag == "section" or "section" in (element.get("class") or "").lower().split()
+    return furniture.names(element.get("class")) or (not is_chapter and furniture.names(element.get("id")))
 
 
 class _Walk:
@@ -233,7 +238,11 @@ class _Walk:
         text = one_line("".join(self._text))
         linked, self._linked = self._linked, 0
         self._text = []
-        if text and self._heading_tag is None:
+        if (
+            text
+            and self._heading_tag is None
+            and not any(furniture.heads(each) for *_, each in self._headings)
+        ):
             heading = self._headings[-1] if self._headings else None
             kind: Kind = "paragraph"
             if heading and heading[1] == _TERM_LEVEL:
@@ -246,7 +255,7 @@ class _Walk:
         return Block(kind, text, self._headings[-1][2] if self._headings else None, linked)
 
     def _close_heading(self, element: etree._Element) -> Iterator[Block]:
-        text = one_line("".join(self._text)).rstrip(_PERMALINK)
+        text = without_number(one_line("".join(self._text)).rstrip(_PERMALINK))
         self._text, self._linked, self._heading_tag = [], 0, None
         if not text or text.strip(":").casefold() in _ADMONITIONS:
             return

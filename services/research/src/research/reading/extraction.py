@@ -7,25 +7,39 @@ and tables of data unless a sentence that ends in a colon leads up to them. Mark
 import codecs
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import replace
 from pathlib import PurePosixPath
-from urllib.parse import urlsplit
+from types import ModuleType
 
 from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
 from research.domain import Document, Passage
-from research.reading.blocks import Block, blocks_of, text_of
+from research.reading import asciidoc, furniture, restructured_text
+from research.reading.blocks import Block, blocks_of
 from research.reading.cleaning import flags_of, one_line, visible
-from research.reading.formats import HTML_SUFFIXES, MARKDOWN_SUFFIXES, UnreadableFileError
+from research.reading.facts import (
+    Facts,
+    facts_of_entries,
+    facts_of_page,
+    front_matter,
+    licence,
+    told_day,
+)
+from research.reading.formats import (
+    ASCIIDOC_SUFFIXES,
+    HTML_SUFFIXES,
+    MARKDOWN_SUFFIXES,
+    RESTRUCTURED_SUFFIXES,
+    UnreadableFileError,
+)
 
 PASSAGE_CHARACTERS = 700
 MIN_WORDS = 6
+# Places in a text file that only one markup explains; a single one may be chance.
+SIGNS_OF_MARKUP = 2
 MAX_TITLE = 200
-MAX_LICENCE = 200
-MAX_ADDRESS = 2000
 # What a document without a title is called by: its first words, as many as fit.
 OPENING_CHARACTERS = 80
 # A "paragraph" longer than this is data or a page without markup; the full-text parser would choke on it.
@@ -44,9 +58,8 @@ _TEXT_KINDS = frozenset({"paragraph", "item", "definition", "list"})
 _STRUCTURES = frozenset({"list", "listing", "table"})
 
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_UNDERLINED = re.compile(r"(?m)^\w.{2,78}\n([=\-~^])\1{2,}$")
 _SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’)\]]*$")  # noqa: RUF001 - full-width marks end sentences as well
-_CREDENTIALS = re.compile(r"//[^\s/?#]*@")
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 # What the Encoding Standard has for the web, by Python's names. Python knows more, some of which take the square of the
@@ -105,16 +118,6 @@ _markdown = MarkdownIt("commonmark").enable("table")
 _markdown.core.ruler.before("inline", "prose_alone", _prose_alone)
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """What a file says about itself, besides its prose."""
-
-    title: str | None = None
-    url: str | None = None
-    licence: str | None = None
-    published_on: date | None = None
-
-
 def extract(path: str, content: bytes) -> Document:
     """Read one file; `path` (relative, POSIX) chooses the format.
 
@@ -123,20 +126,39 @@ def extract(path: str, content: bytes) -> Document:
     """
     suffix = PurePosixPath(path).suffix.lower()
     text = _decode(content, declared_inside=suffix in HTML_SUFFIXES)
-    facts = _Facts()
+    facts = Facts()
     if suffix in HTML_SUFFIXES:
         root = _parse(text)
-        facts = _facts_of_page(root)
+        facts = facts_of_page(root)
         blocks = list(blocks_of(root))
     elif suffix in MARKDOWN_SUFFIXES:
-        facts, body = _front_matter(text)
+        facts, body = front_matter(text)
         blocks = list(blocks_of(_parse(f"<html><body>{_markdown.render(body)}</body></html>")))
+    elif (markup := _markup(suffix, text)) is not None:
+        html, fields = markup.as_html(text)
+        facts = facts_of_entries(fields)
+        blocks = list(blocks_of(_parse(html)))
     else:
         blocks = list(_text_blocks(text))
+    if facts.published_on is None and suffix not in HTML_SUFFIXES:
+        facts = replace(facts, published_on=told_day(text))
     return _document(facts, blocks)
 
 
-def _document(facts: _Facts, blocks: list[Block]) -> Document:
+def _markup(suffix: str, text: str) -> ModuleType | None:
+    """What a text is written in that is neither HTML nor Markdown; None if it is plain."""
+    if suffix in RESTRUCTURED_SUFFIXES:
+        return restructured_text
+    if suffix in ASCIIDOC_SUFFIXES:
+        return asciidoc
+    signs = {markup: markup.signs(text) for markup in (restructured_text, asciidoc)}
+    likely = max(signs, key=lambda markup: signs[markup])
+    # Both underline their headings, and so do texts that use nothing else of them.
+    found = signs[likely] + sum(1 for _ in _UNDERLINED.finditer(text))
+    return likely if found >= SIGNS_OF_MARKUP else None
+
+
+def _document(facts: Facts, blocks: list[Block]) -> Document:
     first_heading = next((block.text for block in blocks if block.kind == "heading"), None)
     title = one_line(facts.title or first_heading or "")[:MAX_TITLE]
     passages = tuple(_passages(blocks, title))
@@ -145,7 +167,7 @@ def _document(facts: _Facts, blocks: list[Block]) -> Document:
         title=title or _opening(passages),
         passages=passages,
         url=facts.url,
-        licence=_licence(facts.licence),
+        licence=licence(facts.licence),
         published_on=facts.published_on,
         quality=_quality(blocks),
     )
@@ -199,6 +221,7 @@ def _is_prose(block: Block) -> bool:
         and len(block.text.split()) >= MIN_WORDS
         and block.linked * 2 < len(block.text)
         and bool(_SENTENCE_END.search(block.text))
+        and not furniture.is_notice(block.text)
         and _reads_as_sentences(block.text)
     )
 
@@ -267,49 +290,6 @@ def _parse(text: str) -> etree._Element:
     return root
 
 
-def _facts_of_page(root: etree._Element) -> _Facts:
-    meta: dict[str, str] = {}
-    for element in root.iter("meta"):
-        name = (element.get("name") or element.get("property") or "").lower()
-        if name and element.get("content"):
-            meta.setdefault(name, one_line(element.get("content") or ""))
-    links: dict[str, str] = {}
-    for element in root.iter("link", "a"):
-        for relation in (element.get("rel") or "").lower().split():
-            links.setdefault(relation, element.get("href") or "")
-    title = root.find(".//title")
-    return _Facts(
-        title=one_line(text_of(title)) if title is not None else None,
-        url=_web_address(links.get("canonical")) or _web_address(meta.get("og:url")),
-        licence=meta.get("license")
-        or meta.get("licence")
-        or meta.get("dcterms.license")
-        or links.get("license")
-        or None,
-        published_on=_date(
-            meta.get("article:published_time") or meta.get("date") or meta.get("dcterms.date")
-        ),
-    )
-
-
-def _front_matter(text: str) -> tuple[_Facts, str]:
-    match = _FRONT_MATTER.match(text)
-    if match is None:
-        return _Facts(), text
-    entries: dict[str, str] = {}
-    for line in match[1].splitlines():
-        key, colon, value = line.partition(":")
-        if colon:
-            entries[key.strip().lower()] = one_line(value.strip().strip("\"'"))
-    facts = _Facts(
-        title=entries.get("title") or None,
-        url=_web_address(entries.get("url")),
-        licence=entries.get("licence") or entries.get("license") or None,
-        published_on=_date(entries.get("date")),
-    )
-    return facts, text[match.end() :]
-
-
 def _text_blocks(text: str) -> Iterator[Block]:
     """Paragraphs are separated by blank lines; a first paragraph of one short line is the title."""
     paragraphs = [one_line(paragraph) for paragraph in re.split(r"\n\s*\n", text) if paragraph.strip()]
@@ -317,29 +297,3 @@ def _text_blocks(text: str) -> Iterator[Block]:
         yield Block("heading", paragraphs.pop(0))
     for paragraph in paragraphs:
         yield Block("paragraph", paragraph)
-
-
-def _web_address(value: str | None) -> str | None:
-    """Only addresses a published page may link to: http or https, with a host; without a user's name and password."""
-    address = (value or "").strip()
-    if len(address) > MAX_ADDRESS or any(each.isspace() or each == "\\" for each in address):
-        return None
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return None
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        return None
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-
-def _licence(value: str | None) -> str | None:
-    """Its name, or the address where it can be read."""
-    return _CREDENTIALS.sub("//", (value or "")[:MAX_LICENCE]) or None
-
-
-def _date(value: str | None) -> date | None:
-    try:
-        return date.fromisoformat((value or "")[:10])
-    except ValueError:
-        return None

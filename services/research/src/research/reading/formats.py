@@ -4,8 +4,13 @@ from typing import Final
 
 HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml"})
 MARKDOWN_SUFFIXES: Final = frozenset({".md", ".markdown"})
+RESTRUCTURED_SUFFIXES: Final = frozenset({".rst", ".rest"})
+ASCIIDOC_SUFFIXES: Final = frozenset({".adoc", ".asciidoc"})
 TEXT_SUFFIXES: Final = frozenset({".txt"})
-SUFFIXES: Final = HTML_SUFFIXES | MARKDOWN_SUFFIXES | TEXT_SUFFIXES
+"""Plain, or in one of the two markups above: the text tells."""
+SUFFIXES: Final = (
+    HTML_SUFFIXES | MARKDOWN_SUFFIXES | RESTRUCTURED_SUFFIXES | ASCIIDOC_SUFFIXES | TEXT_SUFFIXES
+)
 
 
 class UnreadableFileError(ValueError):

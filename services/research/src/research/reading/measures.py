@@ -11,10 +11,11 @@ from lxml import etree
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Characters inside an element: all of them, and those inside links."""
+    """Characters inside an element: all of them, and those inside links; and how many links there are."""
 
     all: dict[etree._Element, int]
     linked: dict[etree._Element, int]
+    links: dict[etree._Element, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +33,17 @@ def texts_of(elements: Sequence[etree._Element]) -> Texts:
     """`elements` are those of a whole tree, in document order."""
     total = {element: len(element.text or "") for element in elements}
     linked = dict.fromkeys(elements, 0)
+    links = dict.fromkeys(elements, 0)
     for element in reversed(elements):
         if element.tag == "a" and element.get("href"):
             linked[element] = total[element]
+            links[element] = 1
         parent = element.getparent()
         if parent is not None:
             total[parent] += total[element] + len(element.tail or "")
             linked[parent] += linked[element]
-    return Texts(total, linked)
+            links[parent] += links[element]
+    return Texts(total, linked, links)
 
 
 def sights_of(elements: Sequence[etree._Element], unseen: Collection[etree._Element]) -> Sights:

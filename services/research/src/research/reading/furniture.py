@@ -1,0 +1,74 @@
+"""What a page carries beside its text: notices, author boxes, offers, comments, ways to other pages. Pure.
+
+What repeats over the pages of one folder is told apart elsewhere (`research.repeated`); here is what one page shows.
+"""
+
+import re
+from itertools import pairwise
+from typing import Final
+
+# Words of a class or an id, by which templates call such boxes; each alone, or as a part: "post-author-box".
+_NAMES: Final = frozenset(
+    "nav navbar navigation navheader navfooter navlinks navbox breadcrumb breadcrumbs menu submenu sidebar toc tableofcontents"  # noqa: SIM905
+    " pagination pager footer footnote footnotes headerlink skip share sharing social cookie cookies consent gdpr"
+    " newsletter subscribe subscription signup promo promotion advert adverts advertisement ads banner sponsor sponsored"
+    " byline respond disqus commentlist related".split()
+)
+_PAIRS: Final = frozenset(
+    "author-box author-bio author-info about-author comment-list comments-area comment-form post-comments"  # noqa: SIM905
+    " post-navigation post-author prev-next call-action".split()
+)
+_ALONE: Final = frozenset({"comment", "comments", "author", "bio", "cta", "offer", "offers", "links"})
+"""Common words too, so that they tell only as a whole name."""
+_WORDS: Final = re.compile(r"[a-z]+")
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+_HEADINGS: Final = re.compile(
+    r"(?:(?:\d{1,5}|no|one|two|three) )?(?:comments?|responses|replies|thoughts on .{1,120})"
+    r"|leave a (?:reply|comment)|join the (?:discussion|conversation)|about the authors?"
+    r"|(?:related|recent|popular|recommended|similar|more) (?:posts?|articles?|stories|reading|pages|content)"
+    r"|you (?:may|might) also (?:like|enjoy)|share this(?: (?:post|article|page))?|(?:read|up) next|more from .{1,60}"
+    r"|(?:subscribe|sign up)(?: (?:to|for) .{1,60})?|(?:our |the )?newsletter|follow us(?: on .{1,40})?"
+    r"|advertisement|sponsored(?: content)?|table of contents|on this page|contents|search|navigation",
+    re.IGNORECASE,
+)
+
+MAX_NOTICE: Final = 500
+"""Characters; what is longer than that is no notice."""
+_NOTICES: Final = re.compile(
+    r"\b(?:we|this (?:web)?site|our (?:web)?site)(?: and our partners)? uses? cookies\b"
+    r"|\bby (?:continuing|clicking|using)\b.{0,80}\b(?:you (?:agree|accept|consent)|cookies)\b"
+    r"|\b(?:accept|manage|reject) (?:all )?cookies\b"
+    r"|\b(?:subscribe|sign up)\b.{0,30}\b(?:our|the|my|weekly|free|monthly) .{0,30}\b(?:newsletter|mailing list|updates)\b"
+    r"|\b(?:use|enter|with) (?:the )?(?:code|coupon|promo(?:tional)? code)\b.{0,40}(?:%|\boff\b|\bdiscount\b|\bcheckout\b)"
+    r"|\b(?:get|save|take)\b.{0,20}\d{1,2} ?% (?:off|discount)\b|\boffer ends\b|\blimited[- ]time offer\b"
+    r"|\bis an? (?:\w+ ){0,3}(?:writer|journalist|editor|blogger|columnist|contributor)\b.{0,60}\b(?:at|for|based|who|with)\b"
+    r"|\bfollow (?:us|me|him|her|them) on (?:twitter|x|facebook|instagram|linkedin|mastodon|bluesky|youtube)\b"
+    r"|\ball rights reserved\b|\byour e-?mail address will not be published\b|\brequired fields are marked\b"
+    r"|\b(?:please )?(?:enable|turn on) javascript\b|\bthis (?:post|article|page) (?:may contain|contains) affiliate links\b"
+    r"|\bas an? \w+ associate,? (?:i|we) earn\b|\bshare this (?:post|article|page)\b|\bskip to (?:main )?content\b"
+    r"|^(?:©|\(c\)|copyright\b)",
+    re.IGNORECASE,
+)
+
+
+def names(attribute: str | None) -> bool:
+    """Whether a class or an id calls its element such a thing, whatever else is in the name."""
+    return any(_is_name(name) for name in (attribute or "").split())
+
+
+def _is_name(name: str) -> bool:
+    words = _WORDS.findall(_CAMEL.sub("-", name).lower())
+    if len(words) == 1 and words[0] in _ALONE:
+        return True
+    return not _NAMES.isdisjoint(words) or any("-".join(pair) in _PAIRS for pair in pairwise(words))
+
+
+def heads(heading: str) -> bool:
+    """Whether what stands under the heading is no part of the text."""
+    return _HEADINGS.fullmatch(heading.strip(" :#¶").rstrip("!…")) is not None
+
+
+def is_notice(paragraph: str) -> bool:
+    """Whether a paragraph speaks of the site, its cookies, its authors or what it sells, and not of the subject."""
+    return len(paragraph) <= MAX_NOTICE and _NOTICES.search(paragraph) is not None

@@ -1,0 +1,262 @@
+"""reStructuredText as HTML: headings, paragraphs, lists, definitions and code; directives that hold no text are left out. Pure.
+
+Not all of the language, and nothing is included or run: what is unknown is dropped, never shown as markup.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Final
+
+MAX_DEPTH: Final = 12
+"""Of indentation; what is deeper is left out."""
+
+_ADORNMENT: Final = re.compile(r"([=\-~^\"'`#*+.:_<>])\1{2,}[ \t]*")
+_EXPLICIT: Final = re.compile(r"\.\.(?:[ \t]|$)")
+_DIRECTIVE: Final = re.compile(r"\.\. +(?:\|[^|]{1,80}\| +)?([\w:.+-]{1,60}?)::(?: +(.*))?$")
+_BULLET: Final = re.compile(r"([-*+•‣])[ \t]+(?=\S)")
+_NUMBER: Final = re.compile(r"\(?(?:\d{1,4}|#|[A-Za-z])[.)][ \t]+(?=\S)")
+_FIELD: Final = re.compile(r":([\w -]{1,60}):(?:[ \t]+(.*))?$")
+_GRID: Final = re.compile(r"\+[-=+]{3,}\+?[ \t]*$")
+_SIMPLE_TABLE: Final = re.compile(r"=+(?:[ \t]+=+)+[ \t]*$")
+_DOCTEST: Final = ">>> "
+
+_CODE: Final = frozenset(
+    {"code", "code-block", "sourcecode", "highlight-block", "parsed-literal", "prompt", "doctest", "ipython"}
+)
+_PROSE: Final = frozenset(
+    "note warning tip important caution hint attention danger error seealso admonition topic epigraph pull-quote"  # noqa: SIM905
+    " highlights compound container class versionadded versionchanged deprecated glossary function method data"
+    " attribute exception module option envvar confval describe object setting cmdoption program py:function"
+    " py:method py:class py:data py:attribute py:exception c:function c:macro c:type django-admin fieldlookup".split()
+)
+_WITH_TEXT_BEHIND: Final = frozenset({"note", "warning", "tip", "important", "caution", "hint", "attention"})
+
+_ROLE: Final = re.compile(r":[\w:+.-]{1,40}:`([^`]{1,400})`")
+_LINK: Final = re.compile(r"`([^`]{1,400})`__?")
+_LITERAL: Final = re.compile(r"``([^`]{1,400}(?:`[^`]{1,100}){0,4})``")
+_INTERPRETED: Final = re.compile(r"`([^`]{1,400})`")
+_TARGET: Final = re.compile(r"\s*<[^<>]{1,300}>$")
+_NOTE_MARK: Final = re.compile(r"\s?\[[#*\w-]{1,30}\]_")
+_NAMED: Final = re.compile(r"\b(\w[\w-]{0,60})_{1,2}(?=[\s.,;:!?)]|$)")
+_STRONG: Final = re.compile(r"(?<![\w*])\*{1,2}(?=\S)([^*\n]{1,300}?)(?<=\S)\*{1,2}(?![\w*])")
+_SUBSTITUTION: Final = re.compile(r"\|[^|\s][^|]{0,60}\|_{0,2}")
+_ESCAPE: Final = re.compile(r"\\(\S|\s)")
+
+
+def signs(text: str) -> int:
+    """How many lines can only be reStructuredText."""
+    return sum(
+        _DIRECTIVE.match(line) is not None
+        or line.startswith((".. _", ".. [", ".. |"))
+        or _ROLE.search(line) is not None
+        for line in text.splitlines()
+    )
+
+
+def as_html(text: str) -> tuple[str, Mapping[str, str]]:
+    """The text, and the fields that stand at its beginning, by name in small letters."""
+    reader = _Reader()
+    reader.read(text.expandtabs(8).split("\n"), 0)
+    return f"<html><body>{''.join(reader.html)}</body></html>", reader.fields
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.html: list[str] = []
+        self.fields: dict[str, str] = {}
+        self._styles: list[str] = []
+        self._begun = False
+
+    def read(self, lines: Sequence[str], depth: int) -> None:
+        at = 0
+        while at < len(lines):
+            at = self._step(lines, at, depth) if lines[at].strip() else at + 1
+
+    def _step(self, lines: Sequence[str], at: int, depth: int) -> int:  # noqa: PLR0911 - one for each kind of block
+        """Reads what begins in the line; returns the line behind it."""
+        line = lines[at]
+        if line[0] == " ":
+            end = _indented(lines, at, 1)
+            self._inside(lines[at:end], depth)
+            return end
+        if (behind := self._heading(lines, at, depth)) is not None:
+            return behind
+        if _EXPLICIT.match(line):
+            end = _indented(lines, at + 1, 1)
+            self._explicit(line, lines[at + 1 : end], depth)
+            return end
+        if _GRID.match(line) or _SIMPLE_TABLE.match(line):
+            self._gap()
+            return _behind_table(lines, at)
+        if (field := _FIELD.match(line)) is not None:
+            if not self._begun:
+                self.fields.setdefault(field[1].lower(), (field[2] or "").strip())
+            return _indented(lines, at + 1, 1)
+        if line.startswith(_DOCTEST):
+            end = _blank(lines, at)
+            self._code(lines[at:end])
+            return end
+        if (marker := _BULLET.match(line) or _enumerated(lines, at)) is not None:
+            return self._item(lines, at, marker, depth)
+        return self._paragraph(lines, at, depth)
+
+    def _heading(self, lines: Sequence[str], at: int, depth: int) -> int | None:
+        def line(index: int) -> str:
+            return lines[index].rstrip() if index < len(lines) else ""
+
+        if depth:
+            return None
+        over = _ADORNMENT.fullmatch(line(at))
+        title, under = (line(at + 1), line(at + 2)) if over else (line(at), line(at + 1))
+        if over and (not title.strip() or under != line(at)):
+            # A line between two parts of a text.
+            return at + 1 if not title.strip() or _ADORNMENT.fullmatch(title) else None
+        if not _ADORNMENT.fullmatch(under) or len(under) < min(len(title.strip()), 4):
+            return None
+        style = f"{'over' if over else ''}{under[0]}"
+        if style not in self._styles:
+            self._styles.append(style)
+        level = min(self._styles.index(style) + 1, 6)
+        self.html.append(f"<h{level}>{_inline(title)}</h{level}>")
+        self._begun = self._begun or len(self._styles) > 1
+        return at + (3 if over else 2)
+
+    def _explicit(self, line: str, body: Sequence[str], depth: int) -> None:
+        directive = _DIRECTIVE.match(line)
+        if directive is None:
+            return
+        name = directive[1].lower()
+        if name in _CODE:
+            self._code(_without_options(body))
+        elif name in _PROSE:
+            behind = [directive[2] or ""] if name in _WITH_TEXT_BEHIND else []
+            self._inside([*(f" {each}" for each in behind), *_without_options(body)], depth)
+        elif name not in {"index", "currentmodule", "contents", "meta", "raw", "highlight", "default-role"}:
+            self._gap()
+
+    def _item(self, lines: Sequence[str], at: int, marker: re.Match[str], depth: int) -> int:
+        width = marker.end()
+        end = _indented(lines, at + 1, min(width, 2))
+        # A line that goes on without being indented belongs to it, up to the next item.
+        tag = "ul" if marker.re is _BULLET else "ol"
+        opened, closed = f"<{tag}>", f"</{tag}>"
+        if self.html and self.html[-1] == closed:
+            self.html.pop()
+        else:
+            self.html.append(opened)
+        self.html.append("<li>")
+        self._inside([" " * width + lines[at][width:], *lines[at + 1 : end]], depth)
+        self.html += ["</li>", closed]
+        return end
+
+    def _paragraph(self, lines: Sequence[str], at: int, depth: int) -> int:
+        self._begun = True
+        following = lines[at + 1] if at + 1 < len(lines) else ""
+        if following.startswith(" ") and following.strip() and not lines[at].rstrip().endswith("::"):
+            end = _indented(lines, at + 1, 1)
+            self.html.append(f"<dl><dt>{_inline(lines[at])}</dt><dd>")
+            self._inside(lines[at + 1 : end], depth)
+            self.html.append("</dd></dl>")
+            return end
+        end = at + 1
+        while end < len(lines) and lines[end].strip() and lines[end][0] != " ":
+            end += 1
+        text = " ".join(line.strip() for line in lines[at:end])
+        is_literal = text.endswith("::")
+        if is_literal:
+            text = text[:-2].rstrip()
+            text += "" if text.endswith((".", "!", "?", ":")) else ":"
+        if text not in {"", ":"}:
+            self.html.append(f"<p>{_inline(text)}</p>")
+        if is_literal:
+            behind = _indented(lines, end, 1)
+            self._code(lines[end:behind])
+            return behind
+        return end
+
+    def _inside(self, lines: Sequence[str], depth: int) -> None:
+        if depth < MAX_DEPTH:
+            self.read(_dedented(lines), depth + 1)
+
+    def _code(self, lines: Sequence[str]) -> None:
+        text = "\n".join(_dedented(lines)).strip("\n")
+        self.html.append(f"<pre>{escape(text)}</pre>")
+
+    def _gap(self) -> None:
+        self.html.append("<pre></pre>")
+
+
+def _indented(lines: Sequence[str], at: int, width: int) -> int:
+    """The line behind those from `at` that are indented so far, or empty."""
+    margin = " " * width
+    while at < len(lines) and (lines[at].startswith(margin) or not lines[at].strip()):
+        at += 1
+    return at
+
+
+def _blank(lines: Sequence[str], at: int) -> int:
+    while at < len(lines) and lines[at].strip():
+        at += 1
+    return at
+
+
+def _behind_table(lines: Sequence[str], at: int) -> int:
+    if _GRID.match(lines[at]):
+        return _blank(lines, at)
+    borders, end = 1, at + 1
+    while end < len(lines):
+        borders += _SIMPLE_TABLE.match(lines[end]) is not None
+        end += 1
+        if borders > 1 and _SIMPLE_TABLE.match(lines[end - 1]) and not "".join(lines[end : end + 1]).strip():
+            return end
+    return _blank(lines, at)
+
+
+def _dedented(lines: Sequence[str]) -> list[str]:
+    margins = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
+    margin = min(margins, default=0)
+    return [line[margin:] if line.strip() else "" for line in lines]
+
+
+def _without_options(lines: Sequence[str]) -> list[str]:
+    at = 0
+    while at < len(lines) and _FIELD.match(lines[at].strip()):
+        at += 1
+    return list(lines[at:])
+
+
+def _enumerated(lines: Sequence[str], at: int) -> re.Match[str] | None:
+    """An item begins, and no sentence that happens to begin with a letter and a full stop."""
+    marker = _NUMBER.match(lines[at])
+    following = lines[at + 1] if marker and at + 1 < len(lines) else ""
+    goes_on = not following.strip() or following[0] == " " or _NUMBER.match(following)
+    return marker if goes_on else None
+
+
+def _inline(text: str) -> str:
+    text = _LITERAL.sub(lambda match: _kept(match[1]), text)
+    text = _ROLE.sub(lambda match: _kept(_shown(match[1])), text)
+    text = _LINK.sub(lambda match: _shown(match[1]), text)
+    text = _INTERPRETED.sub(lambda match: _shown(match[1]), text)
+    text = _NOTE_MARK.sub("", text)
+    text = _SUBSTITUTION.sub("", text)
+    text = _STRONG.sub(r"\1", text)
+    text = _NAMED.sub(r"\1", text)
+    text = _ESCAPE.sub(lambda match: match[1].strip(), text)
+    return escape(text.translate(_GIVEN_BACK).strip())
+
+
+# Inside code, characters that mean something elsewhere stand for themselves.
+_HELD: Final = {ord(each): 0xE000 + at for at, each in enumerate("*_`|\\")}
+_GIVEN_BACK: Final = {held: chr(each) for each, held in _HELD.items()}
+
+
+def _kept(code: str) -> str:
+    return code.translate(_HELD)
+
+
+def _shown(text: str) -> str:
+    """What readers see of a reference: "the text <target>", or the last part of "~a.b.c"."""
+    shown = _TARGET.sub("", text).lstrip("!")
+    return shown[1:].rpartition(".")[2] if shown.startswith("~") else shown

@@ -1,0 +1,128 @@
+"""What a document says of itself: its name without its site's, its licence, and the day it was written."""
+
+from datetime import date
+
+import pytest
+
+from research.clients.licences import licence_name
+from research.reading.extraction import extract
+
+PROSE = "Grind the beans to a medium size before you brew, and weigh them with a scale."
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "title"),
+    [
+        (
+            "<title>8.1. Grinding — Brewing 3.11.2 documentation</title>",
+            "<h1>8.1. Grinding¶</h1>",
+            "Grinding",
+        ),
+        ("<title>Grinding | The Daily Grind</title>", "<h1>Grinding</h1>", "Grinding"),
+        ("<title>The Daily Grind: Brewing: Grinding</title>", "<h1>Grinding</h1>", "Grinding"),
+        ("<title>Grinding - Brewing documentation</title>", "", "Grinding"),
+        (
+            '<title>Grinding – The Daily Grind</title><meta property="og:site_name" content="The Daily Grind">',  # noqa: RUF001
+            "",
+            "Grinding",
+        ),
+        ("<title>Chapter 25. Grinding</title>", "<h1>Chapter 25. Grinding</h1>", "Grinding"),
+        (
+            "<title>Grinding: a guide for beginners</title>",
+            "<h1>Welcome</h1>",
+            "Grinding: a guide for beginners",
+        ),
+        ("<title>Cold-brew coffee</title>", "", "Cold-brew coffee"),
+        ("<title>3.5 litres of coffee</title>", "", "3.5 litres of coffee"),
+    ],
+)
+def test_the_title_is_the_pages_own(head: str, body: str, title: str) -> None:
+    document = extract(
+        "a.html", f"<html><head>{head}</head><body>{body}<p>{PROSE}</p></body></html>".encode()
+    )
+    assert document.title == title
+
+
+def test_numbers_of_chapters_are_no_part_of_a_heading() -> None:
+    document = extract("a.html", f"<h1>Brewing</h1><h2>25.1.3. Water</h2><p>{PROSE}</p>".encode())
+    assert document.passages[0].heading == "Water"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '<meta property="article:published_time" content="2024-05-01T10:00:00Z">',
+        (
+            '<meta property="article:published_time" content="2020-01-01">'
+            '<meta property="article:modified_time" content="2024-05-01">'
+        ),
+        '<meta itemprop="datePublished" content="2024-05-01">',
+        '<p><time datetime="2024-05-01">in spring</time></p>',
+        '<time class="entry-date published" datetime="2024-05-01">x</time><time datetime="1999-01-01">y</time>',
+        '<script type="application/ld+json">{"@type": "Article", "datePublished" : "2024-05-01T08:00"}</script>',
+        "<p>Last updated: <b>1 May 2024</b></p>",
+        "<div>Last updated on Wednesday, May 1st, 2024.</div>",
+        "<footer>Last updated 2024-05-01 10:11:12 UTC</footer>",
+        "<span>Published on</span> <span>May 1, 2024</span>",
+        "<p>This page was last changed on 1 May 2024.</p>",
+    ],
+)
+def test_a_page_tells_its_date(said: str) -> None:
+    assert extract("a.html", f"<body>{said}<p>{PROSE}</p></body>".encode()).published_on == date(2024, 5, 1)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "<p>The first espresso machine was shown in Turin; the patent was published on 16 May 1884.</p>",
+        '<p>From <time datetime="1884-05-16">1884</time> to <time datetime="1901-12-19">1901</time>.</p>',
+        "<p>Last updated on 45 May 2024.</p>",
+        "<pre>Last updated on 1 May 2024</pre>",
+    ],
+)
+def test_a_date_in_the_text_is_not_its_own(said: str) -> None:
+    assert extract("a.html", f"<body>{said}<p>{PROSE}</p></body>".encode()).published_on is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", f"---\nlast_modified: 2024-05-01\n---\n{PROSE}"),
+        ("a.md", f"# Brewing\n\n*Last updated: 1 May 2024*\n\n{PROSE}"),
+        ("a.rst", f"Brewing\n=======\n\n:Date: 2024-05-01\n\n{PROSE}"),
+        ("a.adoc", f"= Brewing\nJane Doe <jane@example.org>\nv1.2, 2024-05-01\n\n{PROSE}"),
+        ("a.txt", f"About brewing\n\nPublished: 2024-05-01\n\n{PROSE}"),
+    ],
+)
+def test_a_text_tells_its_date(name: str, text: str) -> None:
+    assert extract(name, text.encode()).published_on == date(2024, 5, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("CC0 1.0 Universal\n\nmore text", "CC0 1.0 Universal"),
+        (
+            (
+                "<!DOCTYPE html>\n<html><head><style>p{}</style><title>Legal</title></head>"
+                "<body><h1>License</h1><p>This work is licensed under CC BY-SA 4.0.</p></body></html>"
+            ),
+            "CC BY-SA 4.0",
+        ),
+        (
+            "Copyright (c) 2019 Jane\n\nPermission is hereby granted, free of charge, to any person",
+            "MIT License",
+        ),
+        (
+            "                    GNU GENERAL PUBLIC LICENSE\n                       Version 3, 29 June",
+            "GNU GPL 3",
+        ),
+        ("Attribution-ShareAlike 4.0 International\n\n=====", "CC BY-SA 4.0"),
+        ("The Coffee Licence, version 2\n\nDo as you like.", "The Coffee Licence, version 2"),
+        ("<html><head><title>Start</title></head><body><p>Hello!</p></body></html>", None),
+        ("Hello!\n\nNothing is said here.", None),
+        ("", None),
+    ],
+)
+def test_a_licence_is_called_by_its_name(text: str, name: str | None) -> None:
+    assert licence_name(text) == name
