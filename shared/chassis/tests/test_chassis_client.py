@@ -170,6 +170,7 @@ async def test_what_keeps_several_away_names_to_each_its_own_and_no_other(
         (403, {}, UnavailableError, None),
         (404, {}, NotThereError, None),
         (408, {}, FailedError, None),
+        (424, {"Retry-After": "7"}, FailedError, timedelta(seconds=7)),
         (425, {}, FailedError, None),
         (429, {"Retry-After": "1"}, UnavailableError, timedelta(seconds=1)),
         (429, {}, UnavailableError, None),

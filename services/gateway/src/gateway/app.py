@@ -4,27 +4,52 @@ from datetime import timedelta
 
 from chassis import App, ServiceKey
 from gateway.calls import Paying
+from gateway.egress import Egress, Limits
+from gateway.egress.connecting import Resolve, system_resolver
 from gateway.http_api import create_api
 from gateway.money import Caps, Spending, micros
+from gateway.pages import Cleaning, Manners, Reader, counted, robot
 from gateway.settings import Settings
 
 
 class Gateway(App):
     """A process that hears the end of what it has paid for before it stops."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, resolve: Resolve) -> None:
         super().__init__("gateway", settings, system="brand_engine")
         spending = Spending(
             Caps(micros(settings.cap_brand_day), micros(settings.cap_brand_month)),
             Caps(micros(settings.cap_all_day), micros(settings.cap_all_month)),
         )
         self.paying = Paying(self.connections, spending, ledger=timedelta(days=settings.keep_ledger_days))
-        self.serve(create_api(ServiceKey(settings.service_key), self.connections, spending))
+        self._egress = Egress(
+            robot(settings.robot_about), exceptions=settings.egress_reachable_networks, resolve=resolve
+        )
+        self._reader = Reader(self.connections, self._egress, _manners(settings))
+        reader = self._reader if settings.robot_about else None
+        self.serve(create_api(ServiceKey(settings.service_key), self.connections, spending, reader))
         self.background("calls", self.paying.keep_sweeping)
+        self.background("pages", Cleaning(self.connections, settings.page_cache_megabytes * 1_000_000).run)
+        self.gauge(
+            "pages_kept", "Pages of the web that are kept, by whether they are good.", "state", counted
+        )
 
     async def _finish_work(self, grace_seconds: float) -> None:
         await self.paying.finish(grace_seconds)
 
+    async def _disconnect(self) -> None:
+        await self._reader.finish()
+        await self._egress.aclose()
 
-def build(settings: Settings) -> App:
-    return Gateway(settings)
+
+def _manners(settings: Settings) -> Manners:
+    return Manners(
+        limits=Limits(settings.page_seconds, settings.page_max_bytes),
+        pause=timedelta(seconds=settings.page_pause_seconds),
+        patience=timedelta(seconds=settings.page_patience_seconds),
+    )
+
+
+def build(settings: Settings, *, resolve: Resolve = system_resolver) -> App:
+    """The process; `resolve`, how names are looked up, is for tests and no setting."""
+    return Gateway(settings, resolve)

@@ -21,7 +21,8 @@ from gateway.egress.urls import Target, parse
 MAX_REDIRECTS: Final = 5
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _CONNECT_SECONDS: Final = 5.0
-_MAX_CONNECTIONS: Final = 100
+_AT_ONCE: Final = 16
+"""Answers that are read at a time, each of which may be as large as its limit says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Limits:
     """What one answer may take."""
 
     seconds: float
-    """From the first connection to the last byte, redirects included; what `before` waits does not count."""
+    """From the first connection to the last byte, redirects included; what `before` waits, or the turn takes to come, does not count."""
     max_bytes: int
     """Of a body, as it is before compression."""
 
@@ -72,9 +73,10 @@ class Egress:
         self, user_agent: str, *, exceptions: Iterable[Network] = (), resolve: Resolve = system_resolver
     ) -> None:
         self._user_agent = user_agent
+        self._room = asyncio.Semaphore(_AT_ONCE)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=httpx.create_ssl_context(),
-            max_connections=_MAX_CONNECTIONS,
+            max_connections=None,
             max_keepalive_connections=0,  # each is checked anew, and strangers hold none of ours open
             network_backend=GuardedConnections(resolve, exceptions),
         )
@@ -113,9 +115,10 @@ class Egress:
         left = limits.seconds
         for _ in range(MAX_REDIRECTS + 1):
             await before(target)
-            began = time.monotonic()
-            found = await self._hop(target, Limits(left, limits.max_bytes), media_types, headers or {})
-            left -= time.monotonic() - began
+            async with self._room:
+                began = time.monotonic()
+                found = await self._hop(target, Limits(left, limits.max_bytes), media_types, headers or {})
+                left -= time.monotonic() - began
             if isinstance(found, Fetched):
                 return found
             target = found

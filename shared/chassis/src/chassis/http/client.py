@@ -31,7 +31,7 @@ _OUT_OF_SERVICE: Final = {
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
 }
-_PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY}
+_PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.FAILED_DEPENDENCY, HTTPStatus.TOO_EARLY}
 
 
 class PassingError(Exception):
@@ -131,7 +131,7 @@ class ServiceClient:
         Raises:
             UnavailableError: it cannot be reached or breaks off, does not answer in time and is not ready either, is out
                 of service (502, 503, 504), asks for a rest (429), or refuses our key.
-            FailedError: it failed over this request (another 5xx, 408, 425), or did not answer it in time though ready.
+            FailedError: it failed over this request (another 5xx, 408, 424, 425), or did not answer it in time though ready.
             NotThereError: the service does not know it (yet).
             UnusableAnswerError: any other status, or an answer that is too large.
         """

@@ -1,0 +1,119 @@
+"""Pages of the web for the other services."""
+
+import asyncio
+from base64 import b64encode
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from chassis.http.api import READ, IfNoneMatch, conditional, refusal, router
+from gateway.egress import PassingError, RefusedError, parse
+from gateway.egress.urls import MAX_LENGTH
+from gateway.pages.domain import Page, describe
+from gateway.pages.reader import Reader
+from gateway.problems import Problem, ProblemError
+
+_AT_ONCE: Final = 8
+"""Answers that are put together at a time: each takes about four times the size of its page meanwhile."""
+_NOT_CONFIGURED: Final = Problem(
+    "page.not_configured",
+    "no page is read before sites can learn who reads them: set ROBOT_ABOUT to the address of a page about you",
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
+
+
+class PageView(BaseModel):
+    """A page as its site sent it. What is inside is a stranger's: read it where there are no secrets."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    address: str
+    """As asked for, in its one form."""
+    final: str
+    """Where the redirects ended."""
+    canonical: str | None
+    """The address that the site's header `Link` gives it, if any."""
+    media_type: str
+    charset: str | None
+    """As `Content-Type` says."""
+    language: str | None
+    """The first of `Content-Language`."""
+    licence: str | None
+    """The address of a licence in the header `Link`."""
+    robots_tag: str | None
+    """`X-Robots-Tag` as it came."""
+    last_modified: datetime | None
+    read_at: datetime
+    """When the site last answered or confirmed it."""
+    good_until: datetime
+    """Until then it is answered from what is kept here."""
+    body: str
+    """The bytes, unpacked, in base64."""
+
+
+def page_routes(reader: Reader | None) -> APIRouter:
+    """The routes; without a reader they say what is missing."""
+    routes = router("/pages", tags=["Pages"])
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    @routes.get(
+        "",
+        summary="A page of the web",
+        response_model=PageView,
+        responses={
+            **READ,
+            **refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "It cannot or must not be read; `type` says why."),
+            **refusal(
+                HTTPStatus.FAILED_DEPENDENCY, "The site failed or wants a rest; again after `Retry-After`."
+            ),
+        },
+    )
+    async def page(
+        url: Annotated[str, StringConstraints(min_length=1, max_length=MAX_LENGTH), Query()],
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """What is at an address: read as a polite visitor, and kept for as long as the site allows."""
+        if reader is None:
+            raise ProblemError(_NOT_CONFIGURED)
+        try:
+            found = await reader.read(parse(url))
+        except RefusedError as error:
+            raise ProblemError(
+                Problem(f"page.{error.code}", str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
+            ) from error
+        except PassingError as error:
+            raise ProblemError(
+                Problem(
+                    f"page.{error.code}",
+                    str(error),
+                    HTTPStatus.FAILED_DEPENDENCY,
+                    transient=True,
+                    after=error.after,
+                )
+            ) from error
+        async with room:
+            return conditional(await asyncio.to_thread(_told, found), if_none_match)
+
+    return routes
+
+
+def _told(page: Page) -> bytes:
+    about = describe(page)
+    view = PageView(
+        address=page.address,
+        final=page.final,
+        canonical=about.canonical,
+        media_type=about.media_type,
+        charset=about.charset,
+        language=about.language,
+        licence=about.licence,
+        robots_tag=page.headers.get("x-robots-tag"),
+        last_modified=about.last_modified,
+        read_at=page.read_at,
+        good_until=page.expires_at,
+        body=b64encode(page.body).decode(),
+    )
+    return view.model_dump_json().encode()
