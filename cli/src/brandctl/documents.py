@@ -75,12 +75,15 @@ class Document(BaseModel):
 class _Page(BaseModel):
     items: tuple[Document, ...]
     next: str | None
+    counts: dict[str, int] = {}
 
 
 class Research:
     """A client; use it as a context manager. Every method may raise `ResearchError`."""
 
     def __init__(self, access: Access) -> None:
+        self.waiting = 0
+        """Files that are still to be read."""
         self._url = access.url.rstrip("/")
         try:
             # A proxy of the company cannot reach this machine's own addresses.
@@ -98,7 +101,7 @@ class Research:
         self._http.close()
 
     def documents(self, state: str | None) -> Iterator[Document]:
-        """By path, page after page."""
+        """By path, page after page. `waiting` is up to date behind the first of them."""
         after: str | None = ""
         while after is not None:
             given = {"limit": str(_PAGE), "after": after} | ({"state": state} if state else {})
@@ -108,6 +111,7 @@ class Research:
                 raise ResearchError(
                     f"{self._url} does not answer like research; is the address right?"
                 ) from error
+            self.waiting = page.counts.get("waiting", 0)
             yield from page.items
             after = page.next
 
@@ -156,6 +160,8 @@ def list_documents(
     state = "set_aside" if set_aside else "skipped" if skipped else None
     with _research(research_url, key_file) as research:
         found = list(research.documents(state))
+    if research.waiting > 0:
+        note(f"Reading goes on: {research.waiting} files are still to be read.")
     if as_json:
         items = [document.model_dump(mode="json") for document in found]
         print_json({"items": items})

@@ -208,8 +208,8 @@ async def test_a_thousand_files_are_indexed_without_blocking(
 async def test_documents_full_of_a_keyword_hold_up_nobody(
     research_database: Database, tmp_path: Path
 ) -> None:
-    paragraph = "cold brew coffee " * 1000 + "is all there is."
     for n in range(16):
+        paragraph = f"cold brew coffee {n} " * 1000 + "is all there is."
         write(tmp_path, f"{n}.txt", "\n\n".join([paragraph] * 40))
     corpus = corpus_of(research_database, tmp_path)
     await corpus.refresh()

@@ -6,6 +6,7 @@ import pytest
 
 from research.clients.licences import licence_name
 from research.reading.extraction import extract
+from research.reading.facts import without_number
 
 PROSE = "Grind the beans to a medium size before you brew, and weigh them with a scale."
 
@@ -41,6 +42,19 @@ def test_the_title_is_the_pages_own(head: str, body: str, title: str) -> None:
         "a.html", f"<html><head>{head}</head><body>{body}<p>{PROSE}</p></body></html>".encode()
     )
     assert document.title == title
+
+
+@pytest.mark.parametrize(
+    ("heading", "shown"),
+    [
+        ("8.20. pg_lsn type", "pg_lsn type"),
+        ("O.4. pg_resetxlog renamed", "pg_resetxlog renamed"),
+        ("8.1 Syntax errors", "Syntax errors"),
+        ("2.5 million cups", "2.5 million cups"),
+    ],
+)
+def test_a_chapters_number_is_told_from_a_figure(heading: str, shown: str) -> None:
+    assert without_number(heading) == shown
 
 
 def test_numbers_of_chapters_are_no_part_of_a_heading() -> None:

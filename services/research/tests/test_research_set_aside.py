@@ -21,6 +21,11 @@ from research.reading.pool import Readers
 
 KEY = "a-service-key-for-tests"
 PROSE = "Cold brew coffee steeps for twelve hours, and it needs much water."
+OTHERS = {
+    "b.md": "Whoever makes cold brew coffee at home wants a coarse grind and a jar with a lid.",
+    "c.md": "The acid that hot water takes out of the beans stays behind in cold brew coffee.",
+    "d.md": "In summer a glass of cold brew coffee over ice is what most guests ask for first.",
+}
 # The real program; a document that says so spins, ends its process, or waits for ever. It notes what it reads.
 PROGRAM = """
 import os, re, signal, sys, time
@@ -54,7 +59,7 @@ class Folder:
         self._program.write_text(PROGRAM)
         self._log = place / "read.log"
         for name in ("a.md", "b.md", "d.md"):
-            self.write(name, PROSE)
+            self.write(name, OTHERS.get(name, PROSE))
 
     def write(self, name: str, text: str) -> None:
         (self.path / name).write_text(text)
@@ -113,7 +118,7 @@ async def test_a_hostile_document_is_set_aside_and_the_others_are_searched(
     await folder.corpus(research_database).refresh()
     assert folder.reads("c.md") == reads
     # A change does not.
-    folder.write("c.md", PROSE)
+    folder.write("c.md", OTHERS["c.md"])
     await corpus.refresh()
     assert await problems(research_database) == {}
     assert await found(corpus) == {"a.md", "b.md", "c.md", "d.md"}
@@ -235,7 +240,10 @@ async def test_the_operator_sees_what_was_set_aside_and_why(running: httpx.Async
     (item,) = answer["items"]
     assert (item["path"], item["state"], item["passages"], item["size"]) == ("c.md", "set_aside", 0, 3)
     assert "ended the process that read it" in item["problem"]
-    assert (answer["next"], answer["counts"]) == (None, {"read": 3, "skipped": 1, "set_aside": 1})
+    assert (answer["next"], answer["counts"]) == (
+        None,
+        {"read": 3, "skipped": 1, "set_aside": 1, "waiting": 0},
+    )
 
 
 async def test_the_list_of_documents_comes_in_pages(running: httpx.AsyncClient) -> None:
@@ -258,7 +266,7 @@ async def test_a_released_document_is_read_again_at_once(running: httpx.AsyncCli
 
     async def read() -> bool:
         counts = (await running.get("/v1/documents")).json()["counts"]
-        return bool(counts == {"read": 4, "skipped": 1, "set_aside": 0})
+        return bool(counts == {"read": 4, "skipped": 1, "set_aside": 0, "waiting": 0})
 
     await eventually(read)
     again = await running.post(f"/v1/documents/{item['id']}/release")

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from itertools import pairwise
 
+from research.near_duplicates import Shingles, are_one_text, shingles
+
 CACHE_PERIOD = timedelta(days=7)
 MIN_SOURCES = 3
 MAX_SOURCES = 8
@@ -86,7 +88,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Found:
+    """`is_preliminary`: there may be better ones, once all documents have been read; it is not kept for others."""
+
     sources: tuple[Source, ...]
+    is_preliminary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +203,9 @@ def _shortage(query: Query, found: int) -> str:
     elif found == 0:
         because = "no document treats it, only single words of it occur"
     else:
-        because = f"only {found} {'document treats' if found == 1 else 'documents treat'} it"
+        because = (
+            f"only {found} {'document treats' if found == 1 else 'documents treat'} it (copies count once)"
+        )
     return (
         f"The corpus has too little about “{query.keyword}”: {because}, and an article needs at least "
         f"{MIN_SOURCES} sources. Add documents on the topic or choose another keyword."
@@ -267,7 +274,19 @@ def _best_sources(scored: Sequence[_Scored]) -> list[Source]:
         return []
     floor = MIN_RELATIVE_SCORE * max(each.score for each in ranked[0])
     good = [passages for passages in ranked if max(each.score for each in passages) >= floor]
-    return [_source(passages) for passages in good[:MAX_SOURCES]]
+    return [_source(passages) for passages in _independent(good)]
+
+
+def _independent(ranked: Sequence[Sequence[_Scored]]) -> list[Sequence[_Scored]]:
+    """The best of them that do not say the same in the same words; as many as an article can use."""
+    chosen: list[tuple[Sequence[_Scored], Shingles]] = []
+    for passages in ranked:
+        words = shingles(each.candidate.passage.text for each in passages)
+        if not any(are_one_text(words, others) for _, others in chosen):
+            chosen.append((passages, words))
+        if len(chosen) == MAX_SOURCES:
+            break
+    return [passages for passages, _ in chosen]
 
 
 def _counts(passages: Sequence[_Scored]) -> bool:

@@ -1,5 +1,7 @@
 """`research.requested` → search → rows and `research.completed` or `research.failed`."""
 
+from datetime import timedelta
+
 import structlog
 
 from envelope import DomainMessage
@@ -7,7 +9,7 @@ from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchR
 from messaging import Context, Database, Dependency, Record, Transaction
 from research import store
 from research.clients.provider import Provider
-from research.domain import Found, Insufficient
+from research.domain import CACHE_PERIOD, Found, Insufficient
 
 log = structlog.get_logger(__name__)
 
@@ -64,6 +66,7 @@ class Handlers:
                 priority=request.priority,
                 provider=self._provider.name,
                 sources=findings.sources,
+                cached=timedelta(0) if findings.is_preliminary else CACHE_PERIOD,
             )
             await _completed(message, research_id)(tx)
 

@@ -78,7 +78,7 @@ class DocumentList(BaseModel):
     next: str | None
     """Where the next page begins: send it as `after`."""
     counts: dict[str, int]
-    """How many of the corpus's files are in each state."""
+    """How many of the corpus's files are in each state; those that are still to be read are `waiting`."""
 
 
 class Released(BaseModel):

@@ -1,7 +1,7 @@
 """The corpus index: documents and passages in the service's own database, and the full-text look-up."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -9,7 +9,9 @@ from enum import StrEnum
 import asyncpg
 
 from chassis import Connection
+from research import progress
 from research.domain import Candidate, Document, Passage, Query, Term
+from research.repeated import MIN_DOCUMENTS, MIN_OWN_SHARE, MIN_SHARE, fingerprints, without
 
 # More candidates than any article needs; ranking in Python stays within a few milliseconds.
 CANDIDATES = 600
@@ -37,12 +39,17 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """A file that was looked at: its document, or the problem that kept it out. `set_aside`: reading it was given up."""
+    """A file that was looked at: its document, or the problem that kept it out.
+
+    `set_aside`: reading it was given up. `unchanged`: it holds what it held, and was not read. `content_hash` is SHA-256.
+    """
 
     state: FileState
     document: Document | None
     problem: str | None = None
     set_aside: bool = False
+    content_hash: bytes | None = None
+    unchanged: bool = False
 
 
 async def known_files(connection: Connection, corpus: str) -> dict[str, FileState]:
@@ -58,6 +65,28 @@ async def forget_other_corpora(connection: Connection, corpus: str) -> None:
     await connection.execute("delete from documents where corpus <> $1", corpus)
 
 
+async def content_hashes(connection: Connection, corpus: str, paths: Sequence[str]) -> dict[str, bytes]:
+    rows = await connection.fetch(
+        "select path, content_hash from documents where corpus = $1 and path = any($2) and content_hash is not null",
+        corpus,
+        paths,
+    )
+    return {row["path"]: row["content_hash"] for row in rows}
+
+
+async def touch_files(connection: Connection, corpus: str, files: Sequence[FileState]) -> None:
+    """Notes how files look from outside whose content is the one that is known."""
+    await connection.execute(
+        "update documents set size = file.size, modified_ns = file.modified_ns"
+        " from unnest($2::text[], $3::bigint[], $4::bigint[]) as file (path, size, modified_ns)"
+        " where corpus = $1 and documents.path = file.path",
+        corpus,
+        [file.path for file in files],
+        [file.size for file in files],
+        [file.modified_ns for file in files],
+    )
+
+
 async def save_files(connection: Connection, corpus: str, files: Sequence[IndexedFile]) -> None:
     """Replace what is known of these files. Run it in a transaction."""
     await forget_files(connection, corpus, [file.state.path for file in files])
@@ -65,10 +94,12 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
     rows = await connection.fetch(
         "insert into documents"
         " (corpus, path, size, modified_ns, title, url, licence, published_on, quality, passage_count, problem,"
-        " set_aside_at) select $1, path, size, modified_ns, title, url, licence, published_on, quality, passages, problem,"
-        " case when set_aside then now() end from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[],"
-        " $7::text[], $8::date[], $9::real[], $10::integer[], $11::text[], $12::boolean[]) as f (path, size, modified_ns,"
-        " title, url, licence, published_on, quality, passages, problem, set_aside) returning document_id, path",
+        " set_aside_at, content_hash, paragraphs) select $1, path, size, modified_ns, title, url, licence, published_on,"
+        " quality, passages, problem, case when set_aside then now() end, content_hash, paragraphs::bigint[]"
+        " from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::date[], $9::real[],"
+        " $10::integer[], $11::text[], $12::boolean[], $13::bytea[], $14::text[]) as f (path, size, modified_ns,"
+        " title, url, licence, published_on, quality, passages, problem, set_aside, content_hash, paragraphs)"
+        " returning document_id, path",
         corpus,
         [file.state.path for file in files],
         [file.state.size for file in files],
@@ -81,6 +112,12 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
         [len(document.passages) for document in documents],
         [file.problem for file in files],
         [file.set_aside for file in files],
+        [file.content_hash for file in files],
+        # unnest() would take an array of arrays apart.
+        [
+            "{" + ",".join(map(str, fingerprints(each.text for each in document.passages))) + "}"
+            for document in documents
+        ],
     )
     ids: dict[str, int] = {row["path"]: row["document_id"] for row in rows}
     await connection.copy_records_to_table(
@@ -91,6 +128,101 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
             for file, document in zip(files, documents, strict=True)
             for position, passage in enumerate(document.passages)
         ],
+    )
+
+
+async def repeated_paragraphs(connection: Connection, corpus: str) -> list[int]:
+    """Fingerprints of what repeats over the documents of a folder, or of one that holds it."""
+    rows = await connection.fetch(
+        """
+        with recursive folders as (
+            select document_id, regexp_replace(path, '/?[^/]*$', '') as folder
+            from documents where corpus = $1 and cardinality(paragraphs) > 0
+            union all
+            select document_id, regexp_replace(folder, '/?[^/]*$', '') from folders where folder <> ''
+        ), sizes as (
+            select folder, count(*) as files from folders group by folder having count(*) >= $2::integer
+        ), uses as (
+            select document_id, folder, files, fingerprint
+            from folders join sizes using (folder) join documents using (document_id), unnest(paragraphs) as fingerprint
+        ), often as (
+            select distinct fingerprint from uses
+            group by folder, files, fingerprint having count(*) >= greatest($2::integer, $3::float8 * files)
+        ), with_text_of_their_own as (
+            select document_id from documents, unnest(paragraphs) as fingerprint left join often using (fingerprint)
+            where corpus = $1 and cardinality(paragraphs) > 0
+            group by document_id having count(*) filter (where often.fingerprint is null) >= $4::float8 * count(*)
+        )
+        select distinct fingerprint from uses join often using (fingerprint) join with_text_of_their_own using (document_id)
+        group by folder, files, fingerprint having count(*) >= greatest($2::integer, $3::float8 * files)
+        """,
+        corpus,
+        MIN_DOCUMENTS,
+        MIN_SHARE,
+        MIN_OWN_SHARE,
+    )
+    return [row["fingerprint"] for row in rows]
+
+
+async def with_too_much_left_out(
+    connection: Connection, corpus: str, repeated: Collection[int]
+) -> list[FileState]:
+    """Files of which a paragraph was left out that no longer repeats."""
+    rows = await connection.fetch(
+        "select path, size, modified_ns from documents where corpus = $1 and not coalesce(left_out, '{}') <@ $2::bigint[]",
+        corpus,
+        list(repeated),
+    )
+    return [FileState(row["path"], row["size"], row["modified_ns"]) for row in rows]
+
+
+async def with_too_little_left_out(
+    connection: Connection, corpus: str, repeated: Collection[int]
+) -> list[int]:
+    """Documents that still show a paragraph that repeats, by id."""
+    rows = await connection.fetch(
+        "select document_id from documents where corpus = $1 and paragraphs && $2::bigint[] and exists ("
+        " select from unnest(paragraphs) as fingerprint"
+        " where fingerprint = any($2) and fingerprint <> all (coalesce(left_out, '{}'))) order by 1",
+        corpus,
+        list(repeated),
+    )
+    return [row["document_id"] for row in rows]
+
+
+async def forget_content(connection: Connection, corpus: str, paths: Sequence[str]) -> None:
+    """Has files read again whatever they hold."""
+    await connection.execute(
+        "update documents set content_hash = null where corpus = $1 and path = any($2)", corpus, paths
+    )
+
+
+async def leave_out(connection: Connection, document_id: int, repeated: Collection[int]) -> None:
+    """Takes what repeats out of a document's passages. Run it in a transaction."""
+    rows = await connection.fetch(
+        "select position, content from passages where document_id = $1 for update", document_id
+    )
+    shorter = {row["position"]: without(row["content"], repeated) for row in rows}
+    changed = [row["position"] for row in rows if shorter[row["position"]] != row["content"]]
+    await connection.execute(
+        "update passages set content = new.content from unnest($2::integer[], $3::text[]) as new (position, content)"
+        " where document_id = $1 and passages.position = new.position and new.content <> ''",
+        document_id,
+        changed,
+        [shorter[position] for position in changed],
+    )
+    await connection.execute(
+        "delete from passages where document_id = $1 and position = any($2)",
+        document_id,
+        [position for position in changed if not shorter[position]],
+    )
+    await connection.execute(
+        "update documents set passage_count = $2, left_out = array("
+        " select fingerprint from unnest(paragraphs) as fingerprint where fingerprint = any($3::bigint[]))"
+        " where document_id = $1",
+        document_id,
+        sum(map(bool, shorter.values())),
+        list(repeated),
     )
 
 
@@ -188,9 +320,14 @@ class ListedDocument:
 
 
 async def counts(connection: Connection) -> dict[str, int]:
-    """How many files are in each state."""
+    """How many files are in each state; those that are still to be read are `waiting`."""
     rows = await connection.fetch(f"select {_STATE} as state, count(*) as files from documents group by 1")  # noqa: S608
-    return dict.fromkeys(map(str, State), 0) | {row["state"]: row["files"] for row in rows}
+    now = await progress.of(connection)
+    return (
+        dict.fromkeys(map(str, State), 0)
+        | {row["state"]: row["files"] for row in rows}
+        | {"waiting": now.to_read - now.done}
+    )
 
 
 async def documents(

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NewType
 from uuid import UUID
 
@@ -48,6 +48,7 @@ async def save_research(
     priority: str,
     provider: str,
     sources: Sequence[Source],
+    cached: timedelta = CACHE_PERIOD,
 ) -> ResearchId:
     """Store the result, or give the one that a concurrent request has just stored. Run it in a transaction."""
     # Two requests for one keyword may have searched at the same time; the second must see the first one's row.
@@ -75,7 +76,7 @@ async def save_research(
         normalise_keyword(keyword),
         priority,
         provider,
-        CACHE_PERIOD,
+        cached,
         [source.title for source in sources],
         [source.url for source in sources],
         [source.path for source in sources],

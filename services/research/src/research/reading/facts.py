@@ -72,7 +72,7 @@ _DAY: Final = re.compile(
 )
 # At the beginning of a line, or of the text of an element: "the novel was published on …" dates no page.
 _TOLD: Final = re.compile(
-    r"(?:^[ \t]*[(—–|·•*_]*[ \t]*|\bthis (?:page|article|document|post|guide|manual|file|version) (?:was|is|has been) )"  # noqa: RUF001
+    r"(?:^[ \t(—–|·•*_]*|\bthis (?:page|article|document|post|guide|manual|file|version) (?:was|is|has been) )"  # noqa: RUF001
     r"(?:(last (?:updated|modified|changed|reviewed|revised)|updated|revised|(?:page )?generated)"
     r"|published|posted|written|first published|date)(?:[ \t]+(?:on|at))?\b:?\s*(?:\w{3,9},\s+)?",
     re.IGNORECASE | re.MULTILINE,
@@ -84,8 +84,8 @@ _SITE: Final = re.compile(
     re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(
-    r"(?:(?:chapter|appendix|part|section) [\dA-Z]{1,4}[.:] +|(?:[A-Z]\.)?(?:\d{1,3}\.)+(?:\d{1,3})? +(?-i:(?=[A-Z])))",
-    re.IGNORECASE,
+    r"(?:(?:Chapter|Appendix|Part|Section) [\dA-Z]{1,4}[.:]|(?:[A-Z]\.)?(?:\d{1,3}\.)+) +"
+    r"|(?:\d{1,3}\.)+\d{1,3} +(?=[A-Z])"
 )
 _PERMALINK: Final = " #¶§"
 

@@ -1,0 +1,46 @@
+"""How far the reading of the corpus is, in a row that replicas share."""
+
+from dataclasses import dataclass
+
+from chassis import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Of the latest look at the corpus: files that had changed, and how many of them were read.
+
+    `complete`: all of the corpus was read at least once, so that what is missing now has come or changed since.
+    """
+
+    to_read: int = 0
+    done: int = 0
+    complete: bool = False
+
+
+async def begin(connection: Connection, corpus: str, to_read: int) -> None:
+    await connection.execute("delete from indexing where corpus <> $1", corpus)
+    await connection.execute(
+        "insert into indexing (corpus, to_read, done) values ($1, $2, 0)"
+        " on conflict (corpus) do update set to_read = excluded.to_read, done = 0",
+        corpus,
+        to_read,
+    )
+
+
+async def advance(connection: Connection, corpus: str, files: int) -> None:
+    await connection.execute("update indexing set done = done + $2 where corpus = $1", corpus, files)
+
+
+async def complete(connection: Connection, corpus: str) -> None:
+    await connection.execute(
+        "update indexing set complete_at = coalesce(complete_at, now()) where corpus = $1", corpus
+    )
+
+
+async def of(connection: Connection, corpus: str | None = None) -> Progress:
+    """Of that corpus, or of whichever is being read."""
+    row = await connection.fetchrow(
+        "select to_read, done, complete_at is not null as complete from indexing where $1::text is null or corpus = $1",
+        corpus,
+    )
+    return Progress(**row) if row else Progress()

@@ -1,0 +1,139 @@
+"""Reading the corpus beside serving: what is unchanged is not read, what was read is searched, how far it is can be asked."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from chassis.testing import eventually
+from messaging import Database
+from research import index_store
+from research.clients.local_corpus import LocalCorpus
+from research.clients.provider import ProviderUnavailableError
+from research.domain import Found, Insufficient
+from research.reading.pool import Readers
+
+TEXTS = {
+    "a.md": "Cold brew coffee wants soft water, because hard water hides the little acid that it has.",
+    "b.md": "For cold brew coffee the darker roasts are often chosen, since they give their taste away sooner.",
+    "c.md": "Cold brew coffee steeps for twelve hours or more, and in the fridge for a whole day.",
+}
+# The real program; it notes what it reads, and waits with what is told to wait until a file is there.
+PROGRAM = """
+import sys, time
+from pathlib import Path
+from research.reading import child, extraction
+
+def read(path, content):
+    with open(sys.argv[1], "a") as log:
+        log.write(path + "\\n")
+    while b"wait" in content and not Path(sys.argv[2]).exists():
+        time.sleep(0.02)
+    return extraction.extract(path, content)
+
+child.extract = read
+child._limit = lambda address_space: None
+child.main()
+"""
+
+
+class Folder:
+    def __init__(self, place: Path) -> None:
+        self.path = place / "corpus"
+        self.path.mkdir()
+        self.gate = place / "gate"
+        self._log = place / "log"
+        self._program = place / "program.py"
+        self._program.write_text(PROGRAM)
+        for name, text in TEXTS.items():
+            (self.path / name).write_text(text)
+
+    def corpus(self, database: Database, *, patience: float = 20.0) -> LocalCorpus:
+        program = (sys.executable, "-I", "-B", str(self._program), str(self._log), str(self.gate))
+        return LocalCorpus(
+            database,
+            self.path,
+            rescan_seconds=3600,
+            readers=lambda: Readers(program),
+            patience_seconds=patience,
+        )
+
+    def reads(self) -> list[str]:
+        return sorted(self._log.read_text().split()) if self._log.exists() else []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+async def counts(database: Database) -> dict[str, int]:
+    async with database.connection() as connection:
+        return await index_store.counts(connection)
+
+
+async def test_a_file_that_was_only_touched_is_not_read_again(
+    research_database: Database, folder: Folder
+) -> None:
+    await folder.corpus(research_database).refresh()
+    assert folder.reads() == ["a.md", "b.md", "c.md"]
+    for name in TEXTS:
+        os.utime(folder.path / name, (1, 1))
+    (folder.path / "b.md").write_text(TEXTS["b.md"] + " That is all.")
+    corpus = folder.corpus(research_database)
+    await corpus.refresh()
+    assert folder.reads() == ["a.md", "b.md", "b.md", "c.md"]
+    await corpus.refresh()
+    assert folder.reads() == ["a.md", "b.md", "b.md", "c.md"]
+    assert isinstance(await corpus.search("cold brew coffee"), Found)
+
+
+async def test_requests_are_answered_while_the_corpus_is_read(
+    research_database: Database, folder: Folder
+) -> None:
+    (folder.path / "z.md").write_text("Please wait, says the kettle to those who want tea at once.")
+    for n in range(40):  # more than one batch
+        (folder.path / f"m{n}.md").write_text(f"Note {n} has nothing to say about anything of interest here.")
+    corpus = folder.corpus(research_database, patience=0.1)
+    reading = asyncio.create_task(corpus.refresh())
+
+    async def answered() -> Found | None:
+        try:
+            findings = await corpus.search("cold brew coffee")
+        except ProviderUnavailableError:
+            return None
+        assert isinstance(findings, Found)
+        return findings
+
+    # A batch is written when all of it was read; what waits holds up its own batch alone.
+    found = await eventually(answered)
+    assert found.is_preliminary
+    assert not reading.done()
+    with pytest.raises(ProviderUnavailableError, match=r"\d+ of 44 files"):
+        await corpus.search("patience of kettles")
+    assert (await counts(research_database))["waiting"] > 0
+    folder.gate.touch()
+    await reading
+    assert (await counts(research_database))["waiting"] == 0
+    complete = await corpus.search("cold brew coffee")
+    assert isinstance(complete, Found)
+    assert not complete.is_preliminary
+    assert isinstance(await corpus.search("patience of kettles"), Insufficient)
+
+
+async def test_a_corpus_that_was_read_before_is_searched_at_once(
+    research_database: Database, folder: Folder
+) -> None:
+    await folder.corpus(research_database).refresh()
+    (folder.path / "d.md").write_text("Please wait, says the kettle to those who want tea at once.")
+    corpus = folder.corpus(research_database)
+    reading = asyncio.create_task(corpus.run())
+    await eventually(lambda: "d.md" in folder.reads())
+    async with asyncio.timeout(5):
+        found = await corpus.search("cold brew coffee")
+    assert isinstance(found, Found)
+    assert not found.is_preliminary
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
