@@ -5,15 +5,17 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 
 import pytest
 
-from chassis import Connections
+from chassis import Connection, Connections
 from chassis.testing import eventually
-from gateway.calls import Asked, Failed, Paid, Paying, fingerprint
+from gateway.calls import Asked, Paying, fingerprint
+from gateway.limits import Go, Wait
 from gateway.money import Caps, Spending
+from gateway.outcomes import Failed, Paid
 from gateway.problems import Problem, ProblemError
 
 MakeDatabase = Callable[[str], Awaitable[str]]
@@ -21,8 +23,10 @@ CAP = 100
 NONE = Caps(None, None)
 
 
-async def at_once() -> None:
+async def at_once(_: Connection) -> Go:
     """A turn at the provider that is there at once."""
+    now = datetime.now(UTC)
+    return Go(now, now, None)
 
 
 def asked(
@@ -191,6 +195,32 @@ async def test_an_answer_is_given_to_others_while_it_is_fresh(replica: Replica) 
     assert not (await paying.once(asked("a", fresh=60, brand="other"), provider, at_once)).kept
 
 
+async def test_a_command_that_was_given_a_kept_answer_is_given_it_again_when_it_is_no_longer_fresh(
+    replica: Replica, connections: Connections
+) -> None:
+    paying = await replica()
+    provider = Provider()
+    provider.answer.set()
+
+    async def grow_older(hours: int) -> None:
+        async with connections.connection() as connection:
+            await connection.execute(
+                "update calls set ended_at = ended_at - make_interval(hours => $1)", hours
+            )
+            await connection.execute(
+                "update idempotency_keys set began_at = began_at - make_interval(hours => $1)", hours
+            )
+
+    assert (await paying.once(asked("a", fresh=7200, key="first"), provider, at_once)).spent == 7
+    await grow_older(1)
+    assert (await paying.once(asked("a", fresh=7200, key="second"), provider, at_once)).kept
+    await grow_older(2)
+    for key in ("first", "second"):
+        assert (await paying.once(asked("a", fresh=7200, key=key), provider, at_once)).kept
+    assert not (await paying.once(asked("a", fresh=7200, key="third"), provider, at_once)).kept
+    assert provider.calls == 2
+
+
 async def test_a_key_stands_for_one_request(replica: Replica) -> None:
     paying = await replica()
     await paying.once(asked("a", key="event-1"), costs(1), at_once)
@@ -255,8 +285,8 @@ async def test_a_call_that_never_had_its_turn_costs_nothing(
     paying = await replica()
     limited = Problem("limit.reached", "later", HTTPStatus.TOO_MANY_REQUESTS, transient=True)
 
-    async def never() -> None:
-        raise ProblemError(limited)
+    async def never(_: Connection) -> Wait:
+        return Wait(timedelta(hours=1), limited)
 
     with pytest.raises(ProblemError, match=r"limit\.reached"):
         await paying.once(asked("a"), costs(5), never)
@@ -275,9 +305,10 @@ async def test_the_switch_stops_what_is_not_sent_yet(replica: Replica, connectio
 
 DYING = """
 import asyncio, sys
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from chassis import Connections
 from gateway.calls import Asked, Paying, fingerprint
+from gateway.limits import Go
 from gateway.money import Caps, Spending
 
 async def main():
@@ -285,12 +316,13 @@ async def main():
     await connections.open()
     paying = Paying(connections, Spending(Caps(100, None), Caps(None, None)), ledger=timedelta(days=400))
 
-    async def wait():
+    async def wait(_=None):
         print("here", flush=True)
         await asyncio.Event().wait()
 
-    async def at_once():
-        pass
+    async def at_once(_):
+        now = datetime.now(UTC)
+        return Go(now, now, None)
 
     asked = Asked("acme", "model", "a-model", fingerprint("acme", "a"), 60, timedelta(seconds=20), timedelta())
     send, turn = (wait, at_once) if sys.argv[2] == "sent" else (None, wait)
@@ -346,9 +378,10 @@ async def test_whoever_waited_too_long_for_his_turn_does_not_send(
 ) -> None:
     slow, other = await replica(), await replica()
 
-    async def too_long() -> None:
+    async def too_long(_: Connection) -> Go:
         await pass_the_leases(connections)
         await other.sweep()
+        return await at_once(_)
 
     provider = Provider()
     with pytest.raises(ProblemError, match="did not come in time"):

@@ -4,15 +4,18 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 
+from chassis import Connection
 from chassis.testing import running
 from gateway.app import Gateway
-from gateway.calls import Asked, Paid, fingerprint
+from gateway.calls import Asked, fingerprint
+from gateway.limits import Go
+from gateway.outcomes import Paid
 from gateway.problems import ProblemError
 from gateway.settings import Settings
 
@@ -45,8 +48,9 @@ async def pay(gateway: Gateway, brand: str, maximum: int, spent: int) -> None:
     async def send() -> Paid:
         return Paid("an answer", spent, {"tokens": 12})
 
-    async def at_once() -> None:
-        pass
+    async def at_once(_: Connection) -> Go:
+        now = datetime.now(UTC)
+        return Go(now, now, None)
 
     what = fingerprint(brand, maximum, spent)
     asked = Asked(brand, "model", "a-model", what, maximum, timedelta(seconds=5), timedelta())

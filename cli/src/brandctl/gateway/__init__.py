@@ -1,5 +1,6 @@
 """What goes out through the gateway: what it costs, and with which accounts."""
 
+from brandctl.gateway.providers import app as providers_app
 from brandctl.gateway.spend import app as spend_app
 
-__all__ = ["spend_app"]
+__all__ = ["providers_app", "spend_app"]

@@ -49,7 +49,7 @@ class Gateway:
         self._http.close()
 
     def call(self, method: str, path: str, body: Any = None, **parameters: str | None) -> dict[str, Any]:
-        """The JSON object that is answered.
+        """The JSON object that is answered; an empty one if there is nothing to say.
 
         Raises:
             GatewayError: it cannot be reached, refused, or is no gateway.
@@ -61,6 +61,8 @@ class Gateway:
             raise GatewayError(f"the gateway at {self._url} cannot be reached: {error}") from error
         if not response.is_success:
             raise GatewayError(f"{_detail(response)} (HTTP {response.status_code})")
+        if response.status_code == httpx.codes.NO_CONTENT:
+            return {}
         try:
             answer = response.json()
         except ValueError:

@@ -3,19 +3,26 @@
 from datetime import timedelta
 
 from chassis import App, ServiceKey
+from gateway import environment
 from gateway.calls import Paying
+from gateway.calls.store import sent_by_brand
+from gateway.credentials import Accounts, Keyring
 from gateway.egress import Egress, Limits
 from gateway.egress.connecting import Resolve, system_resolver
-from gateway.http_api import create_api
+from gateway.http_api import Rooms, create_api
+from gateway.limits import Gates
+from gateway.model import Writing
 from gateway.money import Caps, Spending, micros
 from gateway.pages import Cleaning, Manners, Reader, counted, robot
+from gateway.providers.asking import Http
+from gateway.search import Searching
 from gateway.settings import Settings
 
 
 class Gateway(App):
     """A process that hears the end of what it has paid for before it stops."""
 
-    def __init__(self, settings: Settings, resolve: Resolve) -> None:
+    def __init__(self, settings: Settings, resolve: Resolve = system_resolver) -> None:
         super().__init__("gateway", settings, system="brand_engine")
         spending = Spending(
             Caps(micros(settings.cap_brand_day), micros(settings.cap_brand_month)),
@@ -26,8 +33,20 @@ class Gateway(App):
             robot(settings.robot_about), exceptions=settings.egress_reachable_networks, resolve=resolve
         )
         self._reader = Reader(self.connections, self._egress, _manners(settings))
+        accounts = Accounts(
+            self.connections,
+            Keyring(settings.gateway_keys, settings.gateway_keys_file),
+            environment.accounts(settings),
+        )
+        gates = Gates(self.connections, sent_by_brand)
+        self._http = Http()
+        fresh = timedelta(hours=settings.search_fresh_hours)
+        searching = Searching(accounts, self.paying, gates, self._http, fresh=fresh)
+        fresh = timedelta(hours=settings.model_fresh_hours)
+        writing = Writing(accounts, self.paying, gates, self._http, fresh=fresh)
         reader = self._reader if settings.robot_about else None
-        self.serve(create_api(ServiceKey(settings.service_key), self.connections, spending, reader))
+        rooms = Rooms(self.connections, spending, accounts, searching, writing, reader)
+        self.serve(create_api(ServiceKey(settings.service_key), rooms))
         self.background("calls", self.paying.keep_sweeping)
         self.background("pages", Cleaning(self.connections, settings.page_cache_megabytes * 1_000_000).run)
         self.gauge(
@@ -40,6 +59,7 @@ class Gateway(App):
     async def _disconnect(self) -> None:
         await self._reader.finish()
         await self._egress.aclose()
+        await self._http.close()
 
 
 def _manners(settings: Settings) -> Manners:

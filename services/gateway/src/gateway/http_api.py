@@ -1,5 +1,6 @@
 """The HTTP API for the other services: what they may ask of the outside."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from fastapi import FastAPI
@@ -8,19 +9,45 @@ from chassis import Connections
 from chassis.http.api import api
 from chassis.http.guard import Authorise
 from gateway.calls.routes import spend_routes
+from gateway.credentials import Accounts
+from gateway.credentials.routes import provider_routes
+from gateway.model import Writing
+from gateway.model.routes import COMPLETIONS, MAX_BODY_BYTES, chat_routes
 from gateway.money import Spending
 from gateway.pages import Reader, page_routes
 from gateway.problems import ProblemError, answer_problem
+from gateway.providers import KINDS
+from gateway.search import Searching
+from gateway.search.routes import search_routes
 
 DESCRIPTION: Final = "The one door to the outside, for the services of this system alone."
 
 
-def create_api(
-    authorise: Authorise, connections: Connections, spending: Spending, reader: Reader | None
-) -> FastAPI:
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """What the routes are about."""
+
+    connections: Connections
+    spending: Spending
+    accounts: Accounts
+    searching: Searching
+    writing: Writing
+    reader: Reader | None
+    """None: no pages are read."""
+
+
+def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
     """The application; each room's routes are included here."""
-    app = api("Brand Engine: gateway", authorise, description=DESCRIPTION)
+    app = api(
+        "Brand Engine: gateway",
+        authorise,
+        larger_bodies={COMPLETIONS: MAX_BODY_BYTES},
+        description=DESCRIPTION,
+    )
     app.add_exception_handler(ProblemError, answer_problem)
-    app.include_router(spend_routes(connections, spending))
-    app.include_router(page_routes(reader))
+    app.include_router(search_routes(rooms.searching))
+    app.include_router(chat_routes(rooms.writing))
+    app.include_router(provider_routes(rooms.accounts, KINDS))
+    app.include_router(spend_routes(rooms.connections, rooms.spending))
+    app.include_router(page_routes(rooms.reader))
     return app

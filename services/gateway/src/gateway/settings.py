@@ -1,12 +1,14 @@
 """Settings of the service, from environment variables."""
 
 from decimal import Decimal
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 from pydantic_settings import NoDecode
 
 from chassis import AppSettings, KeyedSettings, WebAddress
+from gateway.credentials.keyring import split_keys
 from gateway.egress.addresses import Network, networks
 
 Dollars = Annotated[Decimal, Field(ge=0, le=1_000_000)]
@@ -16,6 +18,12 @@ Networks = Annotated[
     BeforeValidator(lambda given: networks(given) if isinstance(given, str) else given),
 ]
 """With commas between them: `10.1.0.0/16, fd00:1::/32`."""
+
+
+def _keys(keys: SecretStr | None) -> SecretStr | None:
+    if keys is not None:
+        split_keys(keys.get_secret_value())
+    return keys
 
 
 class Settings(AppSettings, KeyedSettings):
@@ -39,3 +47,28 @@ class Settings(AppSettings, KeyedSettings):
     page_patience_seconds: float = Field(default=15.0, ge=0, le=60)
     """A turn that is further away is not waited for: whoever asks is told when to come again."""
     page_cache_megabytes: int = Field(default=500, ge=1)
+    gateway_keys: Annotated[SecretStr | None, AfterValidator(_keys)] = None
+    """What providers' keys are encrypted with, separated by commas or lines: the first encrypts, all decrypt."""
+    gateway_keys_file: Path | None = None
+    """Where they are in a file: it is read again when it changes."""
+    search_fresh_hours: float = Field(default=24, ge=0, le=168)
+    """How long what was found is good for the same search of the same brand."""
+    model_fresh_hours: float = Field(default=24, ge=0, le=168)
+    """How long a model's answer is good for the same request of the same brand."""
+    brave_api_key: SecretStr | None = None
+    searxng_url: WebAddress | None = None
+    model_url: WebAddress | None = None
+    """`https://api.openai.com/v1`"""
+    model_name: str | None = None
+    model_api_key: SecretStr | None = None
+    model_read_price: Dollars = Decimal(0)
+    """Dollars for a million tokens that the model reads."""
+    model_written_price: Dollars = Decimal(0)
+
+    @model_validator(mode="after")
+    def _model_has_a_name(self) -> Self:
+        if self.model_url is not None and not self.model_name:
+            raise ValueError(
+                "MODEL_URL is set, so set MODEL_NAME too: the model's name as its provider calls it"
+            )
+        return self

@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from pydantic import JsonValue
 
+from gateway.outcomes import Paid
 from gateway.problems import Problem
 
 KEPT: Final = timedelta(days=7)
@@ -34,7 +34,7 @@ class Asked:
         fingerprint: of all that makes it the same as another, the brand included.
         maximum: micro-dollars that it can cost at most.
         within: how long it may take once it is sent.
-        fresh: how old an answer may be that was given to somebody else; zero or less asks anew.
+        fresh: how old an answer may be that was given to somebody else; zero asks anew.
         key: the caller's own, the same for every delivery of one command's step.
     """
 
@@ -46,35 +46,6 @@ class Asked:
     within: timedelta
     fresh: timedelta
     key: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Paid:
-    """A call that was answered.
-
-    Args:
-        answer: what is kept and given to all who ask for the same.
-        spent: micro-dollars.
-        usage: what it was counted by, such as tokens.
-    """
-
-    answer: JsonValue
-    spent: int
-    usage: Mapping[str, int] = field(default_factory=dict)
-
-
-class Failed(Exception):  # noqa: N818 - one of two ways in which a call ends, the other being `Paid`
-    """A call without an answer.
-
-    Args:
-        problem: why.
-        spent: micro-dollars that it cost all the same; None if that is not known: the maximum is counted then.
-    """
-
-    def __init__(self, problem: Problem, *, spent: int | None = 0) -> None:
-        super().__init__(f"{problem.type}: {problem.detail}")
-        self.problem = problem
-        self.spent = spent
 
 
 def kept_answer(paid: Paid) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Making a call exactly once among all who ask for it, on any number of replicas, and paying for it once."""
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from itertools import chain, repeat
 from typing import Final
@@ -14,16 +15,20 @@ from pydantic import JsonValue
 
 from chassis import Connection, Connections, DatabaseUnavailableError
 from gateway.calls import store
-from gateway.calls.domain import AFTER_THE_CALL, KEPT, Asked, Failed, Paid, kept_answer, kept_problem
+from gateway.calls.domain import AFTER_THE_CALL, KEPT, Asked, kept_answer, kept_problem
 from gateway.calls.store import Call, Kept
+from gateway.limits import Go, Wait
 from gateway.money import Charge, Spending
 from gateway.money import store as money
+from gateway.outcomes import Failed, Paid
 from gateway.problems import Problem, ProblemError
 
 log = structlog.get_logger(__name__)
 
 _TO_ITS_TURN: Final = timedelta(seconds=30)
-"""From being set aside to being sent, at most."""
+"""From being set aside to being sent, at most; then its process is taken for dead."""
+_PATIENCE: Final = timedelta(seconds=5)
+"""For a turn at the provider; whoever has to wait longer comes back."""
 _LOOK_SECONDS: Final = (0.05, 0.1, 0.2, 0.4)
 """Between two looks at a call that somebody else is making; the last one again and again."""
 _SWEEP_SECONDS: Final = 5.0
@@ -33,8 +38,8 @@ _TRIES_TO_SETTLE: Final = 30
 
 Send = Callable[[], Awaitable[Paid]]
 """Makes the call; raises `Failed`."""
-Turn = Callable[[], Awaitable[None]]
-"""Waits until the provider may be asked; raises `ProblemError` if that takes too long."""
+Turn = Callable[[Connection], Awaitable[Go | Wait]]
+"""Whether the provider may be asked now; said in the transaction that writes down that it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +82,10 @@ class Paying:
         Raises:
             ProblemError: why there is none.
         """
-        if asked.key is not None:
-            await self._use_key(asked, asked.key)
+        first_asked_at = None if asked.key is None else await self._use_key(asked, asked.key)
         deadline = asyncio.get_running_loop().time() + (asked.within + AFTER_THE_CALL).total_seconds()
         while True:
-            match await self._begin(asked):
+            match await self._begin(asked, first_asked_at):
                 case Kept() as kept:
                     return _answer(kept)
                 case UUID() as other:
@@ -123,34 +127,36 @@ class Paying:
 
     # -- one call ------------------------------------------------------------------------------------------------------
 
-    async def _use_key(self, asked: Asked, key: str) -> None:
+    async def _use_key(self, asked: Asked, key: str) -> datetime:
         async with self._connections.connection() as connection:
-            if not await store.use_key(connection, asked.brand, key, asked.fingerprint):
-                raise ProblemError(
-                    Problem(
-                        "key.used",
-                        "this Idempotency-Key was used for another request before; use a key of its own for each, and the"
-                        " same request when it is sent again",
-                        HTTPStatus.UNPROCESSABLE_ENTITY,
-                    )
+            began_at = await store.use_key(connection, asked.brand, key, asked.fingerprint)
+        if began_at is None:
+            raise ProblemError(
+                Problem(
+                    "key.used",
+                    "this Idempotency-Key was used for another request before; use a key of its own for each, and the same"
+                    " request when it is sent again",
+                    HTTPStatus.UNPROCESSABLE_ENTITY,
                 )
+            )
+        return began_at
 
-    async def _begin(self, asked: Asked) -> Kept | UUID | Call:
+    async def _begin(self, asked: Asked, first_asked_at: datetime | None) -> Kept | UUID | Call:
         """What is known of it already, or the call that we are to make: its money is set aside."""
         async with self._connections.connection() as connection:
-            if (known := await self._known(connection, asked)) is not None:
+            if (known := await self._known(connection, asked, first_asked_at)) is not None:
                 return known
-        while (begun := await self._set_aside(asked)) is None:
+        while (begun := await self._set_aside(asked, first_asked_at)) is None:
             # The same call is open, and its process dead: nobody has said so yet.
             await self.sweep()
         return begun
 
-    async def _set_aside(self, asked: Asked) -> Kept | UUID | Call | None:
+    async def _set_aside(self, asked: Asked, first_asked_at: datetime | None) -> Kept | UUID | Call | None:
         async with self._connections.connection() as connection, connection.transaction():
             charge = Charge(asked.brand, await money.today(connection), asked.maximum)
             await self._spending.lock(connection, charge)
             # Again, now that nobody can end a call: the same one may have ended while this one waited.
-            if (known := await self._known(connection, asked)) is not None:
+            if (known := await self._known(connection, asked, first_asked_at)) is not None:
                 return known
             call = await store.begin(connection, asked, charge.day, _TO_ITS_TURN)
             if call is None:
@@ -158,11 +164,11 @@ class Paying:
             await self._spending.reserve(connection, charge)
             return Call(call, charge)
 
-    async def _known(self, connection: Connection, asked: Asked) -> Kept | UUID | None:
-        age = KEPT if asked.key is not None else asked.fresh
-        if age > timedelta() and (kept := await store.kept_answer(connection, asked.fingerprint, age)):
-            return kept
-        return await store.under_way(connection, asked.fingerprint)
+    async def _known(
+        self, connection: Connection, asked: Asked, first_asked_at: datetime | None
+    ) -> Kept | UUID | None:
+        kept = await store.kept_answer(connection, asked.fingerprint, asked.fresh, first_asked_at)
+        return kept or await store.under_way(connection, asked.fingerprint)
 
     async def _follow(self, call: UUID, deadline: float) -> Kept | None:
         """How a call ends that another is making; None if nobody heard.
@@ -190,8 +196,7 @@ class Paying:
 
     async def _make(self, call: Call, asked: Asked, send: Send, turn: Turn) -> Answer:
         try:
-            await turn()
-            await self._mark_sent(call, asked)
+            await self._wait_for_turn(call, asked, turn)
         except ProblemError as error:
             await self._end(call, "released", 0, {}, kept_problem(error.problem))
             raise
@@ -219,10 +224,21 @@ class Paying:
         await self._end(call, "settled", paid.spent, dict(paid.usage), kept_answer(paid))
         return Answer(paid.answer, call.id, paid.spent, kept=False)
 
-    async def _mark_sent(self, call: Call, asked: Asked) -> None:
-        async with self._connections.connection() as connection:
-            if not await store.mark_sent(connection, call.id, asked.within + AFTER_THE_CALL):
-                raise ProblemError(_waited_too_long())
+    async def _wait_for_turn(self, call: Call, asked: Asked, turn: Turn) -> None:
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + _PATIENCE.total_seconds()
+        while True:
+            async with self._connections.connection() as connection, connection.transaction():
+                decided = await turn(connection)
+                if isinstance(decided, Go):
+                    if not await store.mark_sent(connection, call.id, asked.within + AFTER_THE_CALL):
+                        raise ProblemError(_waited_too_long())
+                    return
+            seconds = decided.time.total_seconds()
+            if clock() + seconds > deadline:
+                raise ProblemError(decided.problem)
+            # Not all at the same moment: they would wait for each other's locks.
+            await asyncio.sleep(seconds * random.uniform(1.0, 1.2))  # noqa: S311  (no secret)
 
     async def _end(
         self, call: Call, state: str, spent: int, usage: dict[str, int], outcome: dict[str, object]

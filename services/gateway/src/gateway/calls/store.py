@@ -46,32 +46,36 @@ class Entry:
     problem: str | None
 
 
-async def use_key(connection: Connection, brand: str, key: str, fingerprint: bytes) -> bool:
-    """Whether the key stands for this call; the first use decides."""
-    await connection.execute(
-        "insert into idempotency_keys (brand, key, fingerprint) values ($1, $2, $3) on conflict do nothing",
+async def use_key(connection: Connection, brand: str, key: str, fingerprint: bytes) -> datetime | None:
+    """When the key was first used for this call; None if that was for another one."""
+    began_at: datetime | None = await connection.fetchval(
+        """
+        insert into idempotency_keys (brand, key, fingerprint) values ($1, $2, $3)
+        on conflict (brand, key) do update set key = excluded.key
+            where idempotency_keys.fingerprint = excluded.fingerprint
+        returning began_at
+        """,
         brand,
         key,
         fingerprint,
     )
-    used_for = await connection.fetchval(
-        "select fingerprint from idempotency_keys where brand = $1 and key = $2", brand, key
-    )
-    # None: taken away meanwhile for its age, which makes it a new one.
-    return used_for is None or bytes(used_for) == fingerprint
+    return began_at
 
 
-async def kept_answer(connection: Connection, fingerprint: bytes, not_older_than: timedelta) -> Kept | None:
-    """The last answer to the same question, if it is young enough."""
+async def kept_answer(
+    connection: Connection, fingerprint: bytes, fresh: timedelta, first_asked_at: datetime | None
+) -> Kept | None:
+    """The last answer to the same question that was fresh, or is younger, when it was first asked: now, if that is None."""
     row = await connection.fetchrow(
         """
         select id, outcome, spent from calls
         where fingerprint = $1 and state = 'settled' and outcome is not null and outcome ? 'answer'
-          and ended_at > clock_timestamp() - $2::interval
+          and ended_at > coalesce($3, clock_timestamp()) - $2::interval
         order by ended_at desc limit 1
         """,
         fingerprint,
-        not_older_than,
+        fresh,
+        first_asked_at,
     )
     return None if row is None else _kept(row)
 
@@ -120,6 +124,18 @@ async def mark_sent(connection: Connection, call: UUID, lease: timedelta) -> boo
         )
         is True
     )
+
+
+async def sent_by_brand(connection: Connection, provider: str) -> dict[str, int]:
+    """Calls under way at a provider; those of processes taken for dead do not count."""
+    rows = await connection.fetch(
+        """
+        select brand, count(*) as calls from calls
+        where provider = $1 and state = 'sent' and lease_until > clock_timestamp() group by brand
+        """,
+        provider,
+    )
+    return {row["brand"]: row["calls"] for row in rows}
 
 
 async def end(

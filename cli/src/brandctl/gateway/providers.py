@@ -1,0 +1,181 @@
+"""`brandctl providers`: connecting those that the gateway asks, with keys that go in and never come out."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import typer
+
+from brandctl.gateway.client import USAGE, AsJson, GatewayUrl, KeyFile, gateway_at
+from brandctl.gateway.tables import show_table
+from brandctl.terminal import note, print_json
+
+app = typer.Typer(
+    name="providers",
+    no_args_is_help=True,
+    help="""Searches and models that the gateway may ask, and with which keys.
+
+A key is read from standard input or a file, and kept encrypted; nothing ever shows it again but its last four characters.
+
+Each command asks the gateway. It finds it through --gateway-url or GATEWAY_URL, and the service key through SERVICE_KEY or
+--key-file; beside a local run, `.local/endpoints.json` tells both.
+
+Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
+
+For example:
+
+    brandctl providers connect brave < brave.key
+    brandctl providers connect searxng --url http://searxng:8080 --no-key
+    brandctl providers connect model --url https://api.openai.com/v1 --model NAME --read-price 0.25 --written-price 2 < model.key
+    brandctl providers list
+""",
+)
+
+_STDIN: Final = Path("-")
+Kind = Annotated[Literal["brave", "searxng", "model"], typer.Argument(metavar="brave|searxng|model")]
+
+
+@app.command("list")
+def list_providers(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
+    """Lists what is connected; exit code 1 if nothing is."""
+    with gateway_at(gateway_url, key_file) as gateway:
+        found = gateway.call("GET", "/providers")
+    if as_json:
+        print_json(found)
+    elif found["items"]:
+        show_table(
+            ("name", "kind", "address", "key", "since", "settings"),
+            [
+                (
+                    each["name"],
+                    each["kind"],
+                    each["settings"]["url"],
+                    _key(each),
+                    "environment"
+                    if each["from_environment"]
+                    else (each["key_set_at"] or "")[:19].replace("T", " "),
+                    ", ".join(
+                        f"{name} {value}"
+                        for name, value in each["settings"].items()
+                        if name != "url" and value is not None
+                    ),
+                )
+                for each in found["items"]
+            ],
+        )
+    if not found["items"]:
+        note("Nothing is connected: nothing leaves this machine.")
+        raise typer.Exit(1)
+
+
+@app.command()
+def connect(
+    kind: Kind,
+    name: Annotated[str | None, typer.Option(help="What it is called.", show_default="its kind")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Its address; a model's ends before /chat/completions.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model, as its provider calls it.")] = None,
+    price: Annotated[str | None, typer.Option(help="Dollars for a search.")] = None,
+    read_price: Annotated[str | None, typer.Option(help="Dollars for a million tokens read.")] = None,
+    written_price: Annotated[str | None, typer.Option(help="Dollars for a million tokens written.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Tokens that an answer may have.")] = None,
+    max_tokens_field: Annotated[
+        str | None, typer.Option(help="What the provider calls that: max_tokens or max_completion_tokens.")
+    ] = None,
+    per_minute: Annotated[int | None, typer.Option(help="Requests a minute.")] = None,
+    together: Annotated[
+        int | None, typer.Option(help="Of these, so many may come at the same moment.")
+    ] = None,
+    brand_per_minute: Annotated[int | None, typer.Option(help="Requests a minute for one brand.")] = None,
+    at_once: Annotated[int | None, typer.Option(help="Requests under way at a time.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="That one answer may take.")] = None,
+    api_key_file: Annotated[
+        Path, typer.Option(help="File that holds the provider's key; - is standard input.", allow_dash=True)
+    ] = _STDIN,
+    no_key: Annotated[bool, typer.Option("--no-key", help="It takes none.")] = False,
+    keep_key: Annotated[bool, typer.Option("--keep-key", help="Change settings alone.")] = False,
+    gateway_url: GatewayUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Connects a provider, or changes it: what is not named stays as it is. The next request uses it.
+
+    For example:
+
+        brandctl providers connect brave < brave.key
+        brandctl providers connect brave --keep-key --per-minute 600
+    """
+    if no_key and keep_key:
+        raise typer.BadParameter("give one of them", param_hint="--no-key and --keep-key")
+    key = None if no_key or keep_key else _read_key(api_key_file)
+    given = {
+        "url": url,
+        "model": model,
+        "price": price,
+        "read_price": read_price,
+        "written_price": written_price,
+        "max_tokens": max_tokens,
+        "max_tokens_field": max_tokens_field,
+        "per_minute": per_minute,
+        "together": together,
+        "brand_per_minute": brand_per_minute,
+        "at_once": at_once,
+        "seconds": seconds,
+    }
+    name = name or kind
+    with gateway_at(gateway_url, key_file) as gateway:
+        listed = gateway.call("GET", "/providers")["items"]
+        before = next((each for each in listed if each["name"] == name and each["kind"] == kind), None)
+        settings = (before["settings"] if before else {}) | {
+            option: value for option, value in given.items() if value is not None
+        }
+        body = {"kind": kind, "settings": settings} | ({} if key is None else {"key": key})
+        if no_key and before and before["has_key"] and not before["from_environment"]:
+            gateway.call("DELETE", f"/providers/{name}")
+        gateway.call("PUT", f"/providers/{name}", body)
+    note(f"{name} is connected")
+
+
+@app.command()
+def disconnect(
+    name: Annotated[str, typer.Argument(help="As `list` shows it.")],
+    gateway_url: GatewayUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Forgets a provider and its key."""
+    with gateway_at(gateway_url, key_file) as gateway:
+        gateway.call("DELETE", f"/providers/{name}")
+    note(f"{name} is no longer connected")
+
+
+@app.command()
+def rotate(gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
+    """Encrypts every key anew with the first of GATEWAY_KEYS, while requests go on. Then the others can be taken away."""
+    with gateway_at(gateway_url, key_file) as gateway:
+        done = gateway.call("POST", "/providers/rotate")["sealed_anew"]
+    note(f"{done} keys are sealed with the first of GATEWAY_KEYS")
+
+
+def _read_key(file: Path) -> str:
+    if file != _STDIN:
+        try:
+            key = file.read_text().strip()
+        except (OSError, ValueError) as error:
+            note(f"{file} cannot be read: {error}")
+            raise typer.Exit(USAGE) from error
+    elif sys.stdin.isatty():
+        key = str(typer.prompt("Key", hide_input=True, err=True)).strip()
+    else:
+        key = sys.stdin.read().strip()
+    if not key:
+        note(
+            "no key was given: hand it over on standard input or with --api-key-file, or say --no-key or --keep-key"
+        )
+        raise typer.Exit(USAGE)
+    return key
+
+
+def _key(provider: dict[str, Any]) -> str:
+    if not provider["has_key"]:
+        return "none"
+    return f"…{provider['key_end']}" if provider["key_end"] else "set"

@@ -1,0 +1,97 @@
+"""Connecting providers. Keys come in and are never given back."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, HTTPException, Path
+from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, ValidationError
+
+from chassis.http.api import UNKNOWN, router
+from gateway.credentials.accounts import Accounts
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=63)]
+
+
+class ProviderView(BaseModel):
+    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+
+    name: str
+    kind: str
+    settings: dict[str, Any]
+    """Where it is, what it costs, how much it may be asked."""
+    has_key: bool
+    key_end: str | None
+    """The last four characters of a long key."""
+    key_set_at: datetime | None
+    from_environment: bool
+    """It is configured by environment variables, and stays until something else is connected under its name."""
+
+
+class ProviderList(BaseModel):
+    items: list[ProviderView]
+
+
+class ConnectRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    kind: Literal["brave", "searxng", "model"]
+    settings: dict[str, Any] = {}
+    key: SecretStr | None = None
+    """Left out: the one that it has is kept, if kind and address stay as they are."""
+
+
+class Rotated(BaseModel):
+    sealed_anew: int
+
+
+def provider_routes(accounts: Accounts, kinds: Mapping[str, type[BaseModel]]) -> APIRouter:
+    """`kinds`: what the settings of each kind of provider are."""
+    routes = router("/providers", tags=["Providers"])
+
+    @routes.get("", summary="What is connected")
+    async def list_providers() -> ProviderList:
+        found = await accounts.described()
+        return ProviderList(items=[ProviderView.model_validate(each) for each in found])
+
+    @routes.put("/{name}", status_code=HTTPStatus.NO_CONTENT, summary="Connect a provider, or change it")
+    async def connect(name: Annotated[Name, Path()], request: ConnectRequest) -> None:
+        key = request.key
+        if key is not None and not _is_visible(key.get_secret_value()):
+            # A header cannot carry anything else, and what it is must not be told.
+            raise HTTPException(
+                HTTPStatus.UNPROCESSABLE_ENTITY, "key: must be 1 to 4,000 visible ASCII characters"
+            )
+        await accounts.connect(name, request.kind, _checked(kinds[request.kind], request.settings), key)
+
+    @routes.delete(
+        "/{name}",
+        status_code=HTTPStatus.NO_CONTENT,
+        summary="Forget a provider and its key",
+        responses=UNKNOWN,
+    )
+    async def disconnect(name: Annotated[Name, Path()]) -> None:
+        await accounts.disconnect(name)
+
+    @routes.post("/rotate", summary="Seal every key with the first of GATEWAY_KEYS")
+    async def rotate() -> Rotated:
+        return Rotated(sealed_anew=await accounts.seal_anew())
+
+    return routes
+
+
+_LONGEST = 4000
+
+
+def _is_visible(key: str) -> bool:
+    return 1 <= len(key) <= _LONGEST and all("!" <= char <= "~" for char in key)
+
+
+def _checked(kind: type[BaseModel], settings: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return kind.model_validate(settings).model_dump(mode="json")
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"settings.{place}: {first['msg']}") from None

@@ -1,0 +1,92 @@
+"""What operators have connected: the statements."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from chassis import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str
+    kind: str
+    settings: Mapping[str, Any]
+    sealed: bytes | None
+    key_end: str | None
+    key_set_at: datetime | None
+
+
+async def rows(connection: Connection, name: str | None = None) -> list[Row]:
+    found = await connection.fetch(
+        """
+        select name, kind, settings, sealed, key_end, key_set_at from providers
+        where $1::text is null or name = $1 order by name
+        """,
+        name,
+    )
+    return [
+        Row(
+            row["name"],
+            row["kind"],
+            json.loads(row["settings"]),
+            None if row["sealed"] is None else bytes(row["sealed"]),
+            row["key_end"],
+            row["key_set_at"],
+        )
+        for row in found
+    ]
+
+
+async def put(
+    connection: Connection,
+    name: str,
+    kind: str,
+    settings: Mapping[str, Any],
+    sealed: bytes | None,
+    key_end: str | None,
+) -> None:
+    """Connects it with this key, or none."""
+    await connection.execute(
+        """
+        insert into providers (name, kind, settings, sealed, key_end, key_set_at)
+        values ($1, $2, $3::jsonb, $4, $5, case when $4::bytea is null then null else clock_timestamp() end)
+        on conflict (name) do update set kind = excluded.kind, settings = excluded.settings, sealed = excluded.sealed,
+            key_end = excluded.key_end, key_set_at = excluded.key_set_at, connected_at = excluded.connected_at
+        """,
+        name,
+        kind,
+        json.dumps(settings),
+        sealed,
+        key_end,
+    )
+
+
+async def set_settings(connection: Connection, name: str, settings: Mapping[str, Any]) -> None:
+    await connection.execute(
+        "update providers set settings = $2::jsonb where name = $1", name, json.dumps(settings)
+    )
+
+
+async def lock(connection: Connection, name: str) -> None:
+    """One change of an account after the other; there may be no row to lock yet."""
+    await connection.execute("select pg_advisory_xact_lock(hashtextextended('provider ' || $1, 0))", name)
+
+
+async def remove(connection: Connection, name: str) -> bool:
+    return await connection.fetchval("delete from providers where name = $1 returning true", name) is True
+
+
+async def replace_sealed(connection: Connection, name: str, before: bytes, after: bytes) -> bool:
+    """False: the key was set anew meanwhile, with a key of the ring."""
+    return (
+        await connection.fetchval(
+            "update providers set sealed = $3 where name = $1 and sealed = $2 returning true",
+            name,
+            before,
+            after,
+        )
+        is True
+    )

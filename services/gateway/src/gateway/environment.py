@@ -1,0 +1,23 @@
+"""Accounts that the settings name, beside those that operators connect."""
+
+from collections.abc import Iterator
+
+from gateway.credentials import Account
+from gateway.providers import BraveSettings, ModelSettings, SearxngSettings
+from gateway.settings import Settings
+
+
+def accounts(settings: Settings) -> Iterator[Account]:
+    if settings.brave_api_key is not None:
+        yield Account("brave", "brave", BraveSettings().model_dump(mode="json"), settings.brave_api_key)
+    if settings.searxng_url is not None:
+        searxng = SearxngSettings(url=settings.searxng_url)
+        yield Account("searxng", "searxng", searxng.model_dump(mode="json"), None)
+    if settings.model_url is not None and settings.model_name:
+        model = ModelSettings(
+            url=settings.model_url,
+            model=settings.model_name,
+            read_price=settings.model_read_price,
+            written_price=settings.model_written_price,
+        )
+        yield Account("model", "model", model.model_dump(mode="json"), settings.model_api_key)

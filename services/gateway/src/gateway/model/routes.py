@@ -1,0 +1,84 @@
+"""`POST /v1/chat/completions` and `GET /v1/models`, as client libraries of OpenAI expect them."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Header
+from fastapi.responses import JSONResponse
+
+from chassis.http.api import router
+from gateway.model.requests import ChatRequest
+from gateway.model.writing import Wanted, Writing
+from gateway.problems import Problem, ProblemError
+from gateway.requests import Brand, IdempotencyKey
+
+COMPLETIONS: Final = "/v1/chat/completions"
+MAX_BODY_BYTES: Final = 2_000_000
+
+_CODES: Final[Mapping[str, str]] = {
+    "provider.quota_exhausted": "insufficient_quota",
+    "budget.exhausted": "insufficient_quota",
+    "budget.too_small": "insufficient_quota",
+    "spending.stopped": "insufficient_quota",
+    "model.context_too_long": "context_length_exceeded",
+    "model.content_filtered": "content_filter",
+    "provider.limited": "rate_limit_exceeded",
+    "limit.reached": "rate_limit_exceeded",
+}
+"""What OpenAI's clients know our problems as."""
+
+
+def chat_routes(writing: Writing) -> APIRouter:
+    routes = router(tags=["Models"])
+
+    @routes.post("/chat/completions", summary="Have a model write", response_model=None)
+    async def complete(
+        request: ChatRequest,
+        x_brand: Annotated[Brand, Header(description="Slug of the brand that pays.")],
+        idempotency_key: IdempotencyKey = None,
+        cache_control: Annotated[
+            str, Header(description="`no-cache`: not to be answered with what another command was.")
+        ] = "",
+    ) -> JSONResponse:
+        """The provider's answer, and what the gateway says of it.
+
+        In `gateway`: `ending` (complete, length, content_filter or refusal), `call_id`, `spent` (micro-dollars, for this
+        request) and `kept`.
+        """
+        anew = "no-cache" in cache_control or "no-store" in cache_control
+        try:
+            answer = await writing.write(Wanted(request, x_brand, idempotency_key, anew))
+        except ProblemError as error:
+            return _refusal(error.problem)
+        value: Any = answer.value
+        told = {
+            "ending": value["ending"],
+            "call_id": str(answer.call_id),
+            "spent": answer.spent,
+            "kept": answer.kept,
+        }
+        return JSONResponse({**value["document"], "gateway": told})
+
+    @routes.get("/models", summary="What models are connected")
+    async def models() -> dict[str, Any]:
+        found = await writing.models()
+        return {
+            "object": "list",
+            "data": [{"id": name, "object": "model", "owned_by": model} for name, model in found],
+        }
+
+    return routes
+
+
+def _refusal(problem: Problem) -> JSONResponse:
+    """As everywhere, and as OpenAI says it: `{"error": {"message", "type", "code"}}`."""
+    told = problem.as_json()
+    body = {name: told[name] for name in ("detail", "type", "transient", "retry_at")}
+    error = {
+        "message": problem.detail,
+        "type": problem.type,
+        "param": None,
+        "code": _CODES.get(problem.type, problem.type),
+    }
+    return JSONResponse(body | {"error": error}, problem.status, problem.headers(datetime.now(UTC)))

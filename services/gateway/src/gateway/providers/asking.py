@@ -1,0 +1,221 @@
+"""Sending one request to a provider that an operator has connected, and reading its answer within bounds.
+
+Nothing is tried again here: whoever asked knows what waits for the answer.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+
+import httpx
+from pydantic import BaseModel, ConfigDict, Field
+
+from chassis import WebAddress, redaction
+from chassis.http.spans import client_span
+from gateway.limits import Bounds
+from gateway.outcomes import Failed
+from gateway.problems import Problem
+
+_CONNECT_SECONDS: Final = 5.0
+_MAX_BYTES: Final = 4_000_000
+_QUOTED: Final = 300
+_AWAY_FOR: Final = timedelta(seconds=30)
+
+Dollars = Annotated[Decimal, Field(ge=0, le=1000)]
+
+
+class AccountSettings(BaseModel):
+    """What an operator says of an account, besides its key. Prices are dollars."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: WebAddress
+    per_minute: Annotated[int, Field(ge=1, le=100_000)] = 60
+    """Requests that the account may make, evenly."""
+    together: Annotated[int, Field(ge=1, le=1000)] = 1
+    """So many of them may come at the same moment."""
+    brand_per_minute: Annotated[int | None, Field(ge=1, le=100_000)] = None
+    """Of these, what one brand may take; unset: as much as there is."""
+    at_once: Annotated[int, Field(ge=1, le=1000)] = 8
+    """Requests under way at a time, over all replicas."""
+    seconds: Annotated[float, Field(ge=1, le=600)] = 20.0
+    """For one answer."""
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(self.per_minute, self.brand_per_minute, self.together, self.at_once, self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a provider answered, whatever its status."""
+
+    status: int
+    headers: httpx.Headers
+    body: bytes
+
+    @property
+    def document(self) -> Any:
+        """The JSON in the body; None if there is none."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):
+            return None
+
+    @property
+    def quoted(self) -> str:
+        """The beginning of the body, for people."""
+        return redaction.text(self.body[: 4 * _QUOTED].decode(errors="replace"))[:_QUOTED].strip()
+
+
+class Http:
+    """Connections to providers, for the life of the process."""
+
+    def __init__(self) -> None:
+        self._http = httpx.AsyncClient(
+            # Uncompressed, so that the limit on bytes is one on memory too.
+            headers={"Accept": "application/json", "Accept-Encoding": "identity"},
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def send(
+        self,
+        name: str,
+        method: str,
+        url: str,
+        *,
+        seconds: float,
+        headers: Mapping[str, str] | None = None,
+        parameters: Mapping[str, str] | None = None,
+        body: Any = None,
+    ) -> Response:
+        """Asks the provider of that name.
+
+        Raises:
+            Failed: `provider.away`, free of charge if nothing was sent; `provider.unusable_answer`.
+        """
+        request = self._http.build_request(
+            method,
+            url,
+            headers=dict(headers or {}),
+            params=dict(parameters) if parameters else None,
+            json=body,
+            timeout=httpx.Timeout(seconds, connect=min(_CONNECT_SECONDS, seconds)),
+        )
+        try:
+            # Its trace ends here: what ours are called is no business of strangers, so no header is sent.
+            with client_span(method, url) as exchange:
+                response = await self._exchange(name, request)
+                exchange.answered(response.status)
+                return response
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
+            raise Failed(_away(f"{name} cannot be reached", error)) from error
+        except httpx.HTTPError as error:
+            # It was sent, and may have been answered.
+            raise Failed(_away(f"{name} broke off or did not answer in time", error), spent=None) from error
+
+    async def _exchange(self, name: str, request: httpx.Request) -> Response:
+        async with aclosing(await self._http.send(request, stream=True)) as response:
+            if response.headers.get("Content-Encoding", "identity").lower() not in {"", "identity"}:
+                raise Failed(unusable(name, "it is compressed, which it was not asked to be"), spent=None)
+            body = bytearray()
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) > _MAX_BYTES:
+                    raise Failed(unusable(name, f"it is larger than {_MAX_BYTES:,} bytes"), spent=None)
+            return Response(response.status_code, response.headers, bytes(body))
+
+
+def _away(what: str, error: Exception) -> Problem:
+    return Problem(
+        "provider.away",
+        f"{what}: {redaction.text(repr(error))}",
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        transient=True,
+        after=_AWAY_FOR,
+    )
+
+
+def unusable(name: str, why: str) -> Problem:
+    return Problem(
+        "provider.unusable_answer",
+        f"the answer of {name} cannot be used: {why}; check that the address of `brandctl providers list` is the"
+        " provider's",
+        HTTPStatus.FAILED_DEPENDENCY,
+    )
+
+
+def limited(name: str, after: timedelta, said: str = "") -> Problem:
+    return Problem(
+        "provider.limited",
+        f"{name} takes no more requests for now{f': {said}' if said else ''}",
+        HTTPStatus.TOO_MANY_REQUESTS,
+        transient=True,
+        after=after,
+    )
+
+
+def quota_exhausted(name: str, said: str) -> Problem:
+    return Problem(
+        "provider.quota_exhausted",
+        f"the account of {name} is used up{f' ({said})' if said else ''}: raise its plan or its credit with the provider",
+        HTTPStatus.FAILED_DEPENDENCY,
+    )
+
+
+def key_refused(name: str, said: str) -> Problem:
+    return Problem(
+        "provider.key_refused",
+        f"{name} refuses our key{f' ({said})' if said else ''}: give a good one with `brandctl providers connect`",
+        HTTPStatus.FAILED_DEPENDENCY,
+    )
+
+
+def refused(name: str, status: int, said: str) -> Problem:
+    return Problem(
+        "provider.refused_request",
+        f"{name} refuses this request ({status}{f': {said}' if said else ''}): the same again would be refused too",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    )
+
+
+def failure(name: str, response: Response, after: timedelta | None) -> Problem:
+    """What a status says that the provider gives no better words for.
+
+    Args:
+        name: of the account.
+        response: no success.
+        after: the wait that it asked for.
+    """
+    said = response.quoted
+    match response.status:
+        case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
+            return key_refused(name, said)
+        case HTTPStatus.PAYMENT_REQUIRED:
+            return quota_exhausted(name, said)
+        case HTTPStatus.TOO_MANY_REQUESTS:
+            return limited(name, after or _AWAY_FOR, said)
+        case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in {
+            HTTPStatus.REQUEST_TIMEOUT,
+            HTTPStatus.TOO_EARLY,
+        }:
+            return Problem(
+                "provider.away",
+                f"{name} answered {status}{f': {said}' if said else ''}",
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                transient=True,
+                after=after or _AWAY_FOR,
+            )
+        case status if status >= HTTPStatus.BAD_REQUEST:
+            return refused(name, status, said)
+        case status:
+            return unusable(name, f"its status is {status}")

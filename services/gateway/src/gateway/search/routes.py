@@ -1,0 +1,76 @@
+"""`POST /v1/search`."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+
+from chassis.http.api import router
+from gateway.providers.results import MAX_COUNT, Freshness, Query, Result
+from gateway.requests import Brand, IdempotencyKey
+from gateway.search.searching import Searching, Wanted
+
+
+class SearchRequest(BaseModel):
+    """A search of the web."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    query: str
+    """At most 400 characters and 50 words."""
+    brand: Brand
+    provider: Annotated[str, StringConstraints(max_length=63)] | None = None
+    """Name of an account, as `brandctl providers list` has it; left out: Brave Search, else SearXNG."""
+    count: Annotated[int, Field(ge=1, le=MAX_COUNT)] = 10
+    language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")] | None = None
+    """As in `en` or `pt-BR`."""
+    freshness: Freshness | None = None
+    """No older than this."""
+
+    @field_validator("query")
+    @classmethod
+    def _can_be_asked(cls, query: str) -> str:
+        return Query.checked_text(query)
+
+
+class SearchAnswer(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    provider: str
+    query: str
+    results: list[Result]
+    call_id: UUID
+    """The line of the ledger."""
+    spent: int
+    """Micro-dollars that were spent for this request."""
+    kept: bool
+    """It had been answered before."""
+
+
+def search_routes(searching: Searching) -> APIRouter:
+    routes = router("/search", tags=["Search"])
+
+    @routes.post("", summary="Search the web")
+    async def search(request: SearchRequest, idempotency_key: IdempotencyKey = None) -> SearchAnswer:
+        query = Query(
+            text=request.query,
+            count=request.count,
+            language=request.language,
+            freshness=request.freshness,
+        )
+        provider, answer = await searching.search(
+            Wanted(query, request.brand, request.provider, idempotency_key)
+        )
+        return SearchAnswer.model_validate(
+            {
+                "provider": provider,
+                "query": query.text,
+                "results": answer.value,
+                "call_id": answer.call_id,
+                "spent": answer.spent,
+                "kept": answer.kept,
+            }
+        )
+
+    return routes
