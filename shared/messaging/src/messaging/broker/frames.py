@@ -32,6 +32,7 @@ _FRAME_END: Final = 0xCE
 _METHOD, _HEADER, _BODY = 1, 2, 3
 _DELIVER: Final = struct.pack(">HH", 60, 60)
 _CONSUME_OK: Final = struct.pack(">HH", 60, 21)
+_CANCEL: Final = struct.pack(">HH", 60, 30)
 _RETURN: Final = struct.pack(">HH", 60, 50)
 _ACK: Final = struct.pack(">HH", 60, 80)
 _NACK: Final = struct.pack(">HH", 60, 120)
@@ -45,6 +46,9 @@ class TakesDeliveries(Protocol):
     """The owner of a consume callback that can be handed deliveries without a task for each."""
 
     def take(self, delivery: Delivery) -> None: ...
+
+    def cancelled(self, tag: str) -> None:
+        """The broker has ended the consumer; the client library does not know of it yet."""
 
 
 class TakesConfirms(Protocol):
@@ -198,6 +202,8 @@ class FrameReader:
                 return self._deliver(number, data, at + 4, end)
             if data[at : at + 4] == _CONSUME_OK:
                 self._note_consumer(number, data[at + 5 : end].decode(errors="replace"))
+            elif data[at : at + 4] == _CANCEL:
+                self._note_cancel(number, data[at + 5 : at + 5 + data[at + 4]].decode(errors="replace"))
             taker = self.confirms.get(number)
             return taker is not None and self._answer(taker, number, data, at)
         content = self._contents.get(number)
@@ -218,6 +224,12 @@ class FrameReader:
         if number not in self.consuming or self.consuming[number][0] is not channel:
             self.consuming[number] = channel, set()
         self.consuming[number][1].add(tag)
+
+    def _note_cancel(self, number: int, tag: str) -> None:
+        channel = self._connection.channels.get(number)
+        owner = None if channel is None else _owner(channel.consumers.get(tag))  # type: ignore[attr-defined]
+        if owner is not None:
+            owner.cancelled(tag)
 
     def _answer(self, taker: TakesConfirms, number: int, data: bytes, at: int) -> bool:
         method = data[at : at + 4]

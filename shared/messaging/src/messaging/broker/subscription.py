@@ -7,6 +7,7 @@ and halves the throughput. That, and the subscriber's queue object, are the only
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, cast
 from uuid import uuid4
 
@@ -23,6 +24,8 @@ log = structlog.get_logger(__name__)
 
 RPC_SECONDS: Final = 10.0
 WATCH_SECONDS: Final = 10.0
+AGAIN_SECONDS: Final = 1.0
+"""Before a lost consumer is brought back again, the first time; then twice as long, up to the watch's own pause."""
 
 
 class Subscription:
@@ -35,6 +38,7 @@ class Subscription:
         self._on_delivery = on_delivery
         self._paused = False
         self._started = False
+        self._ended = asyncio.Event()
         self._lock = asyncio.Lock()
         # Each subscriber its own channel: on a shared one, one bad frame takes all consumers down.
         self._subscriber = broker.subscriber(
@@ -59,6 +63,18 @@ class Subscription:
 
     def take(self, delivery: Delivery) -> None:
         self._on_delivery(delivery)
+
+    def cancelled(self, tag: str) -> None:
+        """Has `watch` make a new consumer, under a new tag.
+
+        The client library would ask again with the tag that was. While messages of it are in hand, RabbitMQ 4.3 takes that
+        for a second consumer of the same name, and ends the connection.
+        """
+        noted: dict[str, Any] = getattr(self._robust_queue, "_consumers", {})
+        noted.pop(tag, None)
+        if self._subscriber._consumer_tag == tag:  # noqa: SLF001
+            self._subscriber._consumer_tag = None  # noqa: SLF001
+            self._ended.set()
 
     async def start(self) -> None:
         """Checks that the queue is there and starts to consume.
@@ -138,21 +154,28 @@ class Subscription:
         The client library restores consumers after a reconnect, but a consumer that the broker cancelled (its queue
         moved or was declared anew) stays gone unless somebody looks.
         """
+        pause = WATCH_SECONDS
         while True:
-            await asyncio.sleep(WATCH_SECONDS)
-            if not self._lost() and not self._strays():
-                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._ended.wait()
+            self._ended.clear()
             try:
                 async with self._lock:
-                    if strays := self._strays():
-                        log.warning("consumers_too_many", queue=self.queue, consumers=len(strays))
-                        await self._cancel_all(strays)
-                    if self._lost():
-                        log.error("consumer_lost", queue=self.queue)
-                        await self._consume_again()
-                        log.info("consumer_restored", queue=self.queue)
+                    await self._look_after()
+                pause = WATCH_SECONDS
             except BROKER_ERRORS as error:
                 log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
+                pause = min(AGAIN_SECONDS if pause == WATCH_SECONDS else 2 * pause, WATCH_SECONDS)
+
+    async def _look_after(self) -> None:
+        if strays := self._strays():
+            log.warning("consumers_too_many", queue=self.queue, consumers=len(strays))
+            await self._cancel_all(strays)
+        if self._lost():
+            log.error("consumer_lost", queue=self.queue)
+            await self._consume_again()
+            log.info("consumer_restored", queue=self.queue)
 
     async def _consume_again(self) -> None:
         queue = self._robust_queue
