@@ -33,6 +33,7 @@ _METHOD, _HEADER, _BODY = 1, 2, 3
 _DELIVER: Final = struct.pack(">HH", 60, 60)
 _CONSUME_OK: Final = struct.pack(">HH", 60, 21)
 _CANCEL: Final = struct.pack(">HH", 60, 30)
+_CANCEL_OK: Final = struct.pack(">HH", 60, 31)
 _RETURN: Final = struct.pack(">HH", 60, 50)
 _ACK: Final = struct.pack(">HH", 60, 80)
 _NACK: Final = struct.pack(">HH", 60, 120)
@@ -48,7 +49,7 @@ class TakesDeliveries(Protocol):
     def take(self, delivery: Delivery) -> None: ...
 
     def cancelled(self, tag: str) -> None:
-        """The broker has ended the consumer; the client library does not know of it yet."""
+        """The consumer has ended, as we asked or by the broker; the client library does not know of it yet."""
 
 
 class TakesConfirms(Protocol):
@@ -128,13 +129,13 @@ def abort(connection: Any) -> None:
         connection.create_task(connection.close())  # the client library's own way, which takes longer
 
 
-def consumes(channel: Any, tag: str) -> bool:
-    """Whether the broker has said that it serves the consumer; where frames are read the library's way, nobody knows."""
+def consumers(channel: Any) -> set[str]:
+    """The tags of the consumers that the broker has said it serves; where frames are read the library's way, of all asked for."""
     reader = _readers.get(channel.connection)
     if reader is None:
-        return True
+        return set(channel.consumers)
     confirmed_on, tags = reader.consuming.get(channel.number, (None, set()))
-    return confirmed_on is channel and tag in tags
+    return set(tags) if confirmed_on is channel else set()
 
 
 class FrameReader:
@@ -146,7 +147,7 @@ class FrameReader:
         self._rest = b""
         self.heard = 0
         self.consuming: dict[int, tuple[Any, set[str]]] = {}
-        """Per number the channel, since numbers are used again, and the tags of consumers that the broker has confirmed."""
+        """Per number the channel, since numbers are used again, and the tags of consumers that the broker has confirmed and not ended."""
         self._frames: deque[Any] = deque()
         self._contents: dict[int, _Content] = {}
         self.confirms: dict[int, TakesConfirms] = {}
@@ -202,7 +203,7 @@ class FrameReader:
                 return self._deliver(number, data, at + 4, end)
             if data[at : at + 4] == _CONSUME_OK:
                 self._note_consumer(number, data[at + 5 : end].decode(errors="replace"))
-            elif data[at : at + 4] == _CANCEL:
+            elif data[at : at + 4] in (_CANCEL, _CANCEL_OK):
                 self._note_cancel(number, data[at + 5 : at + 5 + data[at + 4]].decode(errors="replace"))
             taker = self.confirms.get(number)
             return taker is not None and self._answer(taker, number, data, at)
@@ -227,7 +228,11 @@ class FrameReader:
 
     def _note_cancel(self, number: int, tag: str) -> None:
         channel = self._connection.channels.get(number)
-        owner = None if channel is None else _owner(channel.consumers.get(tag))  # type: ignore[attr-defined]
+        confirmed_on, tags = self.consuming.get(number, (None, set()))
+        if channel is None or confirmed_on is not channel:
+            return
+        tags.discard(tag)
+        owner = _owner(channel.consumers.get(tag))  # type: ignore[attr-defined]
         if owner is not None:
             owner.cancelled(tag)
 

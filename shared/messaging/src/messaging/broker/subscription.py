@@ -115,7 +115,7 @@ class Subscription:
         # The client library notes a consumer before the broker has answered, which without a majority it does not.
         if channel is None or channel.is_closed or tag not in channel.consumers:
             return False
-        return frames.consumes(channel, tag)
+        return tag in frames.consumers(channel)
 
     def _lost(self) -> bool:
         """Whether there should be a consumer and is none; not one that the broker was asked for and has yet to answer."""
@@ -123,7 +123,7 @@ class Subscription:
             return False
         channel, tag = self._underlay, self._subscriber._consumer_tag  # noqa: SLF001
         asked = channel is not None and not channel.is_closed and tag in channel.consumers
-        return not (asked and not frames.consumes(channel, tag or ""))
+        return not (asked and tag not in frames.consumers(channel))
 
     @property
     def _underlay(self) -> Any:
@@ -146,7 +146,7 @@ class Subscription:
         if queue is None or channel is None or channel.is_closed:
             return set()
         noted: dict[str, Any] = getattr(queue, "_consumers", {})
-        return {*noted, *channel.consumers} - {self._subscriber._consumer_tag or ""}  # noqa: SLF001
+        return {*noted, *frames.consumers(channel)} - {self._subscriber._consumer_tag or ""}  # noqa: SLF001
 
     async def watch(self) -> None:
         """Brings a lost consumer back, and cancels what nobody wants; runs until cancelled.
