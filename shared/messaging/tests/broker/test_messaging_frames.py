@@ -25,9 +25,13 @@ from messaging.errors import BrokerUnavailableError, QueueFullError, UnroutableE
 class Owner:
     def __init__(self) -> None:
         self.taken: list[Delivery] = []
+        self.ended: list[str] = []
 
     def take(self, delivery: Delivery) -> None:
         self.taken.append(delivery)
+
+    def cancelled(self, tag: str) -> None:
+        self.ended.append(tag)
 
     async def consume(self, message: object) -> None:
         raise AssertionError("the quick way was not taken")
@@ -127,6 +131,15 @@ async def test_what_is_not_ours_is_passed_on_unchanged() -> None:
         "Basic.ConsumeOk",
     ]
     assert wires.owner.taken == []
+
+
+async def test_who_consumes_hears_of_the_end_of_its_consumer_before_the_client_library_does() -> None:
+    wires = Wire()
+    await wires.feed(wire(commands.Basic.ConsumeOk("ours"), commands.Basic.ConsumeOk("theirs")))
+    await wires.feed(wire(commands.Basic.Cancel("theirs", True)), wire(commands.Basic.Cancel("ours", True)))
+    assert wires.owner.ended == ["ours"]
+    assert [frame.consumer_tag for _, _, frame in wires.passed] == ["ours", "theirs", "theirs", "ours"]
+    assert wires.reader.consuming == {1: (wires.channel, set())}
 
 
 async def test_a_connection_that_serves_a_consumer_nobody_knows_is_ended_once() -> None:

@@ -254,13 +254,13 @@ class FrameReader:
         channel = self._connection.channels.get(number)
         length = data[at]
         at += 1
-        consumer = None
+        consumer, name = None, data[at : at + length].decode(errors="replace")
         if channel is not None:
-            consumer = channel.consumers.get(data[at : at + length].decode())  # type: ignore[attr-defined]
+            consumer = channel.consumers.get(name)  # type: ignore[attr-defined]
         owner = _owner(consumer)
         if owner is None:
             if consumer is None:
-                self._start_over(number)
+                self._start_over(number, name)
             return False
         tag, redelivered = _tag_and_flag(data, at + length)
         published_to = data[at + length + 9 : end]
@@ -284,14 +284,14 @@ class FrameReader:
         self._contents[number] = _Content(deliver)
         return True
 
-    def _start_over(self, number: int) -> None:
+    def _start_over(self, number: int, name: str) -> None:
         """Ends the connection over which the broker serves a consumer that nobody here knows.
 
         Recoveries of the client library that overtake each other can leave one behind. Its deliveries would be dropped
         and never come back as long as the connection lives, up to a whole prefetch of them.
         """
         if self._ending is None:
-            log.error("delivery_without_consumer", channel=number)
+            log.error("delivery_without_consumer", channel=number, consumer=name)
             error = aiormq.exceptions.AMQPConnectionError("deliveries came for a consumer that nobody knows")
             self._ending = asyncio.ensure_future(self._connection.close(error))
 

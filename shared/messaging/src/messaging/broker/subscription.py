@@ -39,6 +39,7 @@ class Subscription:
         self._paused = False
         self._started = False
         self._ended = asyncio.Event()
+        self._dismissed = False
         self._lock = asyncio.Lock()
         # Each subscriber its own channel: on a shared one, one bad frame takes all consumers down.
         self._subscriber = broker.subscriber(
@@ -65,15 +66,16 @@ class Subscription:
         self._on_delivery(delivery)
 
     def cancelled(self, tag: str) -> None:
-        """Has `watch` make a new consumer, under a new tag.
+        """Has `watch` make a new consumer, with a new tag, on a new channel.
 
-        The client library would ask again with the tag that was. While messages of it are in hand, RabbitMQ 4.3 takes that
-        for a second consumer of the same name, and ends the connection.
+        On this one, RabbitMQ 4.3.0 to 4.3.6 goes on with a consumer that it has cancelled for holding messages too long: it
+        delivers to it again, and ends the connection if the tag is used again, as the client library would.
         """
         noted: dict[str, Any] = getattr(self._robust_queue, "_consumers", {})
         noted.pop(tag, None)
         if self._subscriber._consumer_tag == tag:  # noqa: SLF001
             self._subscriber._consumer_tag = None  # noqa: SLF001
+            self._dismissed = True
             self._ended.set()
 
     async def start(self) -> None:
@@ -183,6 +185,9 @@ class Subscription:
             return
         async with asyncio.timeout(RPC_SECONDS):
             await self._cancel()
+            if self._dismissed:
+                await self._leave_channel()
+                self._dismissed = False
             # Where the queue was missing before, the broker has closed the channel, and the client library may have
             # tried in vain to open it with the queue in it, and given up.
             await cast("AbstractRobustChannel", queue.channel).restore()
@@ -191,6 +196,13 @@ class Subscription:
             # Known before the answer: should that come too late for us, the consumer is there all the same.
             self._subscriber._consumer_tag = tag  # noqa: SLF001
             await queue.consume(self._consume, consumer_tag=tag, timeout=RPC_SECONDS)
+
+    async def _leave_channel(self) -> None:
+        """Closes the channel, which the client library then opens anew; what is in hand comes back as after a lost connection."""
+        queue = self._robust_queue
+        opened = None if queue is None else getattr(queue.channel, "_channel", None)
+        if opened is not None:
+            await opened.close()
 
     async def _cancel(self) -> None:
         tag, self._subscriber._consumer_tag = self._subscriber._consumer_tag, None  # noqa: SLF001

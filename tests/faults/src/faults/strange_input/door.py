@@ -233,6 +233,9 @@ class _Grave:
         assert isinstance(message.payload, DeadLetter)
         self._buried.append(message.payload)
 
+    def cancelled(self, tag: str) -> None:
+        """Nobody takes a dead-letter queue from here; without deliveries the trial ends by itself."""
+
 
 def complaint_about(letter: DeadLetter, message: Strange) -> str | None:
     """What a person could not make sense of in the reason; None if it is fine."""
