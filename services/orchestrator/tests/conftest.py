@@ -22,6 +22,7 @@ from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from orchestrator.api import http_api
+from tests.fixtures import scripted_model
 
 SERVICE_KEY = "test-service-key-0123456789"
 
@@ -169,3 +170,9 @@ def research() -> Iterator[ResearchStandIn]:
         server.silent.set()
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def model() -> Iterator[scripted_model.ScriptedModel]:
+    with scripted_model.serving() as server:
+        yield server

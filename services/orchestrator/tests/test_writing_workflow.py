@@ -110,7 +110,8 @@ class UnwillingWriter:
 
 
 def workflow_of(database: Database, fetch: Calls, writer: Writer | None = None) -> ContentWorkflow:
-    return ContentWorkflow(database, fetch, writer or ExtractiveWriter())
+    chosen = writer or ExtractiveWriter()
+    return ContentWorkflow(database, fetch, {"extractive": lambda _: chosen})
 
 
 async def test_a_cancelled_workflow_goes_on_at_its_next_step(orchestrator_database: Database) -> None:

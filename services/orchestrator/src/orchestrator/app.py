@@ -1,5 +1,7 @@
 """The composition root: what the orchestrator consumes, serves and does in the background."""
 
+from functools import partial
+
 from chassis import ServiceKey
 from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
@@ -16,10 +18,12 @@ from envelope.brand.payloads import (
 )
 from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.api import http_api
+from orchestrator.brands import EXTRACTIVE, MODEL
 from orchestrator.cycles import Housekeeping, route
 from orchestrator.settings import Settings
-from orchestrator.writing import ContentWorkflow, ResearchClient
+from orchestrator.writing import ContentWorkflow, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
+from orchestrator.writing.model import Chat, ModelWriter
 
 
 def build(settings: Settings) -> Service:
@@ -30,7 +34,8 @@ def build(settings: Settings) -> Service:
         timeout_seconds=settings.research_timeout_seconds,
         research=service.dependency("research", outages=(UnavailableError,)),
     )
-    workflow = ContentWorkflow(service.database, research.fetch, ExtractiveWriter())
+    writers = _writers(service, settings)
+    workflow = ContentWorkflow(service.database, research.fetch, writers)
     housekeeping = Housekeeping(
         service.database,
         stall_after=settings.stall_after,
@@ -58,6 +63,22 @@ def build(settings: Settings) -> Service:
             max_concurrency=settings.writers, handler_timeout=settings.writing_timeout_seconds
         ),
     )
-    service.serve(http_api(service.database, ServiceKey(settings.service_key)))
+    service.serve(http_api(service.database, ServiceKey(settings.service_key), writers=frozenset(writers)))
     service.background("housekeeping", housekeeping.run)
     return service
+
+
+def _writers(service: Service, settings: Settings) -> dict[str, WriterAt]:
+    """By the names that brands choose them by. Without a model's address there is no dependency on one either."""
+    extractive = ExtractiveWriter()
+    writers: dict[str, WriterAt] = {EXTRACTIVE: lambda _: extractive}
+    if settings.model_url is not None:
+        chat = Chat(
+            settings.model_url,
+            settings.service_key,
+            model=settings.model_name,
+            timeout_seconds=settings.model_timeout_seconds,
+            dependency=service.dependency("model", outages=(UnavailableError,)),
+        )
+        writers[MODEL] = partial(ModelWriter, chat, context_tokens=settings.model_context_tokens)
+    return writers

@@ -22,8 +22,19 @@ class Settings(ServiceSettings, KeyedSettings):
 
     writers: Annotated[int, Field(ge=1, le=64)] = 8
     """Articles in hand at the same time in one process; one of them is being composed, the others read and store."""
-    writing_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 120.0
-    """For one article, reading its research included; past it, the attempt counts as failed."""
+    writing_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 600.0
+    """For one article, reading its research included; past it, the attempt counts as failed. What a model has answered by
+    then is kept."""
+
+    model_url: WebAddress | None = None
+    """Where POST …/chat/completions is answered, such as the gateway's `http://gateway:8015/v1`; None: no model writes.
+    Whoever answers there is sent the service key."""
+    model_name: Annotated[str, Field(min_length=1, max_length=200)] = "default"
+    """The model that requests name."""
+    model_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 120.0
+    """For one whole answer of the model."""
+    model_context_tokens: Annotated[int, Field(ge=2048, le=2_000_000)] = 16_384
+    """What the model takes and gives in one exchange; of the sources, as much is shown to it as fits."""
 
     stall_after_hours: Hours = 6.0
     """A keyword that has not moved for so long is failed; an answer that comes later still takes it up again."""

@@ -1,5 +1,6 @@
 """The HTTP API: the rooms' routes behind the guard, and what their errors are answered with."""
 
+from collections.abc import Set as AbstractSet
 from http import HTTPStatus
 from typing import Final
 
@@ -9,7 +10,7 @@ from fastapi.responses import JSONResponse
 from chassis.http.api import api
 from chassis.http.guard import Authorise
 from messaging import Database
-from orchestrator.brands import UnknownBrandError, brand_routes
+from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import LARGER_BODIES, ReusedKeyError, cycle_routes
 from orchestrator.writing import content_routes
 
@@ -24,8 +25,16 @@ Every request needs the header `X-Service-Key`. Every refusal is `{"detail": "a 
 """
 
 
-def http_api(database: Database, authorise: Authorise) -> FastAPI:
-    """The application; `authorise` raises HTTPException 401 for a request without the service's key."""
+def http_api(
+    database: Database, authorise: Authorise, *, writers: AbstractSet[str] = frozenset({EXTRACTIVE})
+) -> FastAPI:
+    """The application.
+
+    Args:
+        database: the service's.
+        authorise: raises HTTPException 401 for a request without the service's key.
+        writers: those that a brand may choose.
+    """
     app = api(
         "Brand Engine: orchestrator",
         authorise,
@@ -38,7 +47,7 @@ def http_api(database: Database, authorise: Authorise) -> FastAPI:
             {"name": "content", "description": "The articles."},
         ],
     )
-    app.include_router(brand_routes(database))
+    app.include_router(brand_routes(database, writers))
     app.include_router(cycle_routes(database))
     app.include_router(content_routes(database))
     app.add_exception_handler(UnknownBrandError, _unknown)

@@ -1,15 +1,26 @@
 """Who writes: brands, in what language, for which site and channels."""
 
-from orchestrator.brands.domain import BrandSlug, UnknownBrandError
+from orchestrator.brands.domain import (
+    EXTRACTIVE,
+    MODEL,
+    BrandSlug,
+    UnknownBrandError,
+    UnwritableError,
+    check_writer,
+)
 from orchestrator.brands.routes import Slug, brand_routes, checked_slug
 from orchestrator.brands.store import Brand, find_brand, upsert_brand
 
 __all__ = [
+    "EXTRACTIVE",
+    "MODEL",
     "Brand",
     "BrandSlug",
     "Slug",
     "UnknownBrandError",
+    "UnwritableError",
     "brand_routes",
+    "check_writer",
     "checked_slug",
     "find_brand",
     "upsert_brand",

@@ -1,12 +1,37 @@
 """What a brand is called. Pure: no I/O, no clock, no randomness."""
 
 import re
+from collections.abc import Set as AbstractSet
 from typing import Final, NewType
 
 BrandSlug = NewType("BrandSlug", str)
 
 SLUG_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
 MAX_SLUG: Final = 63
+
+
+EXTRACTIVE: Final = "extractive"
+MODEL: Final = "model"
+WRITERS: Final = (EXTRACTIVE, MODEL)
+"""Who may write a brand's articles: quotations put in order, or a language model held to its sources."""
+
+
+class UnwritableError(ValueError):
+    """The brand asks for a writer that cannot write for it; the message says what to do."""
+
+
+def check_writer(writer: str, language: str, available: AbstractSet[str]) -> None:
+    """Raises UnwritableError: that writer is not configured, or does not know the language."""
+    if writer not in available:
+        raise UnwritableError(
+            f"no model is configured, so the writer '{writer}' cannot write: set MODEL_URL and restart the orchestrator, or"
+            f" give the brand the writer '{EXTRACTIVE}'"
+        )
+    if writer == MODEL and language.partition("-")[0] != "en":
+        raise UnwritableError(
+            f"what a model writes can be held against its sources in English only, and the brand's language is"
+            f" '{language}': give it the writer '{EXTRACTIVE}'"
+        )
 
 
 class UnknownBrandError(LookupError):

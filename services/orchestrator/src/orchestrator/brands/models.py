@@ -1,7 +1,7 @@
 """What the API takes and gives of brands."""
 
 from datetime import datetime
-from typing import Annotated, Final, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field
 
@@ -10,10 +10,13 @@ from orchestrator.brands.store import Brand
 from orchestrator.requests import RequestBody, not_blank, prose
 
 MAX_CHANNELS: Final = 20
+MAX_FORBIDDEN: Final = 200
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 LANGUAGE_PATTERN: Final = "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=40)]
+
+Word = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(not_blank)]
 
 
 def _channels(channels: tuple[str, ...]) -> tuple[str, ...]:
@@ -41,6 +44,12 @@ class BrandRequest(RequestBody):
     """Where articles are promoted. `feed` is the built-in public feed; an empty list means no promotion."""
     target: Annotated[Name, Field(examples=["site"])] = "site"
     """Where articles are published. `site` is the built-in site."""
+    writer: Annotated[Literal["extractive", "model"], Field(examples=["extractive"])] = "extractive"
+    """Who writes: `extractive` quotes its sources; `model` has a language model write what they support, in English."""
+    forbidden_words: Annotated[
+        tuple[Word, ...], Field(max_length=MAX_FORBIDDEN, examples=[["game-changer"]])
+    ] = ()
+    """Words and phrases that a model must not use for this brand."""
 
 
 class BrandView(View):
@@ -50,6 +59,8 @@ class BrandView(View):
     language: Annotated[str, Field(examples=["en"])]
     channels: Annotated[tuple[str, ...], Field(examples=[["feed"]])]
     target: Annotated[str, Field(examples=["site"])]
+    writer: Annotated[str, Field(examples=["extractive"])]
+    forbidden_words: tuple[str, ...]
     created_at: datetime
     updated_at: datetime
 
@@ -62,6 +73,8 @@ class BrandView(View):
             language=brand.language,
             channels=brand.channels,
             target=brand.target,
+            writer=brand.writer,
+            forbidden_words=brand.forbidden_words,
             created_at=brand.created_at,
             updated_at=brand.updated_at,
         )

@@ -1,5 +1,6 @@
 """Requests about brands, and the brand in the path of other requests."""
 
+from collections.abc import Set as AbstractSet
 from http import HTTPStatus
 from typing import Annotated
 
@@ -9,7 +10,15 @@ from chassis.http.api import ETAG, READ, UNKNOWN, IfNoneMatch, conditional, rout
 from chassis.http.conditional import entity_tag
 from messaging import Database
 from orchestrator.answers import LOCATION
-from orchestrator.brands.domain import MAX_SLUG, SLUG_PATTERN, BrandSlug, UnknownBrandError, is_slug
+from orchestrator.brands.domain import (
+    MAX_SLUG,
+    SLUG_PATTERN,
+    BrandSlug,
+    UnknownBrandError,
+    UnwritableError,
+    check_writer,
+    is_slug,
+)
 from orchestrator.brands.models import BrandRequest, BrandView
 from orchestrator.brands.store import find_brand, upsert_brand
 
@@ -38,7 +47,8 @@ def checked_slug(slug: str) -> BrandSlug:
     return BrandSlug(slug)
 
 
-def brand_routes(database: Database) -> APIRouter:
+def brand_routes(database: Database, writers: AbstractSet[str]) -> APIRouter:
+    """`writers` are those that this process has."""
     routes = router(tags=["brands"])
 
     @routes.put(
@@ -52,6 +62,10 @@ def brand_routes(database: Database) -> APIRouter:
     async def put_brand(slug: Slug, request: BrandRequest, response: Response) -> BrandView:
         """Sending the same again changes nothing. Cycles that run keep the channels and target they began with."""
         checked = checked_slug(slug)
+        try:
+            check_writer(request.writer, request.language, writers)
+        except UnwritableError as error:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
         async with database.transaction() as tx:
             brand, is_new = await upsert_brand(tx.connection, slug=checked, **request.model_dump())
         if is_new:

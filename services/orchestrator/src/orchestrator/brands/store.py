@@ -7,7 +7,7 @@ from datetime import datetime
 import asyncpg
 
 from chassis import Connection
-from orchestrator.brands.domain import BrandSlug
+from orchestrator.brands.domain import EXTRACTIVE, BrandSlug
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,8 @@ class Brand:
     language: str
     channels: tuple[str, ...]
     target: str
+    writer: str
+    forbidden_words: tuple[str, ...]
     created_at: datetime
     updated_at: datetime
 
@@ -31,16 +33,20 @@ async def upsert_brand(
     language: str,
     channels: Sequence[str],
     target: str,
+    writer: str = EXTRACTIVE,
+    forbidden_words: Sequence[str] = (),
 ) -> tuple[Brand, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
     row = await connection.fetchrow(
         """
-        insert into brands as b (slug, name, description, language, channels, target)
-        values ($1, $2, $3, $4, $5, $6)
+        insert into brands as b (slug, name, description, language, channels, target, writer, forbidden_words)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)
         on conflict (slug) do update
-            set name = $2, description = $3, language = $4, channels = $5, target = $6,
+            set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
+                forbidden_words = $8,
                 updated_at = case
-                    when (b.name, b.description, b.language, b.channels, b.target) = ($2, $3, $4, $5, $6)
+                    when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words)
+                         = ($2, $3, $4, $5, $6, $7, $8)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -50,6 +56,8 @@ async def upsert_brand(
         language,
         list(channels),
         target,
+        writer,
+        list(forbidden_words),
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -68,6 +76,8 @@ def _brand(row: asyncpg.Record) -> Brand:
         language=row["language"],
         channels=tuple(row["channels"]),
         target=row["target"],
+        writer=row["writer"],
+        forbidden_words=tuple(row["forbidden_words"]),
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

@@ -1,6 +1,7 @@
 """Articles: from research to a stored text, and where they can be read."""
 
 from orchestrator.writing.article import Article, Passage, Source
+from orchestrator.writing.desk import Desk, Earlier, WriterAt
 from orchestrator.writing.domain import ContentId
 from orchestrator.writing.handlers import ContentWorkflow
 from orchestrator.writing.research import ResearchClient
@@ -12,10 +13,13 @@ __all__ = [
     "Article",
     "ContentId",
     "ContentWorkflow",
+    "Desk",
+    "Earlier",
     "Passage",
     "ResearchClient",
     "Source",
     "Writer",
+    "WriterAt",
     "article_contexts",
     "content_routes",
     "delete_old_steps",

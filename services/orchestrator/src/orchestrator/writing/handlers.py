@@ -1,8 +1,8 @@
 """The content workflow: `content.generate` in, an article and `content.generated` out."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from uuid import UUID
 
 from pydantic import TypeAdapter
@@ -10,13 +10,15 @@ from pydantic import TypeAdapter
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate, ContentGenerated
 from messaging import Context, Database, Record, Transaction, Unprocessable
-from orchestrator.brands import Brand, find_brand
+from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
 from orchestrator.writing.article import Article, Source
-from orchestrator.writing.store import insert_content
+from orchestrator.writing.desk import Earlier, WriterAt
+from orchestrator.writing.store import insert_content, latest_articles
 from orchestrator.writing.workflow import Workflow
-from orchestrator.writing.writer import Writer
 
 FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[Source, ...]]]
+
+ResultT = TypeVar("ResultT")
 
 SOURCES = TypeAdapter(tuple[Source, ...])
 ARTICLE = TypeAdapter(Article)
@@ -25,10 +27,12 @@ ARTICLE = TypeAdapter(Article)
 class ContentWorkflow:
     """fetch research → write article → store → announce; each step durable (see workflow.py)."""
 
-    def __init__(self, database: Database, fetch_research: FetchResearch, writer: Writer) -> None:
+    def __init__(
+        self, database: Database, fetch_research: FetchResearch, writers: Mapping[str, WriterAt]
+    ) -> None:
         self._database = database
         self._fetch_research = fetch_research
-        self._writer = writer
+        self._writers = writers
 
     async def generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:
         """Writes the article of a `content.generate`.
@@ -44,9 +48,7 @@ class ContentWorkflow:
         sources = await workflow.step(
             "fetch_research", SOURCES, partial(self._fetch_research, command.research_id, command.brand_slug)
         )
-        article = await workflow.step(
-            "write_article", ARTICLE, partial(self._write, command.keyword, sources, brand)
-        )
+        article = await workflow.step("write_article", ARTICLE, partial(self._write, message, sources, brand))
         context.log.info("article_written", content_id=str(command.content_id), words=article.word_count)
 
         async def record(tx: Transaction) -> None:
@@ -66,9 +68,18 @@ class ContentWorkflow:
 
         return record
 
-    async def _write(self, keyword: str, sources: tuple[Source, ...], brand: Brand) -> Article:
-        return await self._writer.write(
-            keyword=keyword, sources=sources, brand_name=brand.name, language=brand.language
+    async def _write(
+        self, message: DomainMessage[ContentGenerate], sources: tuple[Source, ...], brand: Brand
+    ) -> Article:
+        try:
+            check_writer(brand.writer, brand.language, self._writers.keys())
+        except UnwritableError as error:
+            raise Unprocessable(f"{error}; then replay") from error
+        # By the message and not by the article: what comes again goes on, and a replay begins anew.
+        steps = await Workflow.resume(self._database, message.event_id)
+        writer = self._writers[brand.writer](_Desk(self._database, steps, brand, message.event_id))
+        return await writer.write(
+            keyword=message.payload.keyword, sources=sources, brand_name=brand.name, language=brand.language
         )
 
     async def _brand(self, slug: str) -> Brand:
@@ -77,6 +88,33 @@ class ContentWorkflow:
         if brand is None:
             raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
         return brand
+
+
+class _Desk:
+    """Of one `content.generate`; see `desk.py`."""
+
+    def __init__(self, database: Database, steps: Workflow, brand: Brand, event_id: UUID) -> None:
+        self._database = database
+        self._steps = steps
+        self._brand = brand
+        self._event_id = event_id
+
+    @property
+    def brand_slug(self) -> str:
+        return self._brand.slug
+
+    @property
+    def forbidden_words(self) -> tuple[str, ...]:
+        return self._brand.forbidden_words
+
+    async def step(
+        self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
+    ) -> ResultT:
+        return await self._steps.step(name, result_type, partial(work, f"{self._event_id}:{name}"))
+
+    async def earlier(self) -> tuple[Earlier, ...]:
+        async with self._database.connection() as connection:
+            return await latest_articles(connection, self._brand.slug)
 
 
 def _generated(command: ContentGenerate, article: Article) -> ContentGenerated:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
@@ -12,7 +12,10 @@ import asyncpg
 from chassis import Connection
 from envelope.brand.payloads import ArticleContext
 from orchestrator.writing.article import Article, Source
+from orchestrator.writing.desk import Earlier
 from orchestrator.writing.domain import free_slug
+
+_COMPARED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,19 @@ def _content(row: asyncpg.Record) -> StoredContent:
     values["key_points"] = tuple(row["key_points"])
     values["sources"] = tuple(json.loads(row["sources"]))
     return StoredContent(**values)
+
+
+async def latest_articles(connection: Connection, brand_slug: str) -> tuple[Earlier, ...]:
+    """The brand's, the newest first; so many as a new one is compared with."""
+    rows = await connection.fetch(
+        """
+        select title, coalesce(published_url, '/v1/content/' || content_id) as address, body_markdown
+        from content where brand_slug = $1 order by created_at desc, content_id limit $2
+        """,
+        brand_slug,
+        _COMPARED,
+    )
+    return tuple(Earlier(**row) for row in rows)
 
 
 async def article_contexts(connection: Connection, content_ids: Sequence[UUID]) -> dict[UUID, ArticleContext]:

@@ -1,0 +1,202 @@
+"""The words of a sentence found in a passage: in what order, out of which clauses, and what was left out between them. Pure."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from orchestrator.writing.model.wording import (
+    CLAUSES,
+    FRAMES,
+    HARD,
+    MOVABLE,
+    PRONOUNS,
+    QUANTIFIERS,
+    Kind,
+    Token,
+)
+
+DENSITY: Final = 0.5
+"""Of the words that weigh, from the first to the last that the sentence takes, so many must be taken."""
+_JOINS: Final = frozenset({"and", "or"})
+_ENDS_PHRASE: Final = _JOINS | {"is", "are", "was", "were", "when", "where", "than", "that"}
+_ENDS_STATEMENT: Final = _JOINS | {"that", "instead", "rather"}
+_AUXILIARY: Final = frozenset({"is", "are", "was", "were", "has", "have", "had"})
+
+
+def rotated(tokens: Sequence[Token]) -> list[Token]:
+    """With what stands before the first comma put at the end, as “In water, it sinks.” says “It sinks in water.” too."""
+    at = next((at for at, token in enumerate(tokens) if token.text == ","), None)
+    if at is None:
+        return list(tokens)
+    body = list(tokens[at + 1 :])
+    ending = [body.pop()] if body and body[-1].kind is Kind.BREAK else []
+    return [*body, tokens[at], *tokens[:at], *ending]
+
+
+def variants(parts: Sequence[Sequence[Token]]) -> Iterator[list[Sequence[Token]]]:
+    """The window as it is; with its beginning put last; with what its pronouns stand for in their place."""
+    yield list(parts)
+    last = parts[-1]
+    if any(token.text == "," for token in last):
+        yield [*parts[:-1], rotated(last)]
+    if len(parts) > 1 and (subject := _subject(parts[0])):
+        resolved = [each for token in last for each in (subject if _refers(token) else (token,))]
+        yield [resolved]
+        yield [rotated(resolved)]
+
+
+def _refers(token: Token) -> bool:
+    return token.text.casefold() in {"it", "its", "they", "them", "their"}
+
+
+def _subject(part: Sequence[Token]) -> Sequence[Token] | None:
+    """What a sentence begins with, up to its auxiliary verb; a heading whole."""
+    end = next((at for at, token in enumerate(part) if token.text.casefold() in _AUXILIARY), None)
+    if end is None:
+        end = len(part) if not part or part[-1].text != "." else 0
+    named = part[:end]
+    return named if named and all(token.kind in {Kind.CONTENT, Kind.FREE} for token in named) else None
+
+
+def tightest(order: Sequence[Token], text: Sequence[Token]) -> list[int]:
+    """Places in `text` of the longest run of `order` that occurs there in order, in as narrow a span as there is."""
+    starts = [at for at, token in enumerate(text) if token.weighs and token.key == order[0].key] or [0]
+    found = [_chain(order, text, start) for start in starts]
+    return min(found, key=lambda chain: (-len(chain), (chain[-1] - chain[0]) if chain else 0))
+
+
+def _chain(order: Sequence[Token], text: Sequence[Token], start: int) -> list[int]:
+    """Longest common subsequence by keys, among `text[start:]`, each match as early as can be."""
+    rows = [[0] * (len(text) + 1) for _ in range(len(order) + 1)]
+    for i in range(len(order) - 1, -1, -1):
+        for j in range(len(text) - 1, start - 1, -1):
+            same = order[i].key == text[j].key and text[j].weighs
+            rows[i][j] = max(rows[i + 1][j], rows[i][j + 1], rows[i + 1][j + 1] + 1 if same else 0)
+    chain: list[int] = []
+    i, j = 0, start
+    while i < len(order) and j < len(text):
+        same = order[i].key == text[j].key and text[j].weighs
+        if same and rows[i][j] == rows[i + 1][j + 1] + 1:
+            chain.append(j)
+            i, j = i + 1, j + 1
+        elif rows[i + 1][j] >= rows[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return chain
+
+
+def words_elsewhere(order: Sequence[Token], taken: Sequence[Token]) -> list[Token]:
+    rest = iter(taken)
+    expected = next(rest, None)
+    left: list[Token] = []
+    for token in order:
+        if expected is not None and token.key == expected.key:
+            expected = next(rest, None)
+        else:
+            left.append(token)
+    return left
+
+
+def takes_up(part: Sequence[Token]) -> bool:
+    """Whether a sentence speaks of the subject of the one before it."""
+    return bool(part) and part[0].text.casefold() in PRONOUNS
+
+
+def movable_phrases(order: Sequence[Token]) -> list[tuple[int, ...]]:
+    """Places of each movable phrase: what introduces it, and what follows up to the next phrase or clause."""
+    starts = [at for at, token in enumerate(order) if token.text.casefold() in MOVABLE]
+    found: list[tuple[int, ...]] = []
+    for start in starts:
+        end = next(
+            (at for at in range(start + 1, len(order)) if at in starts or _bounds(order[at])), len(order)
+        )
+        if any(order[at].weighs for at in range(start + 1, end)):
+            found.append(tuple(range(start, end)))
+    return found
+
+
+def _bounds(token: Token) -> bool:
+    word = token.text.casefold()
+    return _parts_clauses(token) or word in FRAMES or word in _ENDS_PHRASE
+
+
+def phrase_near(
+    text: Sequence[Token], phrase: Sequence[Token], taken: Sequence[int]
+) -> tuple[int, ...] | None:
+    """Where the phrase stands as it is, in the clause of `taken`; the words that weigh."""
+    introduced = phrase[0].text.casefold()
+    keys = [token.key for token in phrase[1:] if token.weighs]
+    for start, token in enumerate(text):
+        if token.text.casefold() != introduced:
+            continue
+        places = [at for at in range(start + 1, len(text)) if text[at].weighs][: len(keys)]
+        if [text[at].key for at in places] != keys or set(places) & set(taken):
+            continue
+        between = range(min(taken[0], start), max(taken[-1], *places) + 1)
+        if not any(_bounds_clause(text, at) for at in between):
+            return (*((start,) if token.weighs else ()), *places)
+    return None
+
+
+def _bounds_clause(text: Sequence[Token], at: int) -> bool:
+    return _parts_clauses(text[at]) or text[at].text.casefold() in _JOINS
+
+
+def begins(part: Sequence[Token]) -> int | None:
+    return next((at for at, token in enumerate(part) if token.kind is Kind.CONTENT), None)
+
+
+def is_subject(part: Sequence[Token], taken: set[int]) -> bool:
+    return begins(part) in taken
+
+
+def is_only_subject(part: Sequence[Token], taken: set[int]) -> bool:
+    """Whether nothing was passed over from its beginning to the last word that was taken."""
+    return all(at in taken or not token.weighs for at, token in enumerate(part[: max(taken) + 1]))
+
+
+def spanned(text: Sequence[Token], chosen: set[int], elsewhere: set[str]) -> str | None:
+    """Nothing that turns or bounds the statement is left out of the clauses it is taken from."""
+    first, last = min(chosen), max(chosen)
+    inside = [at for at in range(first, last + 1) if text[at].kind in {Kind.CONTENT, Kind.NUMBER}]
+    if sum(at in chosen for at in inside) < DENSITY * len(inside):
+        return "it joins words that stand far apart in its passage"
+    if any(_jumped(text, one, other) for one, other in pairwise(sorted(chosen))):
+        return "it joins the beginning of one statement of its passage to the end of another"
+    begin = next((at + 1 for at in range(first - 1, -1, -1) if _parts_clauses(text[at])), 0)
+    end = next((at for at in range(last + 1, len(text)) if _parts_clauses(text[at])), len(text))
+    also = next((at for at in range(last + 1, end) if text[at].text.casefold() in _ENDS_STATEMENT), end)
+    for at in range(begin, end):
+        token = text[at]
+        if token.text == ";" and first < at < last:
+            return "it joins two clauses of its passage that stand apart"
+        counts = token.kind is Kind.STRICT and (
+            at < also or (token.key in HARD and text[also].text.casefold() in _JOINS)
+        )
+        if counts and token.key in QUANTIFIERS and not _is_taken(text, at + 1, chosen):
+            continue  # it counts what was left out with it
+        if counts and at not in chosen and token.key not in elsewhere:
+            return f"its passage says “{token.text}” there, which must not be left out"
+    return None
+
+
+def _is_taken(text: Sequence[Token], start: int, chosen: set[int]) -> bool:
+    """Whether the next word that weighs was taken."""
+    return next((at in chosen for at in range(start, len(text)) if text[at].weighs), False)
+
+
+def _jumped(text: Sequence[Token], one: int, other: int) -> bool:
+    """Whether what was left out between two words begins a statement, or a phrase, that the second belongs to."""
+    gap = range(one + 1, other)
+    last = next((at for at in reversed(gap) if _bounds_clause(text, at)), None)
+    if last is not None and any(text[at].kind is Kind.CONTENT for at in range(last + 1, other)):
+        return True
+    introduced = text[other - 1].text.casefold()
+    skipped = [at for at in gap if at < other - 1]
+    heads = any(text[at].kind is Kind.CONTENT for at in skipped)
+    return heads and introduced in MOVABLE and any(text[at].text.casefold() == introduced for at in skipped)
+
+
+def _parts_clauses(token: Token) -> bool:
+    return token.kind is Kind.BREAK or token.key in CLAUSES

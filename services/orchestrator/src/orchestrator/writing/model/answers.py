@@ -1,0 +1,72 @@
+"""What the model is asked for, step by step: JSON of these shapes, and nothing else. Pure."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_SECTIONS: Final = 8
+MAX_TEXT: Final = 600
+
+Line = Annotated[str, Field(min_length=1, max_length=200)]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
+PassageId = Annotated[str, Field(min_length=1, max_length=20)]
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Brief(Shape):
+    angle: Line
+    """What the article is to be about, in one sentence."""
+    questions: Annotated[tuple[Line, ...], Field(min_length=1, max_length=8)]
+    """Of its readers."""
+
+
+class PlannedSection(Shape):
+    heading: Line
+    question: Line
+    passages: Annotated[tuple[PassageId, ...], Field(min_length=1, max_length=12)]
+
+
+class Outline(Shape):
+    sections: Annotated[tuple[PlannedSection, ...], Field(min_length=1, max_length=MAX_SECTIONS)]
+    """The first one opens the article, and answers its keyword."""
+
+
+class DraftSentence(Shape):
+    text: Text
+    passages: Annotated[tuple[PassageId, ...], Field(max_length=6)]
+
+
+class Paragraph(Shape):
+    sentences: Annotated[tuple[DraftSentence, ...], Field(min_length=1, max_length=12)]
+
+
+class SectionDraft(Shape):
+    paragraphs: Annotated[tuple[Paragraph, ...], Field(min_length=1, max_length=8)]
+
+
+class Mended(Shape):
+    number: Annotated[int, Field(ge=1, le=200)]
+    text: Text
+    passages: Annotated[tuple[PassageId, ...], Field(max_length=6)]
+
+
+class MendedSentences(Shape):
+    sentences: Annotated[tuple[Mended, ...], Field(max_length=100)]
+    """Those that can be mended; the others are given up."""
+
+
+class Front(Shape):
+    title: Line
+    description: Annotated[str, Field(min_length=1, max_length=400)]
+    key_points: Annotated[tuple[Text, ...], Field(max_length=8)]
+
+
+def json_schema(shape: type[Shape]) -> dict[str, Any]:
+    """The shape as `response_format` wants it: every property required, none besides."""
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": shape.__name__, "strict": True, "schema": shape.model_json_schema()},
+    }

@@ -1,0 +1,97 @@
+"""Asks the model step by step; every answer is a row before anything is made of it, so that none is paid for twice."""
+
+from typing import Any, Final, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from orchestrator.writing.desk import Desk
+from orchestrator.writing.model.answers import Shape, json_schema
+from orchestrator.writing.model.chat import Chat, Completion, Message, Request
+from orchestrator.writing.model.prompts import REPAIR
+
+COMPLETION: Final = TypeAdapter(Completion)
+MAX_PROBLEM: Final = 500
+
+ShapeT = TypeVar("ShapeT", bound=Shape)
+
+
+class UnusableAnswerError(Exception):
+    """The model gave no answer of the shape asked for, though asked twice; or it refused."""
+
+
+class Asking:
+    """The model's answers for one article, and what they cost together."""
+
+    def __init__(self, chat: Chat, desk: Desk, max_tokens: int) -> None:
+        self._chat = chat
+        self._desk = desk
+        self._max_tokens = max_tokens
+        self.model = chat.model
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+
+    async def ask(self, step: str, shape: type[ShapeT], messages: tuple[Message, ...]) -> ShapeT:
+        """The answer to a step, sent back once if it is not of the shape.
+
+        Raises:
+            UnusableAnswerError: it refused, or the second answer is unusable too.
+            WaitFor, RetryLater, Unprocessable: as of `Chat.complete`.
+        """
+        first = await self._complete(step, shape, messages)
+        try:
+            return _read(first, shape)
+        except ValueError as error:
+            problem = str(error)
+        repair = {"role": "user", "content": REPAIR.format(problem=problem)}
+        said = {"role": "assistant", "content": first.content or "(nothing)"}
+        second = await self._complete(f"{step}.repair", shape, (*messages, said, repair))
+        try:
+            return _read(second, shape)
+        except ValueError as error:
+            raise UnusableAnswerError(
+                f"the model's answer to “{step}” cannot be used, twice: {error}"
+            ) from error
+
+    async def _complete(self, step: str, shape: type[Shape], messages: tuple[Message, ...]) -> Completion:
+        async def work(key: str) -> Completion:
+            return await self._chat.complete(
+                Request(
+                    brand_slug=self._desk.brand_slug,
+                    key=key,
+                    messages=messages,
+                    response_format=json_schema(shape),
+                    max_tokens=self._max_tokens,
+                )
+            )
+
+        completion = await self._desk.step(f"model:{step}", COMPLETION, work)
+        self.model = completion.model
+        self.prompt_tokens += completion.usage.prompt_tokens
+        self.completion_tokens += completion.usage.completion_tokens
+        if completion.refused:
+            raise UnusableAnswerError(
+                f"the model refused to answer “{step}”: {completion.refusal or completion.finish_reason}"
+            )
+        return completion
+
+
+def _read(completion: Completion, shape: type[ShapeT]) -> ShapeT:
+    """Raises ValueError: it was cut off, or is not of the shape; the message tells the model what is wrong."""
+    if completion.finish_reason == "length":
+        raise ValueError("it was cut off at the limit of its length")
+    try:
+        return shape.model_validate_json(_bare(completion.content))
+    except ValidationError as error:
+        found: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
+        problems = "; ".join(
+            f"{'.'.join(map(str, each['loc'])) or 'answer'}: {each['msg']}" for each in found[:5]
+        )
+        raise ValueError(problems[:MAX_PROBLEM]) from error
+
+
+def _bare(content: str) -> str:
+    """Without the fence that some models put around JSON."""
+    text = content.strip()
+    if text.startswith("```") and text.endswith("```"):
+        text = text.removeprefix("```").removesuffix("```").removeprefix("json")
+    return text

@@ -1,0 +1,96 @@
+"""What was kept, as an article: Markdown with citations, and the words around it. Pure."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from slugify import slugify
+
+from orchestrator.writing.article import MAX_META_DESCRIPTION, Article
+from orchestrator.writing.model.answers import Front
+from orchestrator.writing.model.claims import Evidence, check
+from orchestrator.writing.model.drafting import Kept, fits_heading, is_clean
+from orchestrator.writing.model.quality import MAX_TITLE, whole_words
+from orchestrator.writing.model.wording import normal
+
+MAX_SLUG: Final = 80
+MAX_KEY_POINTS: Final = 5
+MAX_KEY_POINT: Final = 240
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    heading: str | None
+    """None for the one that opens the article."""
+    paragraphs: tuple[tuple[Kept, ...], ...]
+
+    @property
+    def sentences(self) -> tuple[Kept, ...]:
+        return tuple(kept for paragraph in self.paragraphs for kept in paragraph)
+
+
+def sentences_in(sections: Sequence[Section]) -> tuple[str, ...]:
+    return tuple(kept.text for section in sections for kept in section.sentences)
+
+
+def assemble(
+    keyword: str, sections: Sequence[Section], front: Front | None, *, model: str, sources: int
+) -> Article:
+    """The article. What of `front` the sentences do not support is left out, and taken from them instead."""
+    kept = sentences_in(sections)
+    name = keyword[:1].upper() + keyword[1:]
+    title = normal(front.title) if front else ""
+    if not title or len(title) > MAX_TITLE or not fits_heading(title, kept, keyword):
+        title = whole_words(name, MAX_TITLE)
+    points = [normal(point) for point in front.key_points] if front else []
+    points = list(
+        dict.fromkeys(point for point in points if len(point) <= MAX_KEY_POINT and _says(kept, point))
+    )
+    for sentence in (section.sentences[0].text for section in sections if len(points) < len(sections)):
+        if len(points) >= MAX_KEY_POINTS:
+            break
+        if sentence not in points:
+            points.append(sentence)
+    body = "\n\n".join(_markdown(section) for section in sections) + "\n"
+    return Article(
+        title=title,
+        slug=slugify(keyword, max_length=MAX_SLUG, word_boundary=True) or slugify(title) or "article",
+        meta_description=_description(front, kept),
+        body_markdown=body,
+        word_count=sum(len(sentence.split()) for sentence in kept),
+        key_points=tuple(points[:MAX_KEY_POINTS]),
+        cited=tuple(sorted({n for section in sections for each in section.sentences for n in each.sources})),
+        label=f"How this was made: written by a language model ({model[:80]}) from {sources} sources; a program kept only"
+        " sentences whose words stand in the passages they cite. No person has reviewed it.",
+    )
+
+
+def _description(front: Front | None, kept: Sequence[str]) -> str:
+    """The model's if each of its sentences holds; else the first sentence that fits, or a cut one."""
+    wanted = normal(front.description) if front else ""
+    if wanted and len(wanted) <= MAX_META_DESCRIPTION and _says(kept, wanted):
+        return wanted
+    fitting = next((sentence for sentence in kept if len(sentence) <= MAX_META_DESCRIPTION), None)
+    return fitting or whole_words(kept[0], MAX_META_DESCRIPTION)
+
+
+def _says(kept: Sequence[str], text: str) -> bool:
+    """Whether each sentence of the text is supported by a sentence of the article alone."""
+    said = [Evidence(str(at), None, sentence) for at, sentence in enumerate(kept)]
+    ones = [part for part in re.split(r"(?<=[.!?])\s+", text) if part]
+    return is_clean(text) and all(one in kept or check(one, said).holds for one in ones)
+
+
+def _markdown(section: Section) -> str:
+    paragraphs = [
+        " ".join(f"{_escaped(kept.text)} {' '.join(f'[{n}]' for n in kept.sources)}" for kept in paragraph)
+        for paragraph in section.paragraphs
+    ]
+    heading = [f"## {_escaped(section.heading)}"] if section.heading else []
+    return "\n\n".join([*heading, *paragraphs])
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text)

@@ -1,0 +1,277 @@
+"""Whether passages support a sentence: decided by code, word by word, whatever the model says. Pure.
+
+A sentence holds if one of its passages has a sentence, or two that follow each other, in which every word that weighs
+stands, in the same order, with the same numbers at the same things, and in which nothing that turns or bounds the
+statement (*not*, *some*, *may*, *than*, *if*, *said*) was added or left out. What is true for other reasons, or said in
+other words, does not hold: a true sentence lost costs less than a false one published.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Final
+
+from orchestrator.writing.model.alignment import (
+    begins,
+    is_only_subject,
+    is_subject,
+    movable_phrases,
+    phrase_near,
+    rotated,
+    spanned,
+    takes_up,
+    tightest,
+    variants,
+    words_elsewhere,
+)
+from orchestrator.writing.model.wording import (
+    FRAMES,
+    PRONOUNS,
+    UNIT_KEYS,
+    Kind,
+    Token,
+    normal,
+    sentences_of,
+    tokens_of,
+)
+
+FREELY_PLACED: Final = 8
+"""In a sentence of so many such words, one that is no name and no number may stand elsewhere."""
+FEWEST: Final = 2
+"""A sentence with fewer words that weigh says nothing that could be checked."""
+_PRESENT: Final = frozenset({"is", "are", "has", "have"})
+_PAST: Final = frozenset({"was", "were", "had"})
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One passage, under its heading, as sentences. `id` is what the model cites."""
+
+    id: str
+    heading: str | None
+    text: str
+
+    def windows(self) -> Iterator[tuple[str, ...]]:
+        """What one statement may rest on: a sentence, or two in a row, the heading counting as the first."""
+        sentences = sentences_of(self.text)
+        yield from ((each,) for each in sentences)
+        heading = (normal(self.heading),) if self.heading else ()
+        yield from pairwise((*heading, *sentences))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`problem` is None if the sentence holds, and `passages` are then those of the cited ones that support it."""
+
+    passages: tuple[str, ...] = ()
+    problem: str | None = None
+
+    @property
+    def holds(self) -> bool:
+        return self.problem is None
+
+
+def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = frozenset()) -> Verdict:
+    """Holds a sentence against the passages that it cites.
+
+    Args:
+        sentence: one sentence, in English.
+        cited: the passages that its ids name.
+        given: keys of words that need no support, such as those of a source's title in front of a quotation.
+    """
+    claim = _Claim(sentence, given)
+    if claim.problem:
+        return Verdict(problem=claim.problem)
+    supporting: list[str] = []
+    nearest = (0.0, "its passages say nothing of this")
+    for evidence in cited:
+        for window in evidence.windows():
+            share, problem = claim.against(window)
+            if problem is None:
+                supporting.append(evidence.id)
+                break
+            nearest = max(nearest, (share, problem), key=lambda each: each[0])
+    if supporting:
+        return Verdict(tuple(supporting))
+    return Verdict(problem=nearest[1])
+
+
+class _Claim:
+    def __init__(self, sentence: str, given: frozenset[str]) -> None:
+        self._tokens = tokens_of(normal(sentence))
+        self._words = [token.text.casefold() for token in self._tokens]
+        self._given = given
+        self._weighing = weighing = [
+            token for token in self._tokens if token.weighs and token.key not in given
+        ]
+        self._names = {
+            token.key
+            for at, token in enumerate(self._tokens)
+            if at and token.kind is Kind.CONTENT and token.text[0].isupper()
+        }
+        self.problem: str | None = None
+        if len([token for token in weighing if token.kind in {Kind.CONTENT, Kind.NUMBER}]) < FEWEST:
+            self.problem = "it says nothing that a passage could support"
+        elif self._words[0] in PRONOUNS:
+            self.problem = f"it begins with “{self._tokens[0].text}”; name its subject"
+
+    def against(self, window: Sequence[str]) -> tuple[float, str | None]:
+        """How near the window comes (0 to 1), and what is missing; None if it supports the claim."""
+        parts = [tokens_of(sentence) for sentence in window]
+        keys = {token.key for part in parts for token in part}
+        missing = [token for token in self._weighing if token.key not in keys]
+        share = 1 - len(missing) / len(self._weighing)
+        if missing:
+            return share, _unsaid(missing)
+        if any(sentence.endswith("?") for sentence in window):
+            return share, "its passage asks this, and does not say it"
+        problems = [
+            self._aligned(order, variant)
+            for variant in variants(parts)
+            for order in (self._tokens, rotated(self._tokens))
+        ]
+        problem, moved = next((each for each in problems if each[0] is None), problems[0])
+        problem = problem or self._framed(parts) or self._dated(parts) or self._counted(parts, moved)
+        return share + 1, problem
+
+    def _aligned(
+        self, order: Sequence[Token], parts: Sequence[Sequence[Token]]
+    ) -> tuple[str | None, frozenset[str]]:
+        """What is wrong with the order, and the words of phrases that stand elsewhere without harm."""
+        text = [token for part in parts for token in part]
+        whole = [token for token in order if token.weighs and token.key not in self._given]
+        taken = tightest(whole, text)
+        left_over = words_elsewhere(whole, [text[at] for at in taken])
+        moved: frozenset[str] = frozenset()
+        if left_over and (found := self._with_phrases_moved(order, text)):
+            taken, moved = found
+        elif left_over:
+            free = len(whole) >= FREELY_PLACED and len(left_over) == 1
+            token = left_over[0]
+            if not (free and token.kind is Kind.CONTENT and token.key not in self._names | UNIT_KEYS):
+                return (
+                    f"“{token.text}” stands elsewhere in its passage: keep to its order, who does what to whom"
+                ), moved
+        return self._complete(parts, taken, {token.key for token in left_over} - moved), moved
+
+    def _complete(
+        self, parts: Sequence[Sequence[Token]], taken: Sequence[int], elsewhere: set[str]
+    ) -> str | None:
+        if len(parts) == 1:
+            return spanned(parts[0], set(taken), elsewhere)
+        first, second = parts
+        in_first = {at for at in taken if at < len(first)}
+        in_second = {at - len(first) for at in taken if at >= len(first)}
+        if not (in_first and in_second):
+            return "its words stand in several sentences of the passage"
+        goes_on = takes_up(second)
+        if not is_subject(first, in_first) or not (goes_on or begins(second) in in_second):
+            return "it mixes what two sentences say of different things"
+        # What the first says of the subject that the second goes on about is left out as a whole.
+        problem = (
+            None if goes_on and is_only_subject(first, in_first) else spanned(first, in_first, elsewhere)
+        )
+        return problem or spanned(second, in_second, elsewhere)
+
+    def _with_phrases_moved(
+        self, order: Sequence[Token], text: Sequence[Token]
+    ) -> tuple[list[int], frozenset[str]] | None:
+        """Places of all words if one phrase, such as “in 2004”, or two of them were moved within a clause.
+
+        With the words of those phrases; None if that is not all.
+        """
+        if any(token.key == "than" for token in order):
+            return None
+        phrases = movable_phrases(order)
+        for moved in (*((each,) for each in phrases), *combinations(phrases, 2)):
+            inside = {at for phrase in moved for at in phrase}
+            rest = [
+                token
+                for at, token in enumerate(order)
+                if at not in inside and token.weighs and token.key not in self._given
+            ]
+            if not rest:
+                continue
+            taken = tightest(rest, text)
+            if len(taken) < len(rest):
+                continue
+            there = [phrase_near(text, [order[at] for at in phrase], taken) for phrase in moved]
+            if all(there):
+                places = {at for places in there for at in places or ()}
+                return sorted({*taken, *places}), frozenset(text[at].key for at in places)
+        return None
+
+    def _framed(self, parts: Sequence[Sequence[Token]]) -> str | None:
+        said = set(self._words)
+        # Of a first sentence that only names the subject of the second, nothing else is said.
+        for part in parts[-1:] if len(parts) > 1 and takes_up(parts[-1]) else parts:
+            for token in part:
+                word = token.text.casefold()
+                if word in FRAMES and word not in said and not said & _kin(word):
+                    return f"its passage says so with “{token.text}”, which must not be left out"
+        return None
+
+    def _dated(self, parts: Sequence[Sequence[Token]]) -> str | None:
+        said = set(self._words)
+        theirs = {token.text.casefold() for part in parts for token in part}
+        if said & _PRESENT and not said & _PAST and theirs & _PAST and not theirs & _PRESENT:
+            return "its passage speaks of the past"
+        return None
+
+    def _counted(self, parts: Sequence[Sequence[Token]], moved: frozenset[str]) -> str | None:
+        theirs = [number for part in parts for number in _numbers(part)]
+        for number in _numbers(self._tokens):
+            alike = [each for each in theirs if each.key == number.key]
+            # Where a phrase was moved, its number has other neighbours.
+            if moved and any(each.introduced == number.introduced for each in alike):
+                continue
+            if not any(number.is_of_the_same(each) for each in alike):
+                return (
+                    f"the number {number.key} belongs to something else, or has another unit, in its passage"
+                )
+        return None
+
+
+def _unsaid(missing: Sequence[Token]) -> str:
+    numbers = [token.text for token in missing if token.kind is Kind.NUMBER]
+    if numbers:
+        return f"its passages do not have the number {', '.join(numbers)}"
+    return f"its passages do not say {', '.join(f'“{token.text}”' for token in missing[:6])}"
+
+
+def _kin(word: str) -> set[str]:
+    """Other forms of a frame: `said` for `says`, `believed` for `believes`."""
+    root = {"said": "say", "thought": "think", "denied": "deny", "denies": "deny", "myths": "myth"}.get(
+        word, word
+    )
+    root = root.removesuffix("ed").removesuffix("s").removesuffix("e")
+    return {each for each in FRAMES if each.startswith(root)} | ({"said"} if root == "say" else set())
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    key: str
+    before: str | None
+    """The word that weighs before it, as `after` is the next that says something."""
+    after: str | None
+    introduced: str | None
+    """The very word before it."""
+
+    def is_of_the_same(self, other: "_Number") -> bool:
+        """Whether both count the same thing in the same unit, as far as their neighbours tell."""
+        if {self.after, other.after} & UNIT_KEYS:
+            return self.after == other.after or (self.before == other.before and self.before in UNIT_KEYS)
+        return self.after == other.after or self.before == other.before
+
+
+def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
+    telling = [at for at, token in enumerate(tokens) if token.kind in {Kind.CONTENT, Kind.NUMBER}]
+    for place, at in enumerate(telling):
+        if tokens[at].kind is Kind.NUMBER:
+            behind = (tokens[each] for each in telling[place + 1 :])
+            yield _Number(
+                tokens[at].key,
+                tokens[telling[place - 1]].key if place else None,
+                next((token.key for token in behind if token.kind is Kind.CONTENT), None),
+                tokens[at - 1].text.casefold() if at else None,
+            )

@@ -1,0 +1,153 @@
+"""A draft held against its passages: which of its sentences stand, and what is wrong with the others. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from orchestrator.writing.article import Source
+from orchestrator.writing.model import injection
+from orchestrator.writing.model.answers import DraftSentence
+from orchestrator.writing.model.claims import Evidence, check
+from orchestrator.writing.model.copying import LONGEST_QUOTATION, Sources, quotations, unquoted
+from orchestrator.writing.model.wording import NEGATIONS, normal, sentences_of, tokens_of
+
+MAX_PASSAGE: Final = 4_000
+"""Characters of a passage; the rest of a longer one is not used."""
+_ADDRESS: Final = re.compile(
+    r"https?:|www\.|\b[\w-]+\.(?:com|org|net|io|dev|info|biz|co|ai|app|xyz|ru|cn|de|uk|eu)\b|\b\S+@\S+\.\S+",
+    re.IGNORECASE,
+)
+_MARKUP: Final = re.compile(
+    r"[<>{}\[\]`|\\]|\*\*|__|^\s*(?:[-*+#>]|\d+[.)])\s|&(?:#\d+|#x[\da-f]+|\w+);", re.IGNORECASE
+)
+_ENDS: Final = re.compile(r"[.!][\"”’)]*$")  # noqa: RUF001
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A sentence that stands, with the numbers of the sources that support it."""
+
+    text: str
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    text: str
+    passages: tuple[str, ...]
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The passages that may be written from, by id."""
+
+    evidence: Mapping[str, Evidence]
+    source_of: Mapping[str, Source]
+    copies: Sources
+    set_aside: tuple[str, ...] = field(default=())
+    """Passages that carry instructions to a model, as `s2p1 (ignore)`."""
+
+    @classmethod
+    def of(cls, sources: Sequence[Source], *, max_characters: int) -> "Material":
+        """The best passages of each source in turn, as many as there is room for."""
+        evidence: dict[str, Evidence] = {}
+        source_of: dict[str, Source] = {}
+        set_aside: list[str] = []
+        room = max_characters
+        offered = [(place, source.n, source) for source in sources for place in range(len(source.passages))]
+        for place, n, source in sorted(offered, key=lambda each: (each[0], each[1])):
+            passage = source.passages[place]
+            name = f"s{n}p{place + 1}"
+            form = injection.found_in(f"{source.title}\n{passage.heading or ''}\n{passage.text}")
+            if form:
+                set_aside.append(f"{name} ({form})")
+                continue
+            text = passage.text[:MAX_PASSAGE]
+            if len(text) > room:
+                continue
+            room -= len(text)
+            evidence[name] = Evidence(name, passage.heading, text)
+            source_of[name] = source
+        copies = Sources.of(passage.text for source in sources for passage in source.passages)
+        return cls(evidence, source_of, copies, tuple(set_aside))
+
+    def judge(
+        self, draft: DraftSentence, offered: frozenset[str], forbidden: Sequence[str]
+    ) -> Kept | Rejected:
+        """Keeps the sentence if it is one, is clean, is not copied, and holds by what it cites among `offered`."""
+        text = normal(draft.text)
+        problem = _unclean(text, forbidden)
+        if problem is None and not draft.passages:
+            problem = "it cites no passage"
+        unknown = [each for each in draft.passages if each not in offered]
+        if problem is None and unknown:
+            problem = f"it cites {', '.join(unknown)}, which is none of the passages of this section"
+        if problem is None and (run := self.copies.too_long_a_run(text)):
+            problem = f"it copies more than 12 words in a row: “{run} …”"
+        if problem is not None:
+            return Rejected(text, draft.passages, problem)
+        cited = [self.evidence[each] for each in dict.fromkeys(draft.passages)]
+        given, problem = self._quoted(text, cited)
+        verdict = check(text, cited, given=given)
+        problem = problem or verdict.problem
+        if problem is not None:
+            return Rejected(text, draft.passages, problem)
+        return Kept(text, tuple(sorted({self.source_of[each].n for each in verdict.passages})))
+
+    def _quoted(self, text: str, cited: Sequence[Evidence]) -> tuple[frozenset[str], str | None]:
+        """A quotation is short, stands word by word in what is cited, and says whose words it is."""
+        quoted = quotations(text)
+        if not quoted:
+            return frozenset(), None
+        titles = {
+            token.key for each in cited for token in tokens_of(self.source_of[each.id].title) if token.weighs
+        }
+        attributing = titles | {token.key for token in tokens_of("according says writes notes states")}
+        for each in quoted:
+            if len(each.split()) > LONGEST_QUOTATION:
+                return frozenset(), f"a quotation has more than {LONGEST_QUOTATION} words"
+            if not any(normal(each).strip(" .,;") in normal(evidence.text) for evidence in cited):
+                return frozenset(), "its quotation does not stand so in its passage"
+        outside = {token.key for stretch in unquoted(text) for token in tokens_of(stretch)}
+        if not outside & titles:
+            return frozenset(), "a quotation has to name its source by the source's title"
+        return frozenset(attributing), None
+
+
+def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
+    if _ADDRESS.search(text):
+        return "it has a web address, which is not yours to write"
+    if _MARKUP.search(text):
+        return "it has markup"
+    if form := injection.found_in(text):
+        return f"it passes on an instruction ({form})"
+    if not _ENDS.search(text):
+        return "it is no whole sentence"
+    if len(sentences_of(text)) > 1:
+        return "it is more than one sentence"
+    said = text.casefold()
+    found = [word for word in forbidden if re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", said)]
+    return f"it has {', '.join(found)}, which this brand does not use" if found else None
+
+
+def is_clean(text: str) -> bool:
+    """No address, no markup, no instruction."""
+    return not (_ADDRESS.search(text) or _MARKUP.search(text) or injection.found_in(text))
+
+
+def fits_heading(text: str, kept: Sequence[str], keyword: str) -> bool:
+    """Whether a heading or title says no more than the keyword and one of these sentences do."""
+    if not is_clean(text):
+        return False
+    given = frozenset(token.key for token in tokens_of(keyword) if token.weighs)
+    own = [token for token in tokens_of(normal(text)) if token.weighs and token.key not in given]
+    if len(own) > 1:
+        return any(check(text, [Evidence("", None, each)], given=given).holds for each in kept)
+    # One word besides the keyword names a thing; where a sentence denies something, it might affirm it.
+    return all(any(token.key in keys and not keys & NEGATIONS for keys in map(_keys, kept)) for token in own)
+
+
+def _keys(sentence: str) -> set[str]:
+    return {token.key for token in tokens_of(sentence)}

@@ -1,0 +1,121 @@
+"""One section: drafted from its own passages, held against them, mended once, and given up if too little is left."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.writing.model import prompts
+from orchestrator.writing.model.answers import DraftSentence, MendedSentences, PlannedSection, SectionDraft
+from orchestrator.writing.model.asking import Asking, UnusableAnswerError
+from orchestrator.writing.model.assembly import Section
+from orchestrator.writing.model.drafting import Kept, Material, Rejected, fits_heading, is_clean
+from orchestrator.writing.model.quality import REPEATED, alike
+
+KEPT_SHARE: Final = 0.5
+"""A section that loses more than the rest of its sentences was not written from its passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A section that stands, or None; and what was given up, with why."""
+
+    section: Section | None
+    losses: tuple[str, ...]
+
+
+class SectionWriter:
+    def __init__(self, asking: Asking, material: Material, keyword: str, forbidden: Sequence[str]) -> None:
+        self._asking = asking
+        self._material = material
+        self._keyword = keyword
+        self._forbidden = forbidden
+
+    async def write(self, number: int, plan: PlannedSection, before: Sequence[Section]) -> Outcome:
+        """The section in its place, 1-based, after those that stand already."""
+        name = f"section {number}"
+        offered = tuple(each for each in dict.fromkeys(plan.passages) if each in self._material.evidence)
+        if not offered:
+            return Outcome(None, (f"{name} has no passage",))
+        passages = prompts.quoted([self._material.evidence[each] for each in offered])
+        about = {"keyword": self._keyword, "heading": plan.heading, "question": plan.question}
+        try:
+            draft = await self._asking.ask(
+                name, SectionDraft, prompts.messages(prompts.SECTION, **about, passages=passages)
+            )
+            judged = [
+                [self._judge(sentence, offered) for sentence in paragraph.sentences]
+                for paragraph in draft.paragraphs
+            ]
+            judged = await self._mend(name, judged, offered, passages)
+        except UnusableAnswerError as error:
+            return Outcome(None, (str(error),))
+        return self._settle(name, plan.heading if before else None, judged, before)
+
+    def _judge(self, sentence: DraftSentence, offered: Sequence[str]) -> Kept | Rejected:
+        return self._material.judge(sentence, frozenset(offered), self._forbidden)
+
+    async def _mend(
+        self,
+        name: str,
+        judged: list[list[Kept | Rejected]],
+        offered: Sequence[str],
+        passages: list[dict[str, str]],
+    ) -> list[list[Kept | Rejected]]:
+        """Sends what was rejected back, once; the rest stays as it is.
+
+        An unusable answer to that leaves things as they are.
+        """
+        flat = [each for paragraph in judged for each in paragraph]
+        rejected = {at: each for at, each in enumerate(flat, 1) if isinstance(each, Rejected)}
+        if not rejected:
+            return judged
+        listed = [
+            {"number": at, "text": each.text, "passages": list(each.passages), "problem": each.problem}
+            for at, each in rejected.items()
+        ]
+        try:
+            answer = await self._asking.ask(
+                f"{name}.mend",
+                MendedSentences,
+                prompts.messages(prompts.MEND, sentences=listed, passages=passages),
+            )
+        except UnusableAnswerError:
+            return judged
+        mended = {
+            each.number: self._judge(DraftSentence(text=each.text, passages=each.passages), offered)
+            for each in answer.sentences
+            if each.number in rejected
+        }
+        numbers = iter(range(1, len(flat) + 1))
+        return [[mended.get(next(numbers), each) for each in paragraph] for paragraph in judged]
+
+    def _settle(
+        self, name: str, heading: str | None, judged: list[list[Kept | Rejected]], before: Sequence[Section]
+    ) -> Outcome:
+        said = [kept.text for section in before for kept in section.sentences]
+        losses: list[str] = []
+        paragraphs: list[tuple[Kept, ...]] = []
+        for paragraph in judged:
+            stands: list[Kept] = []
+            for each in paragraph:
+                if isinstance(each, Rejected):
+                    losses.append(f"{name}: {each.problem}")
+                elif any(alike(each.text, other) >= REPEATED for other in said):
+                    losses.append(f"{name}: it says again what was said before")
+                else:
+                    said.append(each.text)
+                    stands.append(each)
+            if stands:
+                paragraphs.append(tuple(stands))
+        kept = sum(map(len, paragraphs))
+        if kept < KEPT_SHARE * sum(map(len, judged)) or not kept:
+            return Outcome(None, (*losses, f"{name} lost too many of its sentences"))
+        if heading is not None and not self._heads(heading, paragraphs):
+            heading = self._keyword[:1].upper() + self._keyword[1:]
+            if any(section.heading == heading for section in before):
+                heading = None
+        return Outcome(Section(heading, tuple(paragraphs)), tuple(losses))
+
+    def _heads(self, heading: str, paragraphs: Sequence[Sequence[Kept]]) -> bool:
+        kept = [each.text for paragraph in paragraphs for each in paragraph]
+        return is_clean(heading) and fits_heading(heading, kept, self._keyword)

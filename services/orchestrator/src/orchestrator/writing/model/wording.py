@@ -1,0 +1,240 @@
+"""English as the claims read it: words that weigh, words that do not, and when two words are the same. Pure."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+import nupunkt
+
+MAX_PARAGRAPH: Final = 20_000
+"""Characters; what is longer is no prose, and is evidence of nothing."""
+
+
+class Kind(Enum):
+    FREE = "free"
+    """Holds a sentence together; may come and go."""
+    CONTENT = "content"
+    """Says something; must stand in the evidence."""
+    NUMBER = "number"
+    STRICT = "strict"
+    """Turns or bounds what is said: neither added nor left out."""
+    LOOSE = "loose"
+    """Must not be added; may be left out."""
+    BREAK = "break"
+    """Punctuation between clauses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    text: str
+    key: str
+    """The same for two words that say the same: `grams` and `g`, `steeping` and `steeped`, `twelve` and `12`."""
+    kind: Kind
+
+    @property
+    def weighs(self) -> bool:
+        return self.kind in {Kind.CONTENT, Kind.NUMBER, Kind.STRICT, Kind.LOOSE}
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NEGATIONS: Final = _words(
+    "not no never none neither nor nothing nobody nowhere without cannot hardly barely scarcely"
+)
+PRONOUNS: Final = _words(
+    "it its they them their theirs this that these those he him his she her hers such both former latter"
+)
+HARD: Final = NEGATIONS | _words("only may might could can when where until before after more less fewer")
+"""Of the words that turn or bound a statement, those that reach over an “and” to what stands before it."""
+MOVABLE: Final = _words(
+    "in at on for by with from during within since until after before per through under over"
+)
+"""A phrase that begins with one of these may stand before or behind what it goes with."""
+CLAUSES: Final = _words("but while whereas although though which who whose because therefore thus hence")
+"""Where another statement begins, often of another subject."""
+QUANTIFIERS: Final = _words("all every each any some few many most several")
+"""They count what follows them."""
+_STRICT: Final = (
+    NEGATIONS
+    | CLAUSES
+    | _words(
+        # How many, how often, how sure.
+        "all every each any some few many most several only always often usually sometimes rarely seldom occasionally"
+        " frequently generally typically mostly mainly partly perhaps possibly probably likely unlikely maybe may might could"
+        " can about approximately nearly almost roughly around exactly"
+        # Compared, and bounded.
+        " more less fewer least than unlike like twice half double over under above below before after until"
+        " since against up down off out away minimum maximum between"
+        " rather instead"
+        # And when it holds.
+        " when where"
+    )
+)
+_LOOSE: Final = _words(
+    "must should shall will would so very too even already still yet again soon now today currently"
+    " best worst better worse"
+)
+FRAMES: Final = _words(
+    "if unless except provided whether claim claims claimed claiming myth myths belief believe believes believed allege"
+    " alleges alleged allegedly reportedly supposedly rumour rumor rumours rumors false wrong untrue incorrect said say"
+    " says according argue argues argued suggest suggests suggested report reports reported think thinks thought deny"
+    " denies denied doubt doubts doubted supposed hypothesis hypothetical formerly once previously originally estimate"
+    " estimates estimated expect expects expected plan plans planned propose proposes proposed warn warns warned"
+)
+"""What makes a statement somebody's, or conditional, or past: it holds for all of its sentence."""
+_FREE: Final = PRONOUNS | _words(
+    "a an the of to in on at by for with from as is are was were be been being am you your yours yourself we our ours us"
+    " i me my mine and or what how there here do does did doing done has have had having also just then into"
+    " onto during within through across per via other same own whom itself themselves oneself"
+)
+_NEUTRAL: Final = _words("use uses used using people person someone called call named")
+"""Verbs and nouns that say too little to be held against a sentence."""
+
+_CONTRACTED: Final = {"can't": "cannot", "won't": "not", "shan't": "not"}
+_ONE_TO_TWENTY: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen twenty"
+)
+_NUMBERS: Final = {word: str(value) for value, word in enumerate(_ONE_TO_TWENTY.split())} | {
+    "thirty": "30",
+    "forty": "40",
+    "fifty": "50",
+    "sixty": "60",
+    "seventy": "70",
+    "eighty": "80",
+    "ninety": "90",
+    "hundred": "100",
+    "thousand": "1000",
+    "million": "1000000",
+    "billion": "1000000000",
+    "dozen": "12",
+}
+UNITS: Final = {
+    alias: unit
+    for unit, aliases in {
+        "%": "% percent",
+        "°": "° degree degrees",
+        "celsius": "c celsius centigrade",
+        "fahrenheit": "f fahrenheit",
+        "$": "$ dollar dollars usd",
+        "€": "€ euro euros eur",
+        "£": "£ pound pounds gbp",
+        "g": "g gram grams gramme grammes",
+        "kg": "kg kilo kilos kilogram kilograms",
+        "mg": "mg milligram milligrams",
+        "ml": "ml millilitre millilitres milliliter milliliters",
+        "l": "l litre litres liter liters",
+        "mm": "mm millimetre millimetres millimeter millimeters",
+        "cm": "cm centimetre centimetres centimeter centimeters",
+        "m": "m metre metres meter meters",
+        "km": "km kilometre kilometres kilometer kilometers",
+        "mile": "mile miles",
+        "second": "s sec secs second seconds",
+        "minute": "min mins minute minutes",
+        "hour": "h hr hrs hour hours",
+        "day": "day days",
+        "week": "week weeks",
+        "month": "month months",
+        "year": "year years",
+        "byte": "byte bytes",
+        "kb": "kb kilobyte kilobytes",
+        "mb": "mb megabyte megabytes",
+        "gb": "gb gigabyte gigabytes",
+        "cup": "cup cups",
+        "part": "part parts",
+    }.items()
+    for alias in aliases.split()
+}
+UNIT_KEYS: Final = frozenset(UNITS.values())
+
+_TOKEN: Final = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]\w*(?:['’]\w+)*|[%°$€£]|[,;:()!?]|[–—]|\.(?=\s|$)")  # noqa: RUF001
+_THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_INVISIBLE: Final = frozenset({"Cf", "Cc", "Co", "Cn"})
+
+
+def normal(text: str) -> str:
+    """Compatibility characters resolved, invisible ones gone, white space single."""
+    folded = unicodedata.normalize("NFKC", text)
+    visible = (" " if char.isspace() else char for char in folded if char.isspace() or _shows(char))
+    return " ".join("".join(visible).split())
+
+
+def _shows(char: str) -> bool:
+    return unicodedata.category(char) not in _INVISIBLE
+
+
+@lru_cache(2048)
+def tokens_of(text: str) -> tuple[Token, ...]:
+    return tuple(token for match in _TOKEN.finditer(text) for token in _tokens(match[0]))
+
+
+def _tokens(text: str) -> tuple[Token, ...]:
+    word = text.casefold().replace("’", "'")  # noqa: RUF001
+    if word in _CONTRACTED or word.endswith("n't"):
+        return (Token(text, "not", Kind.STRICT),)
+    word = word.removesuffix("'s").split("'", 1)[0] or word
+    return (Token(text, *_read(word)),)
+
+
+def _read(word: str) -> tuple[str, Kind]:
+    if word[0].isdigit() or word in _NUMBERS:
+        return _NUMBERS.get(word) or _number(word), Kind.NUMBER
+    if not word[0].isalpha() and word not in UNITS:
+        return word, Kind.BREAK
+    if word in _STRICT:
+        return ("not" if word in {"no", "cannot"} else word), Kind.STRICT
+    if word in _LOOSE:
+        return word, Kind.LOOSE
+    kind = Kind.FREE if word in _FREE | _NEUTRAL else Kind.CONTENT
+    return (UNITS.get(word) or stem(word)) if kind is Kind.CONTENT else word, kind
+
+
+def _number(text: str) -> str:
+    if _THOUSANDS.fullmatch(text):
+        text = text.replace(",", "")
+    whole, _, fraction = text.partition(".")
+    fraction = fraction.rstrip("0")
+    return f"{whole.lstrip('0') or '0'}.{fraction}" if fraction else (whole.lstrip("0") or "0")
+
+
+_ENDINGS: Final = (("ies", "y", 2), ("ing", "", 3), ("ed", "", 3), ("ly", "", 4), ("es", "", 3), ("s", "", 3))
+_EXTRACTION: Final = 8
+_SHORTEST_DOUBLED: Final = 4
+
+
+@lru_cache(8192)
+def stem(word: str) -> str:
+    """Endings of number and tense away, so that `steep`, `steeps`, `steeped` meet; `coarser` stays apart from `coarse`."""
+    if any(char.isdigit() for char in word) or "_" in word or word.endswith(("ss", "us", "is")):
+        return word
+    for ending, instead, left in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= left:
+            word = word.removesuffix(ending) + instead
+            break
+    if word.endswith("ion") and len(word) >= _EXTRACTION:
+        word = word.removesuffix("ion")
+    if len(word) >= _SHORTEST_DOUBLED and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word.removesuffix("e") if len(word) >= _SHORTEST_DOUBLED else word
+
+
+@lru_cache(512)
+def sentences_of(text: str) -> tuple[str, ...]:
+    """The sentences of a text of paragraphs."""
+    return tuple(
+        sentence
+        for paragraph in re.split(r"\n\s*\n", text)
+        if len(paragraph) <= MAX_PARAGRAPH
+        for begin, end in nupunkt.sent_spans(paragraph)
+        if (sentence := normal(paragraph[begin:end]))
+    )
+
+
+def plain_words(text: str) -> list[str]:
+    """Its words as they are, without case and punctuation: what copying is measured in."""
+    return re.findall(r"\w+(?:[.,]\d+)*", normal(text).casefold())
