@@ -1,12 +1,19 @@
-"""What the gateway's tests share: an internet of their own."""
+"""What the gateway's tests share: an internet of their own, and the running service."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
+import httpx
 import pytest
+from cryptography.fernet import Fernet
 
+from chassis.testing import running
+from gateway.app import Gateway
 from gateway.egress import Egress
 from gateway.egress.addresses import networks
+from gateway.settings import Settings
 from tests.fixtures.sites import PUBLIC, Names, Site, answer, site
+
+KEY = "test-service-key-0123456789"
 
 
 @pytest.fixture
@@ -33,3 +40,28 @@ async def private() -> AsyncIterator[Site]:
 async def egress(names: Names) -> AsyncIterator[Egress]:
     async with Egress("BrandEngine", exceptions=networks(f"{PUBLIC}/32"), resolve=names.resolve) as made:
         yield made
+
+
+@pytest.fixture
+async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[Gateway]:
+    """The service, with nothing connected yet."""
+    settings = {
+        "database_url": await make_database("gateway"),
+        "service_key": KEY,
+        "http_port": 0,
+        "gateway_keys": Fernet.generate_key().decode(),
+    }
+    async with running(Gateway(Settings.model_validate(settings))) as app:
+        yield app
+
+
+@pytest.fixture
+async def api(gateway: Gateway) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of it with the service key."""
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{gateway.port}",
+        headers={"X-Service-Key": KEY},
+        trust_env=False,
+        timeout=60,
+    ) as client:
+        yield client

@@ -6,40 +6,13 @@ from typing import Any
 
 import httpx
 import pytest
-from cryptography.fernet import Fernet
 from starlette.responses import JSONResponse, Response
 
-from chassis.testing import running, serving
-from gateway.app import Gateway
-from gateway.settings import Settings
+from chassis.testing import serving
 from tests.fixtures.providers import FakeBrave, FakeSearxng, brave_error
 
-KEY = "test-service-key-0123456789"
 BRAVE_KEY = "brave-key-0123456789abcdef"
 Ask = Callable[..., Awaitable[httpx.Response]]
-
-
-@pytest.fixture
-async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[Gateway]:
-    settings = {
-        "database_url": await make_database("gateway"),
-        "service_key": KEY,
-        "http_port": 0,
-        "gateway_keys": Fernet.generate_key().decode(),
-    }
-    async with running(Gateway(Settings.model_validate(settings))) as app:
-        yield app
-
-
-@pytest.fixture
-async def api(gateway: Gateway) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(
-        base_url=f"http://127.0.0.1:{gateway.port}",
-        headers={"X-Service-Key": KEY},
-        trust_env=False,
-        timeout=60,
-    ) as client:
-        yield client
 
 
 @pytest.fixture

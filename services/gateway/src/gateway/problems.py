@@ -10,6 +10,8 @@ from typing import Any, Self
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from chassis import redaction
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -25,6 +27,10 @@ class Problem:
     transient: bool = False
     after: timedelta | None = None
     retry_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        # It may quote a provider, and providers quote the keys that they were given.
+        object.__setattr__(self, "detail", redaction.text(self.detail))
 
     def as_json(self) -> dict[str, Any]:
         """As it is answered and kept."""

@@ -70,7 +70,12 @@ class Response:
     @property
     def quoted(self) -> str:
         """The beginning of the body, for people."""
-        return redaction.text(self.body[: 4 * _QUOTED].decode(errors="replace"))[:_QUOTED].strip()
+        return quoted(self.body[: 4 * _QUOTED].decode(errors="replace"))
+
+
+def quoted(said: object) -> str:
+    """The beginning of what a provider says, for people. Secrets go first: half a key is not known for what it is."""
+    return redaction.text(str(said or ""))[:_QUOTED].strip()
 
 
 class Http:
@@ -138,7 +143,7 @@ class Http:
 def _away(what: str, error: Exception) -> Problem:
     return Problem(
         "provider.away",
-        f"{what}: {redaction.text(repr(error))}",
+        f"{what}: {error!r}",
         HTTPStatus.SERVICE_UNAVAILABLE,
         transient=True,
         after=_AWAY_FOR,

@@ -179,7 +179,7 @@ def _told(document: Any) -> tuple[str, str]:
     error = document.get("error") or (listed[0] if isinstance(listed, list) and listed else None)
     if not isinstance(error, dict):
         return "", ""
-    return str(error.get("code") or ""), str(error.get("detail") or "")[:300]
+    return str(error.get("code") or ""), asking.quoted(error.get("detail"))
 
 
 def wait(headers: Mapping[str, str]) -> timedelta | None:

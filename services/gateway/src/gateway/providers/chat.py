@@ -190,12 +190,12 @@ def _told(document: Any) -> tuple[str, set[str]]:
     """The message, and the words of its type and codes; llama.cpp gives the status as its code."""
     error = document.get("error") if isinstance(document, dict) else None
     if isinstance(error, str):  # Ollama
-        return error[:300], set()
+        return asking.quoted(error), set()
     if not isinstance(error, dict):
         return "", set()
     inner = error.get("innererror")  # Azure
     words = {error.get("type"), error.get("code"), inner.get("code") if isinstance(inner, dict) else None}
-    return str(error.get("message") or "")[:300], {word for word in words if isinstance(word, str)}
+    return asking.quoted(error.get("message")), {word for word in words if isinstance(word, str)}
 
 
 def _speaks_of_context(message: str) -> bool:
