@@ -100,8 +100,31 @@ async def test_pages_fit_the_screen_and_nothing_is_blocked(tab: Tab, origin: str
         assert await tab.evaluate("getComputedStyle(document.body).marginTop") == "0px", (
             "the stylesheet is missing"
         )
+        # Pictures are there, and as large as the page said, so nothing moved when they came.
+        pictures = await tab.evaluate(
+            "[...document.images].map(i => [i.complete, i.naturalWidth, i.naturalHeight, i.width, i.height])"
+        )
+        assert len(pictures) == path.endswith(("cold-brew", "emoji"))
+        for complete, natural_width, natural_height, width, height in pictures:
+            assert (complete, natural_width, natural_height) == (True, 1200, 630)
+            assert height == pytest.approx(width * 630 / 1200, abs=1)
         assert await tab.evaluate("document.scripts.length") == path.endswith(("cold-brew", "emoji"))
     assert await tab.page.title() == f"☕️ {'Emoji' * 40} <script> – The Daily Grind"  # noqa: RUF001
+    assert tab.complaints == []
+
+
+async def test_nothing_moves_while_the_cover_is_drawn(tab: Tab, origin: str) -> None:
+    await tab.page.add_init_script(
+        "window.moved = 0; new PerformanceObserver(l => l.getEntries().forEach(e => { window.moved += e.value; }))"
+        ".observe({type: 'layout-shift', buffered: true});"
+    )
+    await tab.page.goto(f"{origin}/sites/daily-grind/cold-brew", wait_until="commit")
+    image = tab.page.locator("img.cover")
+    before = await image.bounding_box()
+    await tab.page.wait_for_load_state("load")
+    assert await image.evaluate("i => i.complete && i.naturalWidth") == 1200
+    assert await image.bounding_box() == before
+    assert await tab.evaluate("window.moved") == 0
     assert tab.complaints == []
 
 

@@ -78,11 +78,21 @@ async def test_an_article_page_says_what_it_is_to_people_and_programs(web: Web) 
     assert content("og:title") == content("twitter:title") == "Cold brew at home"
     assert content("og:type") == "article"
     assert content("og:url") == f"{SITE}cold-brew"
-    assert content("twitter:card") == "summary"
+    assert content("twitter:card") == "summary_large_image"
+    [cover] = page.xpath("//img")
+    assert content("og:image") == content("twitter:image") == ORIGIN + cover.get("src")
+    assert (content("og:image:width"), content("og:image:height")) == ("1200", "630")
+    assert (cover.get("width"), cover.get("height")) == ("1200", "630")
+    assert content("og:image:type") == "image/png"
+    described = "Cover: Cold brew at home – The Daily Grind"  # noqa: RUF001 - a dash
+    assert content("og:image:alt") == content("twitter:image:alt") == cover.get("alt") == described
     document = json.loads(page.xpath("//script[@type='application/ld+json']/text()")[0])
     assert document["@type"] == "Article"
     assert document["headline"] == "Cold brew at home"
     assert document["wordCount"] == 460
+    pictures = [(image["width"], image["height"], image["encodingFormat"]) for image in document["image"]]
+    assert pictures == [(1200, 630, "image/png"), (1080, 1350, "image/jpeg")]
+    assert document["image"][0]["url"] == content("og:image")
     assert document["mainEntityOfPage"]["@id"] == f"{SITE}cold-brew"
     assert document["publisher"]["name"] == "The Daily Grind"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", document["datePublished"])
@@ -365,8 +375,10 @@ async def test_hostile_text_anywhere_is_only_text(web: Web, text: str) -> None:
         page = lxml_html.fromstring(response.text)
         assert all(script.get("type") == "application/ld+json" for script in page.iter("script"))
         assert not page.xpath(
-            "//img | //iframe | //@onerror | //@onmouseover | //@style | //a[contains(@href, 'javascript')]"
+            "//img[not(@class='cover') or not(starts-with(@src, '/sites/daily-grind/covers/'))] | //iframe | //@onerror | //@onmouseover | //@style | //a[contains(@href, 'javascript')]"
         )
+        for picture in page.xpath("//img/@src"):
+            assert (await web.get(picture)).status_code == 200
         assert page.get("lang") == "en"
         assert not re.search("[\x00\x1b\u202e\u2066]", response.text)
         assert "49" not in page.findtext(".//title", "")

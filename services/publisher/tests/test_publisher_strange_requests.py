@@ -19,6 +19,7 @@ KNOWN = {
     "slug": ["article-0", "feed.xml"],
     "number": ["1", "2", "3"],
     "name": ["site.css"],
+    "file": ["article-0-0123456789abcdef.png", "article-0-.png", "-0123456789abcdef.jpg"],
     "If-Modified-Since": ["Thu, 01 Jan 2037 00:00:00 GMT"],
     "If-None-Match": ["*"],
 }

@@ -3,6 +3,8 @@
 import re
 from importlib.resources import files
 
+from chassis.http.public.rendering import ACCENT_COLOURS
+
 
 def _luminance(colour: str) -> float:
     channels = [int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)]
@@ -24,6 +26,8 @@ def test_every_text_colour_is_readable_on_every_ground() -> None:
         grounds = [value for name, value in colours if name in {"paper", "tint"}]
         texts = [value for name, value in colours if name in {"ink", "soft", "accent"}]
         assert (len(grounds), len(texts)) == (2, 2 + 6)
+        if scheme == light:
+            assert tuple(value for name, value in colours if name == "accent") == ACCENT_COLOURS
         for ground in grounds:
             for text in texts:
                 low, high = sorted((_luminance(ground), _luminance(text)))

@@ -5,6 +5,7 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublish
 from messaging import QueuePolicy, Service, on_each
 from publisher.clients.orchestrator import OrchestratorClient
+from publisher.covers import Covers
 from publisher.handlers import Handlers
 from publisher.http_api import create_app
 from publisher.settings import Settings
@@ -31,5 +32,8 @@ def build(settings: Settings) -> Service:
             max_concurrency=8, handler_timeout=settings.content_timeout_seconds + _WRITING_SECONDS
         ),
     )
-    service.serve(create_app(service.database, urls, articles_per_page=settings.articles_per_page))
+    covers = Covers(service.database, most_bytes=settings.covers_max_megabytes * 1_000_000)
+    service.serve(
+        create_app(service.database, urls, articles_per_page=settings.articles_per_page, covers=covers)
+    )
     return service

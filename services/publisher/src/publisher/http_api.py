@@ -1,5 +1,7 @@
 """The public sites: pages, feeds, site maps. Everything is read-only and open to everybody."""
 
+import re
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -13,7 +15,8 @@ from chassis.http.conditional import respond
 from chassis.http.public.headers import SecurityHeaders
 from messaging import Database
 from publisher import rendering, store
-from publisher.domain import BrandSlug, PageSlug, Site, is_slug
+from publisher.covers import Covers, Format
+from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, is_slug
 from publisher.rendering import Listing, Renderer
 from publisher.urls import SiteUrls
 
@@ -23,16 +26,23 @@ _MAX_SITES = 1_000
 _MAX_SITEMAP_ENTRIES = 49_999  # and the site itself: the protocol's limit is 50,000
 _MAX_LISTING_NUMBER = 100_000
 
+_COVER_FILE = re.compile(
+    rf"(?P<slug>{SLUG_PATTERN.pattern})-(?P<digest>[0-9a-f]{{16}})\.(?P<format>{'|'.join(Format)})"
+)
+
 _BRIEFLY = "public, max-age=60"
 _A_WHILE = "public, max-age=300"
+_FOR_EVER = "public, max-age=31536000, immutable"
 _HTML = "text/html; charset=utf-8"
 _XML = "application/xml; charset=utf-8"
 _ATOM = "application/atom+xml; charset=utf-8"
 _SVG = "image/svg+xml"
 
 
-def create_app(database: Database, urls: SiteUrls, *, articles_per_page: int) -> Starlette:
-    pages = Pages(database, urls, Renderer(urls), articles_per_page)
+def create_app(
+    database: Database, urls: SiteUrls, *, articles_per_page: int, covers: Covers | None = None
+) -> Starlette:
+    pages = Pages(database, urls, Renderer(urls), articles_per_page, covers or Covers(database))
     return Starlette(
         routes=[
             Route("/", pages.sites),
@@ -44,6 +54,7 @@ def create_app(database: Database, urls: SiteUrls, *, articles_per_page: int) ->
             Route("/sites/{brand}/sitemap.xml", pages.sitemap),
             Route("/sites/{brand}/robots.txt", pages.robots),
             Route("/sites/{brand}/favicon.svg", pages.icon),
+            Route("/sites/{brand}/covers/{file}", pages.cover),
             Route("/sites/{brand}/page/{number}", pages.listing),
             Route("/sites/{brand}/{slug}", pages.article),
             Route("/sites/{brand}/{slug}/", pages.to_article),
@@ -55,12 +66,18 @@ def create_app(database: Database, urls: SiteUrls, *, articles_per_page: int) ->
 
 class Pages:
     def __init__(
-        self, database: Database, urls: SiteUrls, renderer: Renderer, articles_per_page: int
+        self,
+        database: Database,
+        urls: SiteUrls,
+        renderer: Renderer,
+        articles_per_page: int,
+        covers: Covers,
     ) -> None:
         self._database = database
         self._urls = urls
         self._renderer = renderer
         self._articles_per_page = articles_per_page
+        self._covers = covers
 
     async def sites(self, request: Request) -> Response:
         async with self._database.connection() as connection:
@@ -108,6 +125,19 @@ class Pages:
         more = [other for other in newest if other.slug != slug][:_MORE_ARTICLES]
         body = self._renderer.article(site, page, more)
         return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
+
+    async def cover(self, request: Request) -> Response:
+        brand, file = _brand(request), _COVER_FILE.fullmatch(request.path_params["file"])
+        if file is None:
+            raise HTTPException(404)
+        slug, format_ = PageSlug(file["slug"]), Format(file["format"])
+        picture = await self._covers.picture(brand, slug, file["digest"], format_)
+        if picture is None:
+            raise HTTPException(404)
+        response = respond(request, picture, media_type=format_.media_type, cache_control=_FOR_EVER)
+        # Links are shared elsewhere: their pictures are shown there.
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+        return response
 
     async def feed(self, request: Request) -> Response:
         site = await self._site(request)

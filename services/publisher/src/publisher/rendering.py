@@ -10,8 +10,9 @@ from uuid import NAMESPACE_URL, uuid5
 from markupsafe import Markup
 
 from chassis.http.public.assets import Assets
-from chassis.http.public.rendering import Home, accent, iso, templates
+from chassis.http.public.rendering import Home, accent_colour, iso, templates
 from publisher import domain
+from publisher.covers import Cover, Format
 from publisher.domain import Page, PageSummary, Site
 from publisher.markup import plain_text, sanitise
 from publisher.urls import SiteUrls
@@ -26,6 +27,16 @@ class Listing:
     pages: tuple[PageSummary, ...]
     number: int
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a page says of a picture; width and height in pixels."""
+
+    address: str
+    width: int
+    height: int
+    alternative_text: str
 
 
 class Renderer:
@@ -48,8 +59,15 @@ class Renderer:
         return self._render("index.html.j2", site=site, listing=listing)
 
     def article(self, site: Site, page: Page, more: Sequence[PageSummary]) -> str:
+        cover = Cover.of(page.content_id, page.title, site.name, site.brand_slug)
+        address = self._urls.cover(site.brand_slug, page.slug, cover.file(Format.LINK))
         return self._render(
-            "article.html.j2", site=site, page=page, more=more, json_ld=self._json_ld(site, page)
+            "article.html.j2",
+            site=site,
+            page=page,
+            more=more,
+            cover=Picture(address, *Format.LINK.size, cover.alternative_text),
+            json_ld=self._json_ld(site, page, cover),
         )
 
     def not_found(self, site: Site | None) -> str:
@@ -70,7 +88,7 @@ class Renderer:
 
     def icon(self, site: Site) -> str:
         return self._render(
-            "favicon.svg.j2", letter=domain.initial(site.name), accent_number=accent(site.brand_slug)
+            "favicon.svg.j2", letter=domain.initial(site.name), colour=accent_colour(site.brand_slug)
         )
 
     def robots(self, sites: Sequence[Site]) -> str:
@@ -80,7 +98,7 @@ class Renderer:
     def _render(self, template: str, **context: object) -> str:
         return self._templates.get_template(template).render(**context)
 
-    def _json_ld(self, site: Site, page: Page) -> Markup:
+    def _json_ld(self, site: Site, page: Page, cover: Cover) -> Markup:
         address = self._urls.absolute(self._urls.article(site.brand_slug, page.slug))
         home = self._urls.absolute(self._urls.site(site.brand_slug))
         organisation = {"@type": "Organization", "name": site.name, "url": home}
@@ -88,6 +106,7 @@ class Renderer:
             "@context": "https://schema.org",
             "@type": "Article",
             "headline": page.title,
+            "image": [self._image(site, page, cover, format_) for format_ in Format],
             "description": page.meta_description,
             "keywords": page.keyword,
             "inLanguage": domain.language_tag(site.language),
@@ -101,6 +120,17 @@ class Renderer:
             "citation": [source.link or source.name for source in page.sources],
         }
         return Markup(json_in_html(document))  # noqa: S704 - json_in_html leaves nothing that HTML would read
+
+    def _image(self, site: Site, page: Page, cover: Cover, format_: Format) -> dict[str, object]:
+        address = self._urls.cover(site.brand_slug, page.slug, cover.file(format_))
+        width, height = format_.size
+        return {
+            "@type": "ImageObject",
+            "url": self._urls.absolute(address),
+            "width": width,
+            "height": height,
+            "encodingFormat": format_.media_type,
+        }
 
 
 def json_in_html(document: object) -> str:

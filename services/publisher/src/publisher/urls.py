@@ -18,6 +18,10 @@ class SiteUrls(PublicUrls):
     def article(self, brand: BrandSlug, slug: PageSlug) -> str:
         return self.site(brand) + slug
 
+    def cover(self, brand: BrandSlug, slug: PageSlug, file: str) -> str:
+        """`file` is the digest of the cover and its format: `0123456789abcdef.png`."""
+        return f"{self.site(brand)}covers/{slug}-{file}"
+
     def feed(self, brand: BrandSlug) -> str:
         return f"{self.site(brand)}feed.xml"
 

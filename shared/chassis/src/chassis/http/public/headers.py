@@ -21,7 +21,7 @@ SECURITY_HEADERS = {
 
 
 class SecurityHeaders:
-    """ASGI middleware that puts `SECURITY_HEADERS` on every answer."""
+    """ASGI middleware that puts `SECURITY_HEADERS` on every answer, except what an answer says otherwise itself."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -29,7 +29,9 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(SECURITY_HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)

@@ -10,8 +10,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, Stric
 from chassis.http.public.addresses import PublicUrls
 from chassis.http.public.assets import Assets
 
-ACCENTS: Final = 6
-"""Colours to tell one from another by; as many as the stylesheet defines."""
+ACCENT_COLOURS: Final = ("#8a4b2a", "#1f6154", "#31558f", "#7a3b69", "#5d6320", "#8c3a3a")
+"""Colours to tell one site from another by, as the stylesheet has them in light surroundings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,13 @@ def templates(package: str, urls: PublicUrls, assets: Assets) -> Environment:
 
 
 def accent(slug: str) -> int:
-    """The number of a site's colour, 0 to ACCENTS - 1: stable, and different for most neighbours."""
-    return hashlib.sha256(slug.encode()).digest()[0] % ACCENTS
+    """The number of a site's colour in ACCENT_COLOURS: stable, and different for most neighbours."""
+    return hashlib.sha256(slug.encode()).digest()[0] % len(ACCENT_COLOURS)
+
+
+def accent_colour(slug: str) -> str:
+    """A site's colour, `#8a4b2a`."""
+    return ACCENT_COLOURS[accent(slug)]
 
 
 def iso(moment: datetime) -> str:

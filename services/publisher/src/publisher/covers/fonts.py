@@ -1,0 +1,100 @@
+"""The typefaces that covers are set in: what they have, how wide a text is in them, and drawing it.
+
+Latin, Greek, Cyrillic, Hebrew, Arabic and more are DejaVu Sans Condensed Bold; Chinese, Japanese and Korean are Droid Sans
+Fallback. Their licences stand beside them in `typefaces/`.
+"""
+
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from PIL import ImageDraw, ImageFont
+
+from publisher.covers.colours import RGB
+
+_FOLDER: Final = Path(__file__).with_name("typefaces")
+_FACES: Final = ("DejaVuSansCondensed-Bold.ttf", "DroidSansFallback.ttf")
+# Of the second there is no bold: an outline of this part of the size makes one.
+_OUTLINES: Final = (0.0, 1 / 48)
+_FULL_UNICODE: Final = (3, 10)
+_SEGMENTED_COVERAGE: Final = 12
+
+
+def face_of(character: str) -> int | None:
+    """The first typeface that has the character, None if none has."""
+    return next((face for face in range(len(_FACES)) if _has(face, ord(character))), None)
+
+
+def _has(face: int, code: int) -> bool:
+    starts, ends = _coverage(face)
+    at = bisect_right(starts, code) - 1
+    return at >= 0 and code <= ends[at]
+
+
+@cache
+def _coverage(face: int) -> tuple[list[int], list[int]]:
+    """First and last characters of the ranges that a typeface has, from its table `cmap` (OpenType 1.9, format 12).
+
+    Raises:
+        ValueError: the file has no such table.
+    """
+    font = (_FOLDER / _FACES[face]).read_bytes()
+    tables = struct.unpack_from(">H", font, 4)[0]
+    for table in range(tables):
+        name, _, start, _ = struct.unpack_from(">4sLLL", font, 12 + 16 * table)
+        if name == b"cmap":
+            return _full_unicode(font, start)
+    raise ValueError(f"{_FACES[face]} is no typeface: it has no table of characters")
+
+
+def _full_unicode(font: bytes, cmap: int) -> tuple[list[int], list[int]]:
+    encodings = struct.unpack_from(">H", font, cmap + 2)[0]
+    for encoding in range(encodings):
+        platform, kind, offset = struct.unpack_from(">HHL", font, cmap + 4 + 8 * encoding)
+        table = cmap + offset
+        if (platform, kind) == _FULL_UNICODE and struct.unpack_from(">H", font, table)[
+            0
+        ] == _SEGMENTED_COVERAGE:
+            groups = struct.unpack_from(">L", font, table + 12)[0]
+            ranges = [struct.unpack_from(">LL", font, table + 16 + 12 * group) for group in range(groups)]
+            return [first for first, _ in ranges], [last for _, last in ranges]
+    raise ValueError("the typeface has no characters beyond the first 65,536; take a version that has")
+
+
+class Type:
+    """Both typefaces at one size in pixels. Not to be shared between threads."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        # Without shaping by Raqm, which needs a library of the system: what is drawn must not depend on where.
+        self._fonts = [
+            ImageFont.truetype(str(_FOLDER / name), size, layout_engine=ImageFont.Layout.BASIC)
+            for name in _FACES
+        ]
+        self._widths: dict[str, float] = {}
+
+    def width(self, text: str) -> float:
+        """In pixels. Every character must be one that a typeface has."""
+        if text not in self._widths:
+            self._widths[text] = sum(self._fonts[face].getlength(run) for face, run in _runs(text))
+        return self._widths[text]
+
+    def draw(self, canvas: ImageDraw.ImageDraw, at: tuple[float, float], text: str, colour: RGB) -> None:
+        """From `at`, the left end of the line that the letters stand on, in the order from left to right."""
+        x, y = at
+        for face, run in _runs(text):
+            font, outline = self._fonts[face], round(self.size * _OUTLINES[face])
+            canvas.text(
+                (x, y), run, fill=colour, font=font, anchor="ls", stroke_width=outline, stroke_fill=colour
+            )
+            x += font.getlength(run)
+
+
+def _runs(text: str) -> Iterator[tuple[int, str]]:
+    """The text in parts of one typeface each."""
+    for face, run in groupby(text, lambda character: face_of(character) or 0):
+        yield face, "".join(run)

@@ -1,0 +1,81 @@
+"""Pictures that were drawn, in the publisher's database: each statement beside the function that runs it."""
+
+from chassis import Connection
+from publisher.covers.cover import Cover, Format
+from publisher.domain import BrandSlug, PageSlug
+
+
+async def cover(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Cover | None:
+    """The cover of a page as it stands now; None if there is no such page."""
+    row = await connection.fetchrow(
+        """
+        select content_id, title, name from pages join sites using (brand_slug)
+        where brand_slug = $1 and slug = $2
+        """,
+        brand,
+        slug,
+    )
+    return None if row is None else Cover.of(row["content_id"], row["title"], row["name"], brand)
+
+
+async def picture(
+    connection: Connection, brand: BrandSlug, slug: PageSlug, digest: str, format_: Format
+) -> bytes | None:
+    """A picture that was drawn for the page, for its cover of now or for a former one."""
+    body: bytes | None = await connection.fetchval(
+        """
+        select body from covers join pages using (content_id)
+        where brand_slug = $1 and slug = $2 and digest = $3 and format = $4
+        """,
+        brand,
+        slug,
+        digest,
+        format_.value,
+    )
+    return body
+
+
+async def keep(
+    connection: Connection, cover: Cover, format_: Format, body: bytes, *, most_bytes: int
+) -> bytes:
+    """Keeps a picture, in the caller's transaction, and returns it as it is kept: another process may have been first.
+
+    Of one article, the picture before this one stays, for pages and links that still name it. Of all, those that were drawn
+    first go as soon as `most_bytes` are exceeded; who asks for one of them has it drawn again.
+    """
+    key = (cover.content_id, cover.digest, format_.value)
+    await connection.execute(
+        "insert into covers (content_id, digest, format, body) values ($1, $2, $3, $4) on conflict do nothing",
+        *key,
+        body,
+    )
+    kept: bytes = await connection.fetchval(
+        "select body from covers where content_id = $1 and digest = $2 and format = $3", *key
+    )
+    await connection.execute(
+        """
+        delete from covers where content_id = $1 and format = $3 and digest <> $2 and digest <> (
+            select digest from covers where content_id = $1 and format = $3 and digest <> $2
+            order by drawn_at desc, digest limit 1)
+        """,
+        *key,
+    )
+    # Rows that another process is about to delete are left to it.
+    await connection.execute(
+        """
+        with ranked as (
+            select content_id, digest, format,
+                   sum(octet_length(body)) over (order by drawn_at desc, content_id, digest, format) as bytes
+            from covers),
+        surplus as (
+            select content_id, digest, format from covers join ranked using (content_id, digest, format)
+            where ranked.bytes > $4 and (content_id, digest, format) <> ($1, $2, $3)
+            for update of covers skip locked)
+        delete from covers using surplus
+        where (covers.content_id, covers.digest, covers.format)
+            = (surplus.content_id, surplus.digest, surplus.format)
+        """,
+        *key,
+        most_bytes,
+    )
+    return kept
