@@ -271,11 +271,11 @@ async def test_a_large_prompt_passes_and_a_cap_below_it_says_so(
     await api.put("/v1/spend/caps/acme", json={"day": "0.01"})
     refused = await ask("others " * 100_000)
     assert (refused.status_code, refused.json()["type"], refused.json()["transient"]) == (
-        402,
+        422,
         "budget.too_small",
         False,
     )
-    assert refused.json()["error"]["code"] == "insufficient_quota"
+    assert refused.json()["error"]["code"] == "budget.too_small"
 
 
 async def test_what_costs_more_than_anybody_could_know_is_counted_as_it_is(

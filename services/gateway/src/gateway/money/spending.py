@@ -95,7 +95,7 @@ def _problem(refused: Stopped | Exhausted | TooLarge, charge: Charge) -> Problem
                 "budget.too_small",
                 f"this may cost {dollars(charge.amount)} dollars, and no more than {dollars(cap)} may be spent"
                 f" {_by(scope)} in any {period.value}: `brandctl spend cap` raises that",
-                HTTPStatus.PAYMENT_REQUIRED,
+                HTTPStatus.UNPROCESSABLE_ENTITY,
             )
         case other:
             assert_never(other)
