@@ -168,7 +168,7 @@ def test_services_are_told_their_settings_and_not_the_administrators(
     monkeypatch.setenv("POSTGRES_URL", "postgresql://root:secret@db/postgres")
     monkeypatch.setenv("RABBITMQ_API_URL", "http://root:secret@broker:15672")
     monkeypatch.setenv("LOG_LEVEL", "debug")
-    addresses = services.Addresses({name: 8010 + n for n, name in enumerate(services.NAMES)})
+    addresses = services.Addresses({name: 8010 + n for n, name in enumerate(services.PROCESSES)})
     env = services.environment(
         "publisher",
         addresses=addresses,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A backup of what `make up` keeps: the five databases, the broker with its messages and users, and the settings.
+# A backup of what `make up` keeps: the databases, the broker with its messages and users, and the settings.
 #
 #   deploy/compose/backup.sh FOLDER     FOLDER is made, and nobody else may read it: the settings hold every secret
 #
@@ -17,7 +17,7 @@ mkdir "$1" || fail "$1 must be a new folder"
 folder=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../.."
 
-services='orchestrator research publisher social monitor'
+services='orchestrator research publisher social monitor gateway'
 env_file=${ENV_FILE:-.env}
 project=${COMPOSE_PROJECT_NAME:-brand-engine}
 export COMPOSE_FILE=compose.yaml COMPOSE_IGNORE_ORPHANS=1

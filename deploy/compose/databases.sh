@@ -21,7 +21,7 @@ alter role :"name" login password :'password' connection limit :connections;
 SQL
 }
 
-for service in orchestrator research publisher social monitor; do
+for service in orchestrator research publisher social monitor gateway; do
     variable=$(printf %s "$service" | tr '[:lower:]' '[:upper:]')
     role "$service" "${variable}_DATABASE_PASSWORD"
     role "${service}_runtime" "${variable}_RUNTIME_PASSWORD"

@@ -18,7 +18,7 @@ folder=$(cd "$1" && pwd)
 (cd "$folder" && sha256sum --quiet --check SHA256SUMS >&2) || fail "$folder is not as it was made"
 cd "$(dirname "$0")/../.."
 
-services='orchestrator research publisher social monitor'
+services='orchestrator research publisher social monitor gateway'
 env_file=${ENV_FILE:-.env}
 project=${COMPOSE_PROJECT_NAME:-brand-engine}
 compose() { COMPOSE_FILE=compose.yaml docker compose --project-name "$project" --env-file "$env_file" "$@"; }

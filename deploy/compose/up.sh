@@ -45,6 +45,8 @@ fill_secrets() {
     local line
     while IFS= read -r line || [ -n "$line" ]; do
         case $line in
+        GATEWAY_KEYS=) printf '%s%s\n' "$line" "$(head -c 32 /dev/urandom | base64 | tr '+/' '-_')" ;;
+        [A-Z]*=?*=) printf '%s\n' "$line" ;; # a value that ends in one
         [A-Z]*=) printf '%s%s\n' "$line" "$(secret)" ;;
         *) printf '%s\n' "$line" ;;
         esac

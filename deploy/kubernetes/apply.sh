@@ -103,7 +103,7 @@ fi
 
 say 'Services'
 kubectl apply --filename "$work/all.yaml" --selector "$part"
-for service in orchestrator research publisher social monitor; do
+for service in orchestrator research publisher social monitor gateway; do
     kubectl --namespace "$namespace" rollout status deployment "$service" --timeout=10m
 done
 

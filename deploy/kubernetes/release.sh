@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes which release an overlay runs: the images of the five services, and the names of the Jobs, which cannot be changed
+# Writes which release an overlay runs: the images of the services, and the names of the Jobs, which cannot be changed
 # once they are there. Commit what it writes, then apply.sh.
 #
 #   deploy/kubernetes/release.sh prod 0.2.0             by tag
@@ -27,7 +27,7 @@ trap 'rm -f "$new"' EXIT
     echo 'apiVersion: kustomize.config.k8s.io/v1alpha1'
     echo 'kind: Component'
     echo 'images:'
-    for service in orchestrator research publisher social monitor; do
+    for service in orchestrator research publisher social monitor gateway; do
         digest=
         if [ "${3:-}" = --digests ]; then
             digest=$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$images/$service:$version")

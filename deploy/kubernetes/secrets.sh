@@ -35,8 +35,12 @@ for_rabbitmq="$part, rabbitmq.com/topology-operator: \"true\""
 for_postgres="$part, cnpg.io/reload: \"true\""
 
 secret service-key Opaque "$part" service-key "$(random)"
+# What the keys of providers are encrypted with; to rotate it, put another before it, with a comma.
+secret gateway-keys Opaque "$part" keys "$(head -c 32 /dev/urandom | base64 | tr '+/' '-_')"
 for service in orchestrator research publisher social monitor; do
     secret "$service-broker" Opaque "$for_rabbitmq" username "$service" password "$(random)"
+done
+for service in orchestrator research publisher social monitor gateway; do
     secret "$service-database" kubernetes.io/basic-auth "$for_postgres" username "$service" password "$(random)"
     secret "$service-runtime" kubernetes.io/basic-auth "$for_postgres" username "${service}_runtime" password "$(random)"
 done

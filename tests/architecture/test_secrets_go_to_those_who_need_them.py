@@ -14,8 +14,19 @@ from envelope.brand import SERVICES
 from manifests.rendering import HOME
 
 ROOT = Path(__file__).parents[2]
-OF_EVERY_SERVICE = {"DATABASE_URL", "RABBITMQ_URL"}
-"""Read by the library."""
+
+
+def of_the_library(service: str) -> set[str]:
+    """What the library reads."""
+    return {"DATABASE_URL", "RABBITMQ_URL"} if service in SERVICES else {"DATABASE_URL"}
+
+
+OF_PROVIDERS = {"BRAVE_API_KEY", "GATEWAY_KEYS", "MODEL_API_KEY"}
+"""For the gateway alone."""
+
+
+def of_providers(service: str) -> set[str]:
+    return OF_PROVIDERS if service == "gateway" else set()
 
 
 def used(service: str) -> set[str]:
@@ -37,47 +48,52 @@ def declared(service: str) -> set[str]:
 
 
 def secret_variables(names: Any) -> set[str]:
-    named = {name for name in names if name.endswith(("_URL", "_KEY", "_PASSWORD"))}
+    named = {name for name in names if name.endswith(("_URL", "_KEY", "_KEYS", "_PASSWORD"))}
     # OpenTelemetry's are names of files.
     return {name for name in named if not is_address(name) and not name.startswith("OTEL_")}
 
 
 def is_address(name: str) -> bool:
     """Of a service, or of where pages are found: no secret is in it."""
-    return name == "PUBLIC_URL" or name.removesuffix("_URL").lower() in SERVICES
+    return (
+        name in {"PUBLIC_URL", "SEARXNG_URL", "MODEL_URL"}
+        or name.removesuffix("_URL").lower() in services.PROCESSES
+    )
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", services.PROCESSES)
 def test_a_service_asks_for_the_secrets_that_it_uses(service: str) -> None:
     needed = {name.upper() for name in used(service)} & {"SERVICE_KEY"}
-    assert declared(service) == OF_EVERY_SERVICE | needed
+    assert declared(service) == of_the_library(service) | needed | of_providers(service)
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", services.PROCESSES)
 def test_on_this_machine(service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("POSTGRES_URL", "RABBITMQ_API_URL", "SERVICE_KEY", "RABBITMQ_URL"):
         monkeypatch.setenv(name, "an-administrators")
+    for name in OF_PROVIDERS:
+        monkeypatch.setenv(name, "a-providers")
     given = services.environment(
         service,
-        addresses=services.Addresses(dict.fromkeys(services.NAMES, 8000)),
-        rabbitmq_url="amqp://own",
+        addresses=services.Addresses(dict.fromkeys(services.PROCESSES, 8000)),
+        rabbitmq_url="amqp://own" if service in SERVICES else None,
         database_url="postgresql://own",
         service_key="the-key",
         corpus=tmp_path,
     )
-    assert given.keys() & {"SERVICE_KEY", "POSTGRES_URL", "RABBITMQ_API_URL", *declared(service)} == declared(
-        service
-    )
+    secrets = {"SERVICE_KEY", "POSTGRES_URL", "RABBITMQ_API_URL", *OF_PROVIDERS, *declared(service)}
+    assert given.keys() & secrets == declared(service)
+    assert ("a-providers" in given.values()) == (service == "gateway")
     assert "an-administrators" not in given.values()
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", services.PROCESSES)
 def test_in_containers(service: str) -> None:
     compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
     assert secret_variables(compose["services"][service]["environment"]) == declared(service)
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", services.PROCESSES)
 def test_on_kubernetes(service: str) -> None:
     documents = yaml.safe_load_all((HOME / f"base/services/{service}.yaml").read_text())
     (common,) = yaml.safe_load_all((HOME / "base/every-service.yaml").read_text())
@@ -88,5 +104,7 @@ def test_on_kubernetes(service: str) -> None:
             for variable in container.get("env", []):
                 if reference := variable.get("valueFrom", {}).get("secretKeyRef"):
                     given.setdefault(reference["name"], set()).add(variable["name"])
-    needed = {f"{service}-broker", f"{service}-runtime"}
+    needed = {f"{service}-broker", f"{service}-runtime"} if service in SERVICES else {f"{service}-runtime"}
+    if service == "gateway":
+        needed.add("gateway-keys")  # those of providers are connected by an operator, and kept with it
     assert set(given) == needed | ({"service-key"} if "SERVICE_KEY" in declared(service) else set())

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from brandctl.local import ports
-from envelope.brand import SERVICES
+from brandctl.local.services import PROCESSES
 
 ROOT = Path(__file__).parents[2]
 _VERSION = "test"
@@ -52,7 +52,7 @@ class ContainerStack:
     def down(self) -> None:
         """`make down VOLUMES=1`, and the images of this run too."""
         self.script("down.sh", VOLUMES="1")
-        images = [f"brand-engine/{service}:{_VERSION}" for service in SERVICES]
+        images = [f"brand-engine/{service}:{_VERSION}" for service in PROCESSES]
         self._run(["docker", "image", "rm", *images], check=False)
 
     def script(self, name: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

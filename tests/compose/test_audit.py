@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envelope.brand import SERVICES
+from brandctl.local.services import PROCESSES
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,7 +86,7 @@ def test_a_tool_that_is_not_there_is_no_failure_either(tmp_path: Path) -> None:
 
 def test_the_bill_of_an_image_has_what_is_installed_into_it(tmp_path: Path) -> None:
     audit(tmp_path, [])
-    for image, folder in {**{name: f"services/{name}" for name in SERVICES}, "brandctl": "./cli"}.items():
+    for image, folder in {**{name: f"services/{name}" for name in PROCESSES}, "brandctl": "./cli"}.items():
         command = [sys.executable, "-I", "deploy/images/select_requirements.py", folder]
         selected = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
         pinned = {line.split()[0] for line in selected.splitlines() if line[:1].isalnum()}

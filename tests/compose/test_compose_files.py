@@ -9,6 +9,7 @@ import pytest
 import yaml
 from opentelemetry.sdk import environment_variables
 
+from brandctl.local.services import PROCESSES
 from envelope.brand import SERVICES
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +19,7 @@ MAIN = FILES["compose.yaml"]
 TOOLS = FILES["compose.observability.yaml"]
 IMAGES = FILES["deploy/compose/images.yaml"]["services"]
 PAGES = ("jaeger", "prometheus", "alertmanager", "grafana")
-ONCE = ("databases", "topology", "users", *(f"migrate-{service}" for service in SERVICES))
+ONCE = ("databases", "topology", "users", *(f"migrate-{service}" for service in PROCESSES))
 TEXT = "".join((ROOT / name).read_text() for name in NAMES)
 
 
@@ -39,8 +40,8 @@ def everything() -> dict[str, dict[str, Any]]:
 
 
 def test_every_service_and_what_it_takes_is_there() -> None:
-    assert set(MAIN["services"]) == {"rabbitmq", "postgres", "brandctl", *ONCE, *SERVICES, "caddy"}
-    assert set(TOOLS["services"]) == {"rabbitmq", *SERVICES, *PAGES}
+    assert set(MAIN["services"]) == {"rabbitmq", "postgres", "brandctl", *ONCE, *PROCESSES, "caddy"}
+    assert set(TOOLS["services"]) == {"rabbitmq", *PROCESSES, *PAGES}
 
 
 @pytest.mark.parametrize("name", everything())
@@ -77,34 +78,32 @@ def test_users_are_made_once_their_exchanges_are_there() -> None:
     }
 
 
-@pytest.mark.parametrize("name", [*SERVICES, "rabbitmq", "postgres", "caddy", *PAGES])
+@pytest.mark.parametrize("name", [*PROCESSES, "rabbitmq", "postgres", "caddy", *PAGES])
 def test_what_stays_has_a_health_check_and_comes_back_by_itself(name: str) -> None:
     container = everything()[name]
     assert container["restart"] == "unless-stopped"
     assert container["healthcheck"]["test"]
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", PROCESSES)
 def test_a_service_starts_once_database_topology_and_users_are_ready_and_stops_without_haste(
     service: str,
 ) -> None:
     container = MAIN["services"][service]
     conditions = {name: each["condition"] for name, each in container["depends_on"].items()}
-    waits_for = (f"migrate-{service}", "topology", "users")
+    waits_for = (f"migrate-{service}", *(("topology", "users") if service in SERVICES else ()))
     assert conditions == dict.fromkeys(waits_for, "service_completed_successfully")
     grace = int(container["environment"]["SHUTDOWN_GRACE_SECONDS"])
     # Then 5 s each for the outbox, open requests and the broker, and 10 s for the last spans.
     assert int(container["stop_grace_period"].removesuffix("s")) >= grace + 25
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", PROCESSES)
 def test_a_service_has_its_own_broker_user_and_its_own_database(service: str) -> None:
     variable = service.upper()
     environment = MAIN["services"][service]["environment"]
-    assert (
-        environment["RABBITMQ_URL"]
-        == f"amqp://{service}:${{{variable}_BROKER_PASSWORD:?see .env.example}}@rabbitmq:5672/"
-    )
+    broker = f"amqp://{service}:${{{variable}_BROKER_PASSWORD:?see .env.example}}@rabbitmq:5672/"
+    assert environment.get("RABBITMQ_URL") == (broker if service in SERVICES else None)
     password = f"${{{variable}_RUNTIME_PASSWORD:?see .env.example}}"
     assert environment["DATABASE_URL"] == (
         f"postgresql://{service}_runtime:{password}@postgres:5432/{service}"
@@ -132,18 +131,43 @@ def test_what_is_for_everybody_has_an_address_of_its_own_and_all_else_is_for_thi
 
 
 def test_figures_are_not_on_a_port_that_visitors_may_reach() -> None:
-    for service in SERVICES:
+    for service in PROCESSES:
         container = MAIN["services"][service]
         assert container["environment"]["METRICS_PORT"] == "9464"
         assert not any(port.endswith(":9464") for port in container.get("ports", ()))
 
 
-def test_only_what_has_a_host_port_has_a_way_out() -> None:
+ONE_WAY = {"driver_opts": {"com.docker.network.bridge.enable_ip_masquerade": "false"}}
+"""A network into which Docker opens ports, and from which nobody gets an answer of the outside."""
+TO_A_COLLECTOR = "telemetry${OTEL_EXPORTER_OTLP_ENDPOINT:+-outward}"
+
+
+def test_the_gateway_has_a_way_out_and_no_other_service() -> None:
     networks = MAIN["networks"] | TOOLS["networks"]
-    outward = {name for name, network in networks.items() if not network.get("internal")}
-    assert outward == {"front", "administration", "tools", "telemetry-outward"}
-    for container in everything().values():
-        assert bool(outward & set(container["networks"])) == ("ports" in container)
+    outward = {
+        name for name, network in networks.items() if not network.get("internal") and network != ONE_WAY
+    }
+    assert outward == {"outside", "certificates", "tools", "telemetry-outward"}
+    having = {name for name, container in everything().items() if outward & set(container["networks"])}
+    # The proxy fetches certificates and the alert manager sends mail; of ours, neither runs any code.
+    assert having == {"gateway", "caddy", *PAGES}
+    assert "ports" not in MAIN["services"]["gateway"]
+
+
+def test_what_has_a_host_port_is_where_one_can_be_opened() -> None:
+    networks = MAIN["networks"] | TOOLS["networks"]
+    for name, container in everything().items():
+        reachable = {
+            each
+            for each in container["networks"]
+            if not networks.get(each, {"internal": True}).get("internal")
+        }
+        assert bool(reachable - {"outside"}) == ("ports" in container), name
+
+
+def test_the_gateway_is_asked_by_those_who_need_it() -> None:
+    asking = {name for name, container in everything().items() if "gateway" in container["networks"]}
+    assert asking == {"gateway", "orchestrator", "research"}
 
 
 def test_amqp_is_reached_by_the_services_alone() -> None:
@@ -160,10 +184,10 @@ def test_amqp_is_reached_by_the_services_alone() -> None:
 
 def test_only_services_and_their_preparation_reach_the_databases() -> None:
     there = {name for name, container in everything().items() if "database" in container["networks"]}
-    assert there == {"postgres", "databases", *SERVICES, *(f"migrate-{service}" for service in SERVICES)}
+    assert there == {"postgres", "databases", *PROCESSES, *(f"migrate-{service}" for service in PROCESSES)}
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", PROCESSES)
 def test_a_service_can_run_several_times(service: str) -> None:
     container = MAIN["services"][service]
     assert container["deploy"]["replicas"] == f"${{{service.upper()}_REPLICAS:-1}}"
@@ -182,7 +206,9 @@ def test_every_variable_is_in_the_example_with_the_same_default() -> None:
 
 
 def test_no_secret_has_a_default_and_none_can_be_missing() -> None:
-    secrets = {name for name in example() if name == "SERVICE_KEY" or name.endswith("_PASSWORD")}
+    secrets = {
+        name for name in example() if name in {"SERVICE_KEY", "GATEWAY_KEYS"} or name.endswith("_PASSWORD")
+    }
     assert {name for name, value in example().items() if not value} == secrets
     # Without any default and without this, Docker Compose goes on with an empty one.
     assert set(re.findall(r"\$\{([A-Z_]+):\?see .env.example\}", TEXT)) == secrets
@@ -197,13 +223,13 @@ def test_settings_fix_no_version() -> None:
 def test_the_version_of_the_images_is_that_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert set(re.findall(r"\$\{VERSION:-([^}]*)\}", TEXT)) == {project["version"]}
-    for service in SERVICES:
+    for service in PROCESSES:
         image = f"brand-engine/{service}:${{VERSION:-{project['version']}}}"
         assert MAIN["services"][service]["image"] == image
 
 
 def test_images_from_elsewhere_are_named_in_one_place() -> None:
-    built = {f"brand-engine/{name}" for name in (*SERVICES, "brandctl")}
+    built = {f"brand-engine/{name}" for name in (*PROCESSES, "brandctl")}
     for name, container in everything().items():
         if "image" in container:
             assert container["image"].split(":")[0] in built
@@ -226,16 +252,15 @@ def test_every_setting_of_the_tracing_sdk_reaches_the_services() -> None:
     others = r"OTEL_EXPORTER_(OTLP_(TRACES_)?(ENDPOINT|PROTOCOL|INSECURE)|OTLP_(METRICS|LOGS)_.+|(JAEGER|ZIPKIN|PROMETHEUS)_.+)"
     wanted = {name for name in known if not re.fullmatch(f"{ours}|{others}", name)}
     assert "OTEL_BSP_MAX_QUEUE_SIZE" in wanted
-    for service in SERVICES:
+    for service in PROCESSES:
         environment = MAIN["services"][service]["environment"]
         # Without a value here: taken over where it is set, and absent where it is not.
         assert {name for name, value in environment.items() if value is None} == wanted
 
 
-def test_research_reaches_a_collector_outside_and_nothing_else_does() -> None:
-    outward = "telemetry${OTEL_EXPORTER_OTLP_ENDPOINT:+-outward}"
-    joined = {name for name, container in everything().items() if outward in container["networks"]}
-    assert joined == {"research"}
+def test_all_services_reach_a_collector_outside_where_there_is_one() -> None:
+    joined = {name for name, container in everything().items() if TO_A_COLLECTOR in container["networks"]}
+    assert joined == set(PROCESSES)
 
 
 @pytest.mark.parametrize("name", ["postgres", "databases"])

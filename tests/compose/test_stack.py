@@ -15,6 +15,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from brandctl.local.services import PROCESSES
 from chassis.testing import eventually
 from envelope.brand import SERVICES
 
@@ -196,8 +197,8 @@ async def test_prometheus_sees_every_service_and_the_broker(stack: Stack) -> Non
         async with httpx.AsyncClient(base_url=stack.url("prometheus"), timeout=30, trust_env=False) as client:
             answer = await client.get("/api/v1/query", params={"query": "up"})
         found = {series["metric"]["job"]: series["value"][1] for series in answer.json()["data"]["result"]}
-        return {name: found.get(name) for name in (*SERVICES, "rabbitmq")} == dict.fromkeys(
-            (*SERVICES, "rabbitmq"), "1"
+        return {name: found.get(name) for name in (*PROCESSES, "rabbitmq")} == dict.fromkeys(
+            (*PROCESSES, "rabbitmq"), "1"
         )
 
     await eventually(all_up, within=90)
@@ -226,7 +227,7 @@ async def test_alertmanager_is_told_of_what_fires(stack: Stack) -> None:
 # -- confinement -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", PROCESSES)
 def test_a_service_has_no_rights_and_no_installer(stack: Stack, service: str) -> None:
     (container,) = stack.containers(service)
     described = stack.inspect(container)
@@ -258,9 +259,33 @@ def test_a_service_cannot_open_the_database_of_another(stack: Stack) -> None:
 
     for role in ("research", "research_runtime"):
         assert run("select 1", "research", role).returncode == 0
-        for other in ("orchestrator", "publisher", "social", "monitor", "postgres"):
+        for other in ("orchestrator", "publisher", "social", "monitor", "gateway", "postgres"):
             assert "permission denied for database" in run("select 1", other, role).stderr, other
     assert "must be owner of table outbox" in run("drop table outbox", "research").stderr
+
+
+OUTSIDE = """
+import socket, sys
+for host in sys.argv[1:]:
+    try:
+        socket.create_connection((host, 443), timeout=5).close()
+        print(host, "answers")
+    except OSError as error:
+        print(host, "is out of reach:", error)
+"""
+ADDRESSES = ("1.1.1.1", "8.8.8.8", "9.9.9.9")
+"""Of the public internet, each of which has been there for years."""
+
+
+@pytest.mark.parametrize("service", PROCESSES)
+def test_the_outside_is_reached_by_the_gateway_alone(stack: Stack, service: str) -> None:
+    (container,) = stack.containers(service)
+    said = stack.docker("exec", container, "python", "-c", OUTSIDE, *ADDRESSES).stdout
+    if service == "gateway":
+        if "answers" not in said:
+            pytest.skip(f"this machine has no way out itself: {said}")
+    else:
+        assert said.count("is out of reach") == len(ADDRESSES)
 
 
 async def test_the_broker_has_no_guest_and_one_user_for_each_service(stack: Stack) -> None:
@@ -277,7 +302,7 @@ async def test_the_broker_has_no_guest_and_one_user_for_each_service(stack: Stac
 
 async def test_killing_any_container_loses_nothing_and_doubles_nothing(stack: Stack) -> None:
     cycles = {}
-    for name in (*SERVERS, *SERVICES, "jaeger"):
+    for name in (*SERVERS, *PROCESSES, "jaeger"):
         submitted = await submit(stack, f"without-{name}", KEYWORDS[:3])
         # As when memory runs out: no goodbye; nobody but Docker's restart policy brings it back.
         user = ("--user", SERVERS[name]) if name in SERVERS else ()
@@ -328,8 +353,8 @@ def handled(stack: Stack, container: str) -> float:
 
 
 async def test_rotated_passwords_lose_nothing_and_the_old_ones_are_refused(stack: Stack) -> None:
-    kinds = ("DATABASE", "RUNTIME", "BROKER")
-    names = [f"{name.upper()}_{kind}_PASSWORD" for name in SERVICES for kind in kinds]
+    names = [f"{name.upper()}_{kind}_PASSWORD" for name in PROCESSES for kind in ("DATABASE", "RUNTIME")]
+    names += [f"{name.upper()}_BROKER_PASSWORD" for name in SERVICES]
     before = {name: stack.setting(name) for name in names}
     cycles = [await submit(stack, f"rotated-{number}", KEYWORDS) for number in range(4)]
     stack.empty(*names)
@@ -341,13 +366,14 @@ async def test_rotated_passwords_lose_nothing_and_the_old_ones_are_refused(stack
     async with stack.client("monitor") as monitor:
         assert (await monitor.get("/v1/dead-letters")).json()["items"] == []
     (postgres,), (rabbitmq,) = stack.containers("postgres"), stack.containers("rabbitmq")
-    for name in SERVICES:
+    for name in PROCESSES:
         for role, kind in ((name, "DATABASE"), (f"{name}_runtime", "RUNTIME")):
             old = f"PGPASSWORD={before[f'{name.upper()}_{kind}_PASSWORD']}"
             # By its name on the network: from within, on the loopback, PostgreSQL's image asks for no password.
             psql = ["psql", "--host", "postgres", "--username", role, "--command", "select 1", name]
             refused = stack.docker("exec", "--env", old, postgres, *psql, check=False)
             assert "password authentication failed" in refused.stderr, role
+    for name in SERVICES:
         variable = f"{name.upper()}_BROKER_PASSWORD"
         check = ["exec", rabbitmq, "rabbitmqctl", "authenticate_user", name]
         assert stack.docker(*check, stack.setting(variable), check=False).returncode == 0, name
@@ -358,7 +384,7 @@ def test_minimal_takes_the_tools_away_and_leaves_the_data(stack: Stack) -> None:
     stack.up(MINIMAL="1")
     assert "Dashboards" not in stack.said
     running = stack.compose("ps", "--services").stdout.split()
-    assert set(running) == {*SERVERS, *SERVICES}
+    assert set(running) == {*SERVERS, *PROCESSES}
     feeds = httpx.get(f"{stack.url('social')}/feeds/daily-grind/feed.xml", timeout=30, trust_env=False)
     assert feeds.text.count("<entry>") == 3
 

@@ -5,6 +5,7 @@ import shutil
 import socket
 import stat
 import subprocess
+from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,8 +112,9 @@ def test_the_first_start_makes_settings_with_secrets_that_nobody_else_reads(up: 
     assert up().returncode == 0
     values = up.values()
     secrets = [value for name, value in values.items() if name == "SERVICE_KEY" or name.endswith("_PASSWORD")]
-    assert len(secrets) == len(set(secrets)) == 19
+    assert len(secrets) == len(set(secrets)) == 21
     assert all(len(secret) == 48 and secret.isalnum() for secret in secrets)
+    assert len(urlsafe_b64decode(values["GATEWAY_KEYS"])) == 32
     assert values["PUBLIC_BIND"] == "127.0.0.1"
     assert stat.S_IMODE(up.settings.stat().st_mode) == 0o600
     assert list(up.settings.parent.glob("settings.env.*")) == []

@@ -115,7 +115,7 @@ class Machine:
         docker.chmod(0o755)
         passwords = {
             f"{name.upper()}_{kind}_PASSWORD": PASSWORD
-            for name in services.NAMES
+            for name in services.PROCESSES
             for kind in ("DATABASE", "RUNTIME")
         }
         address = {"PGHOST": "127.0.0.1", "PGPORT": str(self.database.port)}
@@ -133,7 +133,10 @@ class Machine:
             | {"PATH": f"{binaries}:{postgres.find_binaries()}:{os.environ['PATH']}"}
             | {"ENV_FILE": str(self._settings), "COMPOSE_PROJECT_NAME": "pretended", "MINIMAL": "1"}
             # Nobody listens on port 0, so whatever runs on this machine is in nobody's way.
-            | {f"{name}_PORT": "0" for name in (*(name.upper() for name in services.NAMES), "RABBITMQ_UI")},
+            | {
+                f"{name}_PORT": "0"
+                for name in (*(name.upper() for name in services.PROCESSES), "RABBITMQ_UI")
+            },
             capture_output=True,
             text=True,
             check=False,

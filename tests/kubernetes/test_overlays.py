@@ -7,15 +7,18 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from chassis import AppSettings
 from envelope.brand import SERVICES
+from gateway.egress import addresses
 from manifests import credentials, generation, policies, schemas
-from manifests.cluster import Cluster, environment
+from manifests.cluster import DEPLOYED, GATEWAY, Cluster, environment
 from manifests.rendering import HOME, OVERLAYS, render
 from messaging import ServiceSettings
 from messaging.topology import Binding
@@ -37,25 +40,31 @@ def test_what_is_made_from_the_code_is_up_to_date() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", DEPLOYED)
 def test_a_service_can_be_configured_by_its_manifest(
     overlay, name: str, service: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """And by that alone: a variable that the service does not know is a misspelt one."""
     cluster = Cluster(name, overlay(name))
     variables = environment_of(cluster, f"Deployment/{service}") | {"CORPUS": str(tmp_path)}
+    if "GATEWAY_KEYS" in variables:
+        variables["GATEWAY_KEYS"] = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY="  # no other text is one
     for variable in os.environ:
         monkeypatch.delenv(variable)
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
     module = importlib.import_module(f"{service}.settings")
-    settings: ServiceSettings = module.Settings()
+    settings: AppSettings = module.Settings()
     assert settings.http_host == "0.0.0.0"
     assert settings.http_port == {"orchestrator": 8010, "research": 8011}.get(service, settings.http_port)
     scheme, address = {"dev": ("amqp", "rabbitmq:5672"), "prod": ("amqps", "rabbitmq:5671")}[name]
-    assert settings.rabbitmq_url.get_secret_value().startswith(
-        f"{scheme}://{service}:a-{service}-broker-password@{address}/%2F"
-    )
+    if isinstance(settings, ServiceSettings):
+        assert settings.rabbitmq_url.get_secret_value().startswith(
+            f"{scheme}://{service}:a-{service}-broker-password@{address}/%2F"
+        )
+    else:
+        assert service == GATEWAY
+        assert "RABBITMQ_URL" not in variables
     assert settings.database_url.get_secret_value().startswith(
         f"postgresql://{service}_runtime:a-{service}-runtime-password@"
     )
@@ -91,7 +100,7 @@ def environment_of(cluster: Cluster, workload: str, container: str | None = None
 def test_the_settings_that_services_share_are_all_known(overlay) -> None:
     known = {
         field.upper()
-        for service in SERVICES
+        for service in DEPLOYED
         for field in importlib.import_module(f"{service}.settings").Settings.model_fields
     }
     known.add("OTEL_RESOURCE_ATTRIBUTES")  # read by OpenTelemetry itself
@@ -131,8 +140,29 @@ def test_secrets_are_made_by_the_names_the_manifests_use() -> None:
     for service in SERVICES:
         assert by_name[f"{service}-broker"]["stringData"]["username"] == service
         assert by_name[f"{service}-broker"]["metadata"]["labels"]["rabbitmq.com/topology-operator"] == "true"
+    for service in DEPLOYED:
         assert by_name[f"{service}-database"]["stringData"]["username"] == service
         assert by_name[f"{service}-runtime"]["stringData"]["username"] == f"{service}_runtime"
+
+
+def test_the_cluster_and_the_gateway_hold_the_same_addresses_for_public(overlay) -> None:
+    """What one of them would let out by mistake, the other does not."""
+    policy = Cluster("prod", overlay("prod")).find("NetworkPolicy", "gateway")
+    assert policy is not None
+    (rule,) = policy["spec"]["egress"]
+    left_out = {
+        ip_network(network) for peer in rule["to"] for network in (peer["ipBlock"].get("except") or [])
+    }
+    for network in left_out:
+        for address in (network[0], network[-1]):
+            assert addresses.purpose(address) is not None, network
+    refused = {*addresses.V4, *(each for each in addresses.V6 if each.subnet_of(addresses.PUBLIC_V6))}
+    assert {each for each in refused if not any(is_within(each, other) for other in left_out)} == set()
+    assert {peer["ipBlock"]["cidr"] for peer in rule["to"]} == {"0.0.0.0/0", str(addresses.PUBLIC_V6)}
+
+
+def is_within(one: Any, other: Any) -> bool:
+    return one.version == other.version and one.subnet_of(other)
 
 
 def test_the_sample_documents_are_all_there(overlay) -> None:
@@ -193,7 +223,7 @@ def test_a_release_is_written_by_one_command(kubectl: Path, elsewhere: Path, tmp
     assert result.returncode == 0, result.stderr
     resources = render(elsewhere / "overlays" / "prod")
     jobs = {each["metadata"]["name"] for each in resources if each["kind"] == "Job"}
-    assert jobs == {f"migrate-{service}-0-2-0-rc-1" for service in SERVICES}
+    assert jobs == {f"migrate-{service}-0-2-0-rc-1" for service in DEPLOYED}
     image = cluster_container(Cluster("prod", resources), "social")["image"]
     expected = hashlib.sha256(b"registry.example.com/brand-engine/social:0.2.0-rc.1").hexdigest()
     assert image == f"registry.example.com/brand-engine/social:0.2.0-rc.1@sha256:{expected}"

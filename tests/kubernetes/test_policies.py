@@ -100,6 +100,19 @@ def everywhere(kind: str, change: Callable[[dict[str, Any]], object]) -> Mutatio
 SOCIAL = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "social"}}}
 RESEARCH = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "research"}}}
 ANYWHERE = {"ipBlock": {"cidr": "0.0.0.0/0"}}
+PUBLIC = {
+    "ipBlock": {
+        "cidr": "0.0.0.0/0",
+        "except": [
+            "10.0.0.0/8",
+            "100.64.0.0/10",
+            "127.0.0.0/8",
+            "169.254.0.0/16",
+            "172.16.0.0/12",
+            "192.168.0.0/16",
+        ],
+    }
+}
 
 MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
     "restricted": [
@@ -262,6 +275,14 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
             policy("social", "ingress", {"from": [{"podSelector": {}}], "ports": [{"port": 8013}]}),
         ),
         ("the internet", policy("social", "egress", {"to": [ANYWHERE], "ports": [{"port": 80}]})),
+        (
+            "what is private, by the door",
+            spec("NetworkPolicy", "gateway", lambda it: it["egress"][0]["to"][0]["ipBlock"]["except"].pop(1)),
+        ),
+        (
+            "another port of the internet",
+            spec("NetworkPolicy", "gateway", lambda it: it["egress"][0]["ports"].append({"port": 25})),
+        ),
     ],
     "reachability": [
         (
@@ -275,6 +296,17 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ("no way to research", spec("NetworkPolicy", "orchestrator", lambda it: it["egress"].clear())),
         ("no scraping", without("NetworkPolicy", "from-prometheus")),
         ("no DNS", without("NetworkPolicy", "dns")),
+        ("no way out", spec("NetworkPolicy", "gateway", lambda it: it.pop("egress"))),
+        *(
+            (f"{name} past the door", policy(name, "egress", {"to": [PUBLIC], "ports": [{"port": 443}]}))
+            for name in ("orchestrator", "research", "publisher", "social", "monitor")
+        ),
+        (
+            "messages for the gateway",
+            spec(
+                "NetworkPolicy", "services-to-rabbitmq", lambda it: it["podSelector"].pop("matchExpressions")
+            ),
+        ),
         (
             "another namespace",
             policy(

@@ -15,9 +15,10 @@ import httpx
 import pytest
 import yaml
 
+from brandctl.local.services import PROCESSES
+from chassis import App
 from chassis.testing import eventually, running
-from envelope.brand import CATALOGUE, SERVICES
-from messaging import Service
+from envelope.brand import CATALOGUE
 from messaging.topology import describe
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +58,7 @@ def test_the_dashboards_are_what_their_script_writes(tmp_path: Path) -> None:
 
 
 def test_there_is_one_for_the_pipeline_one_for_the_backbone_and_one_for_each_service() -> None:
-    assert {path.stem for path in DASHBOARDS} == {"pipeline", "backbone", *SERVICES}
+    assert {path.stem for path in DASHBOARDS} == {"pipeline", "backbone", *PROCESSES}
 
 
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
@@ -106,8 +107,8 @@ async def services(
     make_database: Callable[[str], Awaitable[str]],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
-) -> AsyncIterator[list[Service]]:
-    """The five services, wired as in production, on a real broker and real databases."""
+) -> AsyncIterator[list[App]]:
+    """The services, wired as in production, on a real broker and real databases."""
     monkeypatch.setenv("SERVICE_KEY", "a-key-for-tests-only")
     monkeypatch.setenv("CORPUS", str(tmp_path))
     monkeypatch.setenv("HTTP_PORT", "0")
@@ -115,8 +116,8 @@ async def services(
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     async with AsyncExitStack() as stack:
         started = []
-        for name in SERVICES:
-            monkeypatch.setenv("RABBITMQ_URL", broker_urls[name])
+        for name in PROCESSES:
+            monkeypatch.setenv("RABBITMQ_URL", broker_urls.get(name, ""))
             monkeypatch.setenv("DATABASE_URL", await make_database(name))
             app, settings = (importlib.import_module(f"{name}.{module}") for module in ("app", "settings"))
             started.append(await stack.enter_async_context(running(app.build(settings.Settings()))))
@@ -124,7 +125,7 @@ async def services(
 
 
 async def test_every_metric_of_dashboards_and_alerts_is_really_there(
-    services: list[Service], rabbitmq_api: httpx.Client
+    services: list[App], rabbitmq_api: httpx.Client
 ) -> None:
     listeners = rabbitmq_api.get("/api/overview").json()["listeners"]
     port = next(each["port"] for each in listeners if each["protocol"] == "http/prometheus")
@@ -156,7 +157,7 @@ async def test_every_metric_of_dashboards_and_alerts_is_really_there(
 
 
 def test_every_label_that_is_asked_for_can_occur() -> None:
-    assert matched("job") <= {*SERVICES, "rabbitmq"}
+    assert matched("job") <= {*PROCESSES, "rabbitmq"}
     assert matched("type") <= set(CATALOGUE)
     queues = [queue.name for queue in describe(CATALOGUE).queues]
     for pattern in matched("queue"):

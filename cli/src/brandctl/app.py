@@ -66,7 +66,7 @@ def run_demo(
 ) -> None:
     """Turns keywords into published articles on this machine, with nothing installed but Debian packages.
 
-    Starts a private RabbitMQ and a private PostgreSQL (or uses RABBITMQ_URL and POSTGRES_URL), the five services, hands
+    Starts a private RabbitMQ and a private PostgreSQL (or uses RABBITMQ_URL and POSTGRES_URL), the services, hands
     in the keywords, shows their progress and prints the links. Ctrl-C ends everything it started.
     """
     from brandctl import demo, signals  # noqa: PLC0415

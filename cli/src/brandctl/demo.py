@@ -119,7 +119,7 @@ def _input(options: Options) -> tuple[Brand, tuple[str, ...]]:
 
 @contextmanager
 def _stack(folder: LocalFolder, corpus: Path, console: Console) -> Iterator[Stack]:
-    """The servers, prepared, and the five services, ready; all gone afterwards."""
+    """The servers, prepared, and the services, ready; all gone afterwards."""
     with ExitStack() as cleanup:
         try:
             yield _bring_up(folder, corpus, console, cleanup)
@@ -144,21 +144,21 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
         name: services.environment(
             name,
             addresses=addresses,
-            rabbitmq_url=broker_urls[name],
+            rabbitmq_url=broker_urls.get(name),
             database_url=own[name].runtime_url,
             service_key=service_key,
             corpus=corpus,
         )
-        for name in services.NAMES
+        for name in services.PROCESSES
     }
     say(console, "Starting the services")
     children: list[processes.Child] = []
     cleanup.callback(services.stop, children)
-    for name in services.NAMES:
+    for name in services.PROCESSES:
         children.append(services.start(name, environments[name], folder.logs))
         folder.remember(children[-1])
     services.wait_until_ready(children, addresses)
-    folder.announce({name: addresses.url(name) for name in services.NAMES}, service_key)
+    folder.announce({name: addresses.url(name) for name in services.PROCESSES}, service_key)
     return Stack(addresses, service_key, tuple(children))
 
 
@@ -229,7 +229,7 @@ def _databases(folder: LocalFolder, cleanup: ExitStack) -> dict[str, databases.D
         folder.remember(node.child)
         node.wait()
         server = node.url
-    names = {service: f"brand_{service}" for service in services.NAMES}
+    names = {service: f"brand_{service}" for service in services.PROCESSES}
     try:
         made = databases.create(server, list(names.values()), folder.derive, private=private)
     except (asyncpg.PostgresError, OSError) as error:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from brandctl.api import Cycle, KeywordProgress
-from brandctl.local.services import NAMES, Addresses
+from brandctl.local.services import PROCESSES, Addresses
 from brandctl.terminal import printable, say
 
 _STYLES: Final = {"completed": "green", "refused": "yellow", "failed": "red"}
@@ -56,7 +56,7 @@ def show_links(console: Console, slug: str, cycle: Cycle, addresses: Addresses) 
     _section(console, "Posts", [post.url for keyword in cycle.keywords for post in keyword.posts])
     _section(console, "Feed of the posts", [f"{addresses.url('social')}/feeds/{slug}"])
     _section(console, "API", [f"{addresses.url('orchestrator')}/docs"])
-    _section(console, "Health", [f"{addresses.url(name)}/health/ready" for name in NAMES])
+    _section(console, "Health", [f"{addresses.url(name)}/health/ready" for name in PROCESSES])
     for keyword in cycle.keywords:
         if keyword.state != "completed":
             reason = keyword.reason or "no reason given"

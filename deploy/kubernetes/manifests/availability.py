@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from envelope.brand import CATALOGUE
-from manifests.cluster import Cluster, Workload, identity, selects
+from manifests.cluster import GATEWAY, Cluster, Workload, identity, selects
 from messaging.topology import permissions
 
 LIVE: Final = "/health/live"
@@ -65,17 +65,18 @@ def one_pod_at_a_time_may_be_away(cluster: Cluster) -> Iterator[str]:
 
 
 def every_consumer_is_scaled_by_its_queues(cluster: Cluster) -> Iterator[str]:
-    described = permissions.describe(CATALOGUE)
+    consumed = {name: each.queues for name, each in permissions.describe(CATALOGUE).items()}
+    consumed[GATEWAY] = ()
     scaled = list(cluster.of_kind("ScaledObject"))
     services = {workload.name for workload in cluster.services}
-    if services != described.keys():
-        yield f"there are {sorted(services)}, and the catalogue names {sorted(described)}"
-    for service, permitted in described.items():
+    if services != consumed.keys():
+        yield f"there are {sorted(services)}, and there should be {sorted(consumed)}"
+    for service, queues in consumed.items():
         of_this = [each for each in scaled if each["spec"]["scaleTargetRef"]["name"] == service]
         if len(of_this) != 1:
             yield f"{service}: needs one ScaledObject, and has {len(of_this)}"
             continue
-        yield from (f"{service}: {what}" for what in _of_scaled_object(of_this[0]["spec"], permitted.queues))
+        yield from (f"{service}: {what}" for what in _of_scaled_object(of_this[0]["spec"], queues))
 
 
 def _of_scaled_object(spec: Mapping[str, Any], queues: tuple[str, ...]) -> Iterator[str]:

@@ -4,16 +4,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from envelope.brand import SERVICES
-from manifests.cluster import Cluster
+from manifests.cluster import DEPLOYED, Cluster
 
 SECRETS: Final[Mapping[str, frozenset[str]]] = {
     "service-key": frozenset({"service-key"}),
+    "gateway-keys": frozenset({"keys"}),
     "keda-broker": frozenset({"username", "password", "host", "host-tls", "tls"}),
     "rabbitmq-administrator": frozenset({"username", "password"}),
     "postgres-administrator": frozenset({"username", "password"}),
     **{f"{service}-broker": frozenset({"username", "password"}) for service in SERVICES},
-    **{f"{service}-database": frozenset({"username", "password"}) for service in SERVICES},
-    **{f"{service}-runtime": frozenset({"username", "password"}) for service in SERVICES},
+    **{f"{service}-database": frozenset({"username", "password"}) for service in DEPLOYED},
+    **{f"{service}-runtime": frozenset({"username", "password"}) for service in DEPLOYED},
 }
 """Name → keys of the secrets that `secrets.sh` makes."""
 

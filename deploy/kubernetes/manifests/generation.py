@@ -10,6 +10,7 @@ import yaml
 
 from envelope.brand import CATALOGUE
 from manifests import order
+from manifests.cluster import GATEWAY
 from manifests.rendering import HOME
 from messaging import topology
 from messaging.topology import Binding, permissions
@@ -28,6 +29,7 @@ MOST_REPLICAS: Final[Mapping[str, int]] = {
     "publisher": 6,
     "social": 4,
     "monitor": 3,
+    GATEWAY: 3,
 }
 """Each replica holds up to DATABASE_CONNECTIONS connections of the database server."""
 
@@ -65,7 +67,7 @@ def files() -> dict[Path, str]:
         ),
         "components/autoscaling/scaled-objects.yaml": (
             "messaging.topology.permissions",
-            map(_scaled_object, described.values()),
+            (_scaled_object(*each) for each in _scaled(described)),
         ),
         "components/order/kustomization.yaml": ("manifests/order.py", [order.component()]),
         "components/monitoring/alerts.yaml": ("deploy/observability/prometheus/alerts.yml", [_alerts()]),
@@ -140,23 +142,29 @@ def _rabbitmq(kind: str, name: str, spec: Document) -> Document:
     }
 
 
-def _scaled_object(consumer: Permissions) -> Document:
+def _scaled(described: Mapping[str, Permissions]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every Deployment of ours with the queues that it consumes."""
+    yield from ((consumer.service, consumer.queues) for consumer in described.values())
+    yield GATEWAY, ()
+
+
+def _scaled_object(service: str, queues: Iterable[str]) -> Document:
     return {
         "apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject",
-        "metadata": {"name": consumer.service},
+        "metadata": {"name": service},
         "spec": {
-            "scaleTargetRef": {"name": consumer.service},
+            "scaleTargetRef": {"name": service},
             # Never to zero: pages and APIs are served, and what is due later leaves by a running process.
             "minReplicaCount": 2,
-            "maxReplicaCount": MOST_REPLICAS[consumer.service],
+            "maxReplicaCount": MOST_REPLICAS[service],
             "pollingInterval": 15,
             "advanced": {
                 "horizontalPodAutoscalerConfig": {
                     "behavior": {"scaleDown": {"stabilizationWindowSeconds": 300}}
                 }
             },
-            "triggers": [*map(_trigger, consumer.queues), CPU_TRIGGER],
+            "triggers": [*map(_trigger, queues), CPU_TRIGGER],
         },
     }
 

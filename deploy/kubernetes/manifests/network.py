@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from itertools import product
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
-from manifests.cluster import Cluster, Labels, Resource, identity, selects
+from manifests.cluster import GATEWAY, Cluster, Labels, Resource, identity, selects
 
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 INSIDE_PATHS: Final = (
@@ -25,8 +26,29 @@ _POSTGRES, _POSTGRES_STATUS, _POSTGRES_METRICS = 5432, 8000, 9187
 _METRICS: Final = 9464
 _ERLANG = (4369, 25672, 35672, 35682)
 _API_SERVER: Final = frozenset({443, 6443})
-_HTTP: Final = {"orchestrator": 8010, "research": 8011, "publisher": 8012, "social": 8013, "monitor": 8014}
-_READS: Final = (("orchestrator", "research"), ("publisher", "orchestrator"))
+_WEB: Final = frozenset({80, 443})
+_Network: TypeAlias = IPv4Network | IPv6Network
+_PRIVATE: Final = tuple(
+    ip_network(each)
+    for each in (
+        "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16",
+        "fc00::/7", "fe80::/10",
+    )
+)  # fmt: skip
+_HTTP: Final = {
+    "orchestrator": 8010,
+    "research": 8011,
+    "publisher": 8012,
+    "social": 8013,
+    "monitor": 8014,
+    GATEWAY: 8015,
+}
+_READS: Final = (
+    ("orchestrator", "research"),
+    ("publisher", "orchestrator"),
+    ("research", GATEWAY),
+    ("orchestrator", GATEWAY),
+)
 _PUBLIC: Final = ("publisher", "social")
 _API: Final = "orchestrator"
 _API_PATH: Final = "/v1"
@@ -88,10 +110,24 @@ def _width(rule: Mapping[str, Any], field: str) -> Iterator[str]:
     for peer in rule.get(field) or []:
         selectors = [peer[key] for key in ("podSelector", "namespaceSelector") if key in peer]
         if "ipBlock" in peer:
-            if not {port.get("port") for port in ports} <= _API_SERVER:
-                yield "addresses are for the API server alone, on 443 and 6443"
+            numbers = {port.get("port") for port in ports}
+            if not numbers <= _API_SERVER and not (numbers <= _WEB and _is_public(peer["ipBlock"])):
+                yield "addresses are for the API server, on 443 and 6443, and public ones for the web, on 80 and 443"
         elif not any(selectors):
             yield "an empty selector lets everybody through"
+
+
+def _is_public(block: Mapping[str, Any]) -> bool:
+    """Whether a block of addresses leaves out what is private: nodes, pods, services, and what clouds tell their machines."""
+    cidr = ip_network(block["cidr"])
+    left_out = [ip_network(each) for each in block.get("except", [])]
+    return all(
+        not cidr.overlaps(private) or any(_covers(each, private) for each in left_out) for private in _PRIVATE
+    )
+
+
+def _covers(one: _Network, other: _Network) -> bool:
+    return one.version == other.version and one.supernet_of(other)  # type: ignore[arg-type]
 
 
 def only_what_is_needed_can_be_reached(cluster: Cluster) -> Iterator[str]:
@@ -121,7 +157,6 @@ def _needed(cluster: Cluster) -> Iterator[Way]:
     encrypted = any("tls" in each["spec"] for each in cluster.of_kind("RabbitmqCluster"))
     for service in _HTTP:
         pod = f"Deployment/{service}"
-        yield Way(pod, broker, _of_tls(_AMQP) if encrypted else _AMQP)
         yield Way(pod, database, _POSTGRES)
         yield Way(f"Job/migrate-{service}", database, _POSTGRES)
         if monitored:
@@ -144,6 +179,13 @@ def _needed(cluster: Cluster) -> Iterator[Way]:
         yield Way("Job/topology", broker, _MANAGEMENT)
     yield from (Way(name, "kube-system", 53) for name in names)
     yield from _of_operators(broker, database)
+    yield from _of_the_gateway(broker, _of_tls(_AMQP) if encrypted else _AMQP)
+
+
+def _of_the_gateway(broker: str, amqp: int) -> Iterator[Way]:
+    """It alone has a way out, since others could be made to use one; and it alone takes no messages."""
+    yield from (Way(f"Deployment/{GATEWAY}", "elsewhere", port) for port in _WEB)
+    yield from (Way(f"Deployment/{service}", broker, amqp) for service in _HTTP if service != GATEWAY)
 
 
 def _of_tls(port: int) -> int:

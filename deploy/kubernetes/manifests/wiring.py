@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from chassis.command_line import REFUSED
-from envelope.brand import SERVICES
 from manifests import credentials
 from manifests.cluster import (
+    DEPLOYED,
     OWN_IMAGES,
     Cluster,
     Resource,
@@ -216,7 +216,7 @@ def images_have_a_version(cluster: Cluster) -> Iterator[str]:
 
 
 def every_service_has_its_migration(cluster: Cluster) -> Iterator[str]:
-    for service in SERVICES:
+    for service in DEPLOYED:
         job = next((each for each in cluster.workloads if str(each) == f"Job/migrate-{service}"), None)
         if job is None:
             yield f"Job/migrate-{service} is missing"

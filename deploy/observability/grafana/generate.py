@@ -473,6 +473,61 @@ CORPUS: Sequence[Json] = (
 )
 
 
+def requests(job: str) -> Sequence[Json]:
+    return (
+        row("Requests"),
+        graph(
+            "Requests",
+            target(rate("http_request_seconds_count", "method", "route", where=job), "{{method}} {{route}}"),
+            unit="reqps",
+            stacked=True,
+            description="Over HTTP, by route; none is what has no route, or was refused before one was looked for.",
+        ),
+        graph(
+            "Requests refused or failed",
+            target(
+                rate("http_request_seconds_count", "route", "status", where=f'{job}, status=~"[45].."'),
+                "{{status}} {{route}}",
+            ),
+            unit="reqps",
+            description="4xx: the caller must change something. 5xx: we must, or the database is away.",
+        ),
+        graph(
+            "Time of a request (95 %)",
+            target(quantile(0.95, "http_request_seconds", "route", where=job), "{{route}}"),
+            unit="s",
+            description="From its arrival to the last of its answer.",
+        ),
+        graph(
+            "Version",
+            target(
+                f"count by (version, revision, python) (brand_engine_build_info{{{job}}})",
+                "{{version}} {{revision}} on Python {{python}}",
+            ),
+            stacked=True,
+            description="What the replicas run; two lines only while they are being replaced.",
+        ),
+    )
+
+
+def processes(job: str) -> Sequence[Json]:
+    return (
+        row("Processes"),
+        graph(
+            "Processor",
+            target(f"rate(process_cpu_seconds_total{{{job}}}[{WINDOW}])", "{{instance}}"),
+            unit="percentunit",
+            description="One replica uses one processor at most; at 100 % for long, start another.",
+        ),
+        graph(
+            "Memory",
+            target(f"process_resident_memory_bytes{{{job}}}", "{{instance}}"),
+            unit="bytes",
+            description="Some 70 MB at rest; containers end at 512 MB.",
+        ),
+    )
+
+
 def service(name: str) -> Json:
     job = f'job="{name}"'
     queues = f'queue=~"{QUEUES[name]}"'
@@ -594,40 +649,7 @@ def service(name: str) -> Json:
                 description="Messages that wait for what they need, at their same attempt.",
             ),
             *(CORPUS if name == "research" else ()),
-            row("Requests"),
-            graph(
-                "Requests",
-                target(
-                    rate("http_request_seconds_count", "method", "route", where=job), "{{method}} {{route}}"
-                ),
-                unit="reqps",
-                stacked=True,
-                description="Over HTTP, by route; none is what has no route, or was refused before one was looked for.",
-            ),
-            graph(
-                "Requests refused or failed",
-                target(
-                    rate("http_request_seconds_count", "route", "status", where=f'{job}, status=~"[45].."'),
-                    "{{status}} {{route}}",
-                ),
-                unit="reqps",
-                description="4xx: the caller must change something. 5xx: we must, or the database is away.",
-            ),
-            graph(
-                "Time of a request (95 %)",
-                target(quantile(0.95, "http_request_seconds", "route", where=job), "{{route}}"),
-                unit="s",
-                description="From its arrival to the last of its answer.",
-            ),
-            graph(
-                "Version",
-                target(
-                    f"count by (version, revision, python) (brand_engine_build_info{{{job}}})",
-                    "{{version}} {{revision}} on Python {{python}}",
-                ),
-                stacked=True,
-                description="What the replicas run; two lines only while they are being replaced.",
-            ),
+            *requests(job),
             row("Outbox"),
             graph(
                 "Published",
@@ -640,25 +662,44 @@ def service(name: str) -> Json:
                 target(f"max(brand_engine_outbox_depth{{{job}}})", "rows"),
                 description="What is due and what waits for its time, retries included; counted up to 100,000.",
             ),
-            row("Processes"),
-            graph(
-                "Processor",
-                target(f"rate(process_cpu_seconds_total{{{job}}}[{WINDOW}])", "{{instance}}"),
-                unit="percentunit",
-                description="One replica uses one processor at most; at 100 % for long, start another.",
+            *processes(job),
+        ],
+    )
+
+
+def gateway() -> Json:
+    job = 'job="gateway"'
+    return dashboard(
+        "brand-engine-gateway",
+        "Brand Engine: gateway",
+        "The only way out: what is asked of the outside, and the processes that ask.",
+        [
+            figure(
+                "Replicas that answer",
+                f"sum(up{{{job}}})",
+                wanted=1,
+                description="They share a database; any number works.",
             ),
-            graph(
-                "Memory",
-                target(f"process_resident_memory_bytes{{{job}}}", "{{instance}}"),
-                unit="bytes",
-                description="Some 70 MB at rest; containers end at 512 MB.",
+            figure(
+                "Answers per second",
+                f'sum(rate(brand_engine_http_request_seconds_count{{{job}, status="200"}}[{WINDOW}]))',
+                unit="reqps",
+                description="Requests that got what they asked for.",
             ),
+            row("Pages"),
+            graph(
+                "Pages that are kept",
+                target("max by (state) (brand_engine_pages_kept)", "{{state}}"),
+                description="Those that are no longer good are asked for again, and sent only if they have changed.",
+            ),
+            *requests(job),
+            *processes(job),
         ],
     )
 
 
 def main(folder: Path) -> None:
-    for made in (pipeline(), backbone(), *map(service, QUEUES)):
+    for made in (pipeline(), backbone(), *map(service, QUEUES), gateway()):
         name = made["uid"].removeprefix("brand-engine-")
         (folder / f"{name}.json").write_text(json.dumps(made, indent=2) + "\n")
 

@@ -1,4 +1,4 @@
-"""The five services as processes of this machine."""
+"""The five services and the gateway as processes of this machine."""
 
 import os
 import signal
@@ -16,7 +16,10 @@ import httpx
 from brandctl.local import ports, processes
 
 NAMES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
-WITH_KEY: Final = frozenset({"orchestrator", "research", "publisher", "monitor"})
+"""Those that take messages."""
+PROCESSES: Final = (*NAMES, "gateway")
+"""All that have a database and an API."""
+WITH_KEY: Final = frozenset({"orchestrator", "research", "publisher", "monitor", "gateway"})
 """Those that check the service key or call others with it."""
 
 READY_WITHIN_SECONDS: Final = 60.0
@@ -57,24 +60,34 @@ def choose_port(variable: str) -> int:
 
 def choose_addresses() -> Addresses:
     """`ORCHESTRATOR_PORT`, `RESEARCH_PORT` and so on where set, free ports otherwise."""
-    return Addresses({name: choose_port(f"{name.upper()}_PORT") for name in NAMES})
+    return Addresses({name: choose_port(f"{name.upper()}_PORT") for name in PROCESSES})
 
 
 def environment(
     service: str,
     *,
     addresses: Addresses,
-    rabbitmq_url: str,
+    rabbitmq_url: str | None,
     database_url: str,
     service_key: str,
     corpus: Path,
 ) -> dict[str, str]:
-    """The caller's environment with what this run decides laid over it."""
+    """The caller's environment with what this run decides laid over it.
+
+    Args:
+        service: one of `PROCESSES`.
+        addresses: where each listens.
+        rabbitmq_url: the service's own; None for one that takes no messages.
+        database_url: the service's own.
+        service_key: given to those that use it.
+        corpus: the folder of documents.
+    """
     inherited = _inherited()
+    if service != "gateway":
+        inherited = {name: value for name, value in inherited.items() if name not in _OF_THE_GATEWAY}
     # The services talk to each other on this machine; a proxy of the company cannot reach them.
     direct = ",".join(filter(None, [inherited.get("NO_PROXY"), ports.LOOPBACK, "localhost"]))
     settings = {
-        "RABBITMQ_URL": rabbitmq_url,
         "DATABASE_URL": database_url,
         "HTTP_HOST": ports.LOOPBACK,
         "HTTP_PORT": str(addresses.port_of[service]),
@@ -86,6 +99,8 @@ def environment(
         "RESEARCH_URL": addresses.url("research"),
         "CORPUS": str(corpus.resolve()),
     }
+    if rabbitmq_url is not None:
+        settings["RABBITMQ_URL"] = rabbitmq_url
     if service in WITH_KEY:
         settings["SERVICE_KEY"] = service_key
     if service in {"publisher", "social"}:
@@ -93,6 +108,8 @@ def environment(
     return inherited | settings
 
 
+_OF_THE_GATEWAY: Final = frozenset({"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_KEYS_FILE", "MODEL_API_KEY"})
+"""Keys of others, and what they are kept with."""
 _NOT_INHERITED: Final = frozenset(
     {"DATABASE_URL", "POSTGRES_URL", "RABBITMQ_API_URL", "RABBITMQ_URL", "SERVICE_KEY"}
 )

@@ -4,15 +4,15 @@ Python's `is_global` is not asked: what it says differs between its releases, an
 ones, although behind each may stand a private one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
-_V4: Final = tuple(
-    (IPv4Network(network), what)
+V4: Final = {
+    IPv4Network(network): what
     for network, what in (
         ("0.0.0.0/8", "this machine"),
         ("10.0.0.0/8", "a private network"),
@@ -32,9 +32,10 @@ _V4: Final = tuple(
         ("224.0.0.0/4", "multicast"),
         ("240.0.0.0/4", "nobody"),
     )
-)
-_V6: Final = tuple(
-    (IPv6Network(network), what)
+}
+"""Network → what it is for."""
+V6: Final = {
+    IPv6Network(network): what
     for network, what in (
         ("::/128", "this machine"),
         ("::1/128", "this machine"),
@@ -53,16 +54,16 @@ _V6: Final = tuple(
         ("fec0::/10", "a private network"),
         ("ff00::/8", "multicast"),
     )
-)
-_PUBLIC_V6: Final = IPv6Network("2000::/3")
+}
+PUBLIC_V6: Final = IPv6Network("2000::/3")
 """All that was ever given to anybody."""
 
 
 def purpose(address: Address) -> str | None:
     """What an address is for that is not of the public internet: `a private network`; None for a public one."""
-    known: Iterable[tuple[Network, str]] = _V4 if address.version == 4 else _V6  # noqa: PLR2004  (IPv4)
-    found = next((what for network, what in known if address in network), None)
-    if found is None and isinstance(address, IPv6Address) and address not in _PUBLIC_V6:
+    known: Mapping[Any, str] = V4 if isinstance(address, IPv4Address) else V6
+    found = next((what for network, what in known.items() if address in network), None)
+    if found is None and isinstance(address, IPv6Address) and address not in PUBLIC_V6:
         return "nobody"
     return found
 
