@@ -1,6 +1,7 @@
 """Covers as pictures: what stands on them, in any script, and that it can be read."""
 
 import tracemalloc
+from importlib.resources import files
 from io import BytesIO
 from itertools import pairwise
 from uuid import UUID
@@ -230,6 +231,14 @@ def test_drawing_takes_bounded_memory_whatever_the_title_is() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 40_000_000
+
+
+def test_every_typeface_comes_with_its_licence() -> None:
+    folder = files("publisher.covers").joinpath("typefaces")
+    names = {file.name for file in folder.iterdir()}
+    typefaces = {name.removesuffix(".ttf") for name in names if name.endswith(".ttf")}
+    assert len(typefaces) == 2
+    assert names == {name + end for name in typefaces for end in (".ttf", ".LICENSE.txt")}
 
 
 def test_a_width_is_that_of_its_parts() -> None:

@@ -281,6 +281,10 @@ async def test_links_keep_to_the_path_that_the_service_is_published_under(
     app = create_app(database, SiteUrls.under("https://example.org/news/"), articles_per_page=2)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://inside") as client:
         page = lxml_html.fromstring((await client.get("/sites/daily-grind/")).text)
+        article = lxml_html.fromstring((await client.get("/sites/daily-grind/cold-brew")).text)
+    [picture] = article.xpath("//img/@src")
+    assert picture.startswith("/news/sites/daily-grind/covers/cold-brew-")
+    assert article.xpath("//meta[@property='og:image']/@content") == [f"https://example.org{picture}"]
     assert page.xpath("//main//h2/a/@href") == ["/news/sites/daily-grind/cold-brew"]
     assert page.xpath("//link[@rel='canonical']/@href") == ["https://example.org/news/sites/daily-grind/"]
     assert page.xpath("//link[@rel='stylesheet']/@href")[0].startswith("/news/assets/site.css?v=")
@@ -420,6 +424,8 @@ async def test_without_a_database_readers_are_asked_to_come_back() -> None:
         response = await client.get("/sites/daily-grind/")
         assert response.status_code == 503
         assert response.headers["retry-after"] == "30"
+        picture = await client.get("/sites/daily-grind/covers/cold-brew-0123456789abcdef.png")
+        assert (picture.status_code, picture.headers["cache-control"]) == (503, "no-store")
         assert (await client.get("/nothing")).status_code == 404
 
 

@@ -79,7 +79,8 @@ class _Page:
             type_ = Type(42)
             shown = typesetting.fit(letter, _MARK, _MARK, (42,)).lines[0]
             middle = left + (_MARK - type_.width(shown)) / 2
-            type_.draw(self.canvas, (middle, _MARGIN + 50), shown, self.ground)
+            baseline = _MARGIN + _MARK / 2 + type_.middle(shown)
+            type_.draw(self.canvas, (middle, baseline), shown, self.ground)
         room = self.width - 2 * _MARGIN - offset
         block = typesetting.fit(name, room, round(_NAME_SIZES[0] * typesetting.LINE_HEIGHT), _NAME_SIZES)
         baseline = _MARGIN + _MARK / 2 + block.type.size * 0.36

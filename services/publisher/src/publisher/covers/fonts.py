@@ -83,6 +83,11 @@ class Type:
             self._widths[text] = sum(self._fonts[face].getlength(run) for face, run in _runs(text))
         return self._widths[text]
 
+    def middle(self, letter: str) -> float:
+        """How far the middle of a letter's ink is above the line that it stands on, in pixels."""
+        _, top, _, bottom = self._fonts[face_of(letter) or 0].getbbox(letter, anchor="ls")
+        return -(top + bottom) / 2
+
     def draw(self, canvas: ImageDraw.ImageDraw, at: tuple[float, float], text: str, colour: RGB) -> None:
         """From `at`, the left end of the line that the letters stand on, in the order from left to right."""
         x, y = at
