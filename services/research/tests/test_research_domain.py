@@ -11,12 +11,11 @@ from research.domain import (
     Hits,
     Insufficient,
     Passage,
-    Query,
-    Term,
     abbreviation,
     decide,
     normalise_keyword,
 )
+from research.relevance import Query, Term
 
 PHRASE = {"hot": [4], "standbi": [5]}
 NEAR = {"hot": [4], "standbi": [9]}

@@ -6,25 +6,19 @@ so that "the same word" means the same here and in the index.
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from itertools import pairwise
 
 from research.near_duplicates import Shingles, are_one_text, shingles
+from research.relevance import Query, is_above_floor, is_worded, names, runs, saturated, translated
 
 CACHE_PERIOD = timedelta(days=7)
 MIN_SOURCES = 3
 MAX_SOURCES = 8
 MAX_PASSAGES_PER_SOURCE = 6
 
-# Below this share of the keyword's weight a passage is about something else: with "cybersecurity small business",
-# a passage about small businesses covers less than half, because the rare word is the one that is missing.
-MIN_COVERAGE = 0.6
-# Words further apart than this are two topics on one page. Measured between the outermost matched words,
-# on top of the keyword's own length.
-MAX_GAP = 6
-# A one-word keyword that neither title nor heading names must at least be used repeatedly.
+# A one-word keyword that neither title nor heading names must at least be used repeatedly in the document.
 MIN_LONE_USES = 2
 # A document without the keyword's own wording needs at least this many passages about it.
 MIN_UNANCHORED_PASSAGES = 2
@@ -35,6 +29,8 @@ MIN_RELATIVE_SCORE = 0.3
 NAMED_BONUS = 1.5
 MIN_ABBREVIATION = 2
 ABBREVIATION_DISCOUNT = 0.75
+# What is said in other words than the keyword's.
+OTHER_WORDS_DISCOUNT = 0.8
 
 _DASHES = re.compile("[-/\u2010-\u2015\u2212]+")
 _SPACES = re.compile(r"\s+")
@@ -106,15 +102,6 @@ Findings = Found | Insufficient
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """A stemmed word of the keyword, its place in the keyword, and how many passages of the corpus use it."""
-
-    lexeme: str
-    offset: int
-    frequency: int
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
     """A passage that shares a word with the keyword. The mappings give the positions of the keyword's lexemes."""
 
@@ -131,28 +118,6 @@ class Candidate:
     body_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     heading_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     title_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    keyword: str
-    terms: tuple[Term, ...]
-    corpus_passages: int
-
-    @property
-    def lexemes(self) -> frozenset[str]:
-        return frozenset(term.lexeme for term in self.terms)
-
-    def weight(self, lexeme: str) -> float:
-        frequency = next(term.frequency for term in self.terms if term.lexeme == lexeme)
-        return math.log(1 + (self.corpus_passages - frequency + 0.5) / (frequency + 0.5))
-
-    def coverage(self, hits: Mapping[str, Sequence[int]]) -> float:
-        """Share (0..1) of the keyword's weight that the hit words carry."""
-        total = sum(self.weight(lexeme) for lexeme in self.lexemes)
-        return (
-            sum(self.weight(lexeme) for lexeme in self.lexemes if hits.get(lexeme)) / total if total else 0.0
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +152,10 @@ def decide(query: Query, candidates: Sequence[Candidate], named_by: Hits | None 
     """
     if not query.terms:
         return Insufficient(f"The keyword “{query.keyword}” has no searchable words; use more specific ones.")
-    scored = _scored(query, candidates)
+    scored = _in_other_words(query, candidates, _scored(query, candidates))
     if named_by is not None:
         scored = _merged(scored, _by_abbreviation(named_by))
-    sources = _best_sources(scored)
+    sources = _best_sources(query, scored)
     if len(sources) < MIN_SOURCES:
         return Insufficient(_shortage(query, len(sources)))
     return Found(tuple(sources))
@@ -233,18 +198,39 @@ def _scored(query: Query, candidates: Sequence[Candidate]) -> list[_Scored]:
         score = passage_score(query, candidate)
         if score > 0:
             share = _title_share(query, candidate)
-            named = share > 0 or _names(query, candidate.heading_hits)
-            scored.append(_Scored(score, named, named or _is_worded(query, candidate), share, candidate))
+            named = share > 0 or names(query, candidate.heading_hits)
+            scored.append(
+                _Scored(score, named, named or is_worded(query, candidate.body_hits), share, candidate)
+            )
     return scored
 
 
+def _in_other_words(
+    query: Query, candidates: Sequence[Candidate], worded: Sequence[_Scored]
+) -> Sequence[_Scored]:
+    """And the passages that are above the floor once other words count for those of the keyword, at a discount."""
+    if not query.wanted - query.lexemes:
+        return worded
+    reread = _scored(query, [_reread(query, each) for each in candidates])
+    others = [replace(each, score=each.score * OTHER_WORDS_DISCOUNT) for each in reread]
+    return _merged(worded, others)
+
+
+def _reread(query: Query, candidate: Candidate) -> Candidate:
+    """As if it used the keyword's words. One of them, at least, it has to use itself."""
+    texts = (candidate.body_hits, candidate.heading_hits, candidate.title_hits)
+    loosely = len(query.terms) > 1 and any(hits.get(lexeme) for hits in texts for lexeme in query.lexemes)
+    body, heading, title = (translated(query, hits, loosely=loosely) for hits in texts)
+    return replace(candidate, body_hits=body, heading_hits=heading, title_hits=title)
+
+
 def _title_share(query: Query, candidate: Candidate) -> float:
-    if not _names(query, candidate.title_hits):
+    if not names(query, candidate.title_hits):
         return 0.0
     words = [word for word in _DASHES.sub(" ", candidate.document_title).split() if word[0].isalpha()]
     share = min(1.0, len(query.terms) / max(len(words), 1))
     # "Index Scanning" has the words of "index-only scans" without being its page.
-    return share if _runs(query.terms, candidate.title_hits) else share / 3
+    return share if runs(query.terms, candidate.title_hits) else share / 3
 
 
 def _by_abbreviation(hits: Hits) -> list[_Scored]:
@@ -261,12 +247,12 @@ def _merged(scored: Sequence[_Scored], others: Sequence[_Scored]) -> list[_Score
     return list(best.values())
 
 
-def _best_sources(scored: Sequence[_Scored]) -> list[Source]:
+def _best_sources(query: Query, scored: Sequence[_Scored]) -> list[Source]:
     by_document: dict[int, list[_Scored]] = {}
     for each in scored:
         by_document.setdefault(each.candidate.document_id, []).append(each)
     ranked = sorted(
-        (passages for passages in by_document.values() if _counts(passages)),
+        (passages for passages in by_document.values() if _counts(query, passages)),
         key=lambda passages: (-_document_score(passages), passages[0].candidate.path),
     )
     if not any(each.anchored for passages in ranked for each in passages):
@@ -289,7 +275,10 @@ def _independent(ranked: Sequence[Sequence[_Scored]]) -> list[Sequence[_Scored]]
     return [passages for passages, _ in chosen]
 
 
-def _counts(passages: Sequence[_Scored]) -> bool:
+def _counts(query: Query, passages: Sequence[_Scored]) -> bool:
+    if len(query.lexemes) == 1 and not any(each.named for each in passages):
+        uses = (len(places) for each in passages for places in each.candidate.body_hits.values())
+        return sum(uses) >= MIN_LONE_USES
     return len(passages) >= MIN_UNANCHORED_PASSAGES or any(each.anchored for each in passages)
 
 
@@ -327,73 +316,13 @@ def _ranked(scored: _Scored) -> RankedPassage:
 
 def passage_score(query: Query, candidate: Candidate) -> float:
     """Relevance of one passage; 0 means below the floor."""
-    in_title = _names(query, candidate.title_hits)
-    in_heading = _names(query, candidate.heading_hits)
-    if not _above_floor(query, candidate, named=in_title or in_heading):
+    in_title = names(query, candidate.title_hits)
+    in_heading = names(query, candidate.heading_hits)
+    if not is_above_floor(query, candidate.body_hits, named=in_title or in_heading):
         return 0.0
     body = candidate.body_hits
     uses = sum(len(body.get(lexeme, ())) for lexeme in query.lexemes)
-    phrases = _runs(query.terms, body)
-    score = query.coverage(body) * (1 + _saturated(uses, half=4)) + 2 * _saturated(phrases, half=1)
+    phrases = runs(query.terms, body)
+    score = query.coverage(body) * (1 + saturated(uses, half=4)) + 2 * saturated(phrases, half=1)
     score += 1.5 * in_heading + 1.5 * in_title
     return score * candidate.quality
-
-
-def _above_floor(query: Query, candidate: Candidate, *, named: bool) -> bool:
-    body = candidate.body_hits
-    if len(query.lexemes) == 1:
-        (lexeme,) = query.lexemes
-        uses = len(body.get(lexeme, ()))
-        return uses >= MIN_LONE_USES or (named and uses >= 1)
-    matched = [lexeme for lexeme in query.lexemes if body.get(lexeme)]
-    if named:
-        # The page says what it is about; its passages need not repeat the whole keyword each time.
-        return bool(matched)
-    if len(matched) < 2 or query.coverage(body) < MIN_COVERAGE:  # noqa: PLR2004 - "two distinct words" is the rule
-        return False
-    return _tightest_window(query, body) <= len(matched) + MAX_GAP
-
-
-def _is_worded(query: Query, candidate: Candidate) -> bool:
-    """True when the keyword's wording itself occurs: at least two of its words side by side."""
-    if len(query.lexemes) == 1:
-        return True
-    return any(_runs(pair, candidate.body_hits) for pair in pairwise(query.terms))
-
-
-def _names(query: Query, hits: Mapping[str, Sequence[int]]) -> bool:
-    """True when a title or heading carries every word of the keyword."""
-    return all(hits.get(lexeme) for lexeme in query.lexemes)
-
-
-def _saturated(count: int, *, half: float) -> float:
-    return count / (count + half)
-
-
-def _runs(terms: Sequence[Term], hits: Mapping[str, Sequence[int]]) -> int:
-    """How often the terms stand there at the distances they have in the keyword (inflections, hyphens aside)."""
-    first, *rest = terms
-    positions = {term.lexeme: frozenset(hits.get(term.lexeme, ())) for term in rest}
-    return sum(
-        all(start + term.offset - first.offset in positions[term.lexeme] for term in rest)
-        for start in hits.get(first.lexeme, ())
-    )
-
-
-def _tightest_window(query: Query, hits: Mapping[str, Sequence[int]]) -> int:
-    """Words from the first to the last of the closest group that has each matched word once."""
-    occurrences = sorted(_occurrences(query, hits))
-    wanted = len({lexeme for _, lexeme in occurrences})
-    latest: dict[str, int] = {}
-    tightest = 1 << 20
-    for position, lexeme in occurrences:
-        latest[lexeme] = position
-        if len(latest) == wanted:
-            tightest = min(tightest, position - min(latest.values()) + 1)
-    return tightest
-
-
-def _occurrences(query: Query, hits: Mapping[str, Sequence[int]]) -> Iterator[tuple[int, str]]:
-    for lexeme in query.lexemes:
-        for position in hits.get(lexeme, ()):
-            yield position, lexeme

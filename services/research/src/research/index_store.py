@@ -9,8 +9,9 @@ from enum import StrEnum
 import asyncpg
 
 from chassis import Connection
-from research import progress
-from research.domain import Candidate, Document, Passage, Query, Term
+from research import progress, synonyms
+from research.domain import Candidate, Document, Passage
+from research.relevance import Query, Term
 from research.repeated import MIN_DOCUMENTS, MIN_OWN_SHARE, MIN_SHARE, fingerprints, without
 
 # More candidates than any article needs; ranking in Python stays within a few milliseconds.
@@ -233,6 +234,7 @@ async def describe_to_planner(connection: Connection) -> None:
 
 async def parse_query(connection: Connection, corpus: str, keyword: str) -> Query:
     """The keyword as the index sees it: stemmed words without stop words, each with its frequency."""
+    stems = await _stems(connection)
     rows = await connection.fetch(
         """
         select term.lexeme, term.positions[1] as position,
@@ -245,8 +247,28 @@ async def parse_query(connection: Connection, corpus: str, keyword: str) -> Quer
         corpus,
         keyword,
     )
-    terms = tuple(Term(row["lexeme"], row["position"], row["frequency"]) for row in rows)
+    equal, near = synonyms.alternatives([row["lexeme"] for row in rows], stems)
+    none: frozenset[str] = frozenset()
+    terms = tuple(
+        Term(
+            row["lexeme"],
+            row["position"],
+            row["frequency"],
+            equal.get(row["lexeme"], none),
+            near.get(row["lexeme"], none),
+        )
+        for row in rows
+    )
     return Query(keyword=keyword, terms=terms, corpus_passages=rows[0]["corpus_passages"] if rows else 0)
+
+
+async def _stems(connection: Connection) -> dict[str, str]:
+    """Of all words that have others beside them."""
+    rows = await connection.fetch(
+        "select word, lexeme from unnest($1::text[]) as word, unnest(searchable(word)) as stem (lexeme, positions, weights)",
+        synonyms.words(),
+    )
+    return {row["word"]: row["lexeme"] for row in rows}
 
 
 async def candidates(connection: Connection, corpus: str, query: Query) -> list[Candidate]:
@@ -254,9 +276,10 @@ async def candidates(connection: Connection, corpus: str, query: Query) -> list[
     rows = await connection.fetch(
         """
         with wanted as (
-            select string_agg(as_query(lexeme)::text, ' | ')::tsquery as any_word,
-                   string_agg(as_query(lexeme)::text, ' & ')::tsquery as all_words
-            from unnest($2::text[]) as lexeme
+            select (select string_agg(as_query(lexeme)::text, ' | ')::tsquery from unnest($2::text[]) as lexeme)
+                       as any_word,
+                   (select string_agg(as_query(lexeme)::text, ' & ')::tsquery from unnest($4::text[]) as lexeme)
+                       as all_words
         ), best as (
             select documents.*, passages.position, passages.heading, passages.content, passages.flags,
                    passages.search, passages.heading_search
@@ -276,8 +299,9 @@ async def candidates(connection: Connection, corpus: str, query: Query) -> list[
         from best
         """,
         corpus,
-        sorted(query.lexemes),
+        sorted(query.wanted),
         CANDIDATES,
+        sorted(query.lexemes),
     )
     return [_candidate(row) for row in rows]
 

@@ -13,9 +13,10 @@ from research.clients import corpus_folder
 from research.clients.corpus_folder import CorpusUnavailableError
 from research.clients.indexer import Indexer
 from research.clients.provider import ProviderUnavailableError
-from research.domain import Findings, Found, Hits, Insufficient, Query, abbreviation, decide
+from research.domain import Findings, Found, Hits, Insufficient, abbreviation, decide
 from research.progress import Progress
 from research.reading.pool import Readers
+from research.relevance import Query
 
 # How long a request waits for the first reading of a corpus before it makes do with what has been read: longer than some
 # hundreds of pages take, far shorter than the deadline of the handler that waits.

@@ -1,0 +1,123 @@
+"""Words that stand for each other when somebody searches. Pure.
+
+The index brings inflections together ("encrypting", "encrypted"), and phrasal verbs with their nouns ("backing up", "backup").
+Here is what no stem tells. A word of a group is enough of a reason to look at a passage, never to trust it: relevance is
+decided by the same rules, where a word that stands for another weighs less and cannot carry a passage alone.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+EQUAL: Final = (
+    # One word in other spellings or as another part of speech.
+    "analyse analyze analysis analytical",
+    "behaviour behavior",
+    "catalogue catalog",
+    "centre center",
+    "choose choice",
+    "colour color",
+    "defence defense",
+    "delivery deliver",
+    "email e-mail mail",
+    "failure fail",
+    "fibre fiber",
+    "flavour flavor",
+    "grey gray",
+    "licence license",
+    "login logon signin",
+    "maintenance maintain",
+    "organise organize organisation organization",
+    "optimise optimize optimisation optimization",
+    "performance perform",
+    "recovery recover",
+    "safety safe safely",
+    "storage store storing",
+    "synchronise synchronize sync synchronisation",
+    "tyre tire",
+    "website webpage",
+    "yoghurt yogurt",
+)
+NEAR: Final = (
+    # Other words for much the same thing. They count only beside another word of the keyword.
+    "begin start launch",
+    "bug defect error fault",
+    "build compile",
+    "buy purchase",
+    "car automobile vehicle",
+    "children kids",
+    "clean wash",
+    "computer machine pc",
+    "configure setup setting configuration",
+    "copy duplicate replicate",
+    "cost price",
+    "create make generate",
+    "credential password passphrase",
+    "customer client buyer",
+    "delete remove erase uninstall",
+    "device hardware",
+    "directory folder",
+    "disk drive partition volume filesystem",
+    "doctor physician",
+    "document file",
+    "employee staff worker",
+    "fast quick speed",
+    "fix repair mend",
+    "function method routine",
+    "guide tutorial introduction howto",
+    "harden secure security protect",
+    "holiday vacation",
+    "illness disease sickness",
+    "increase raise grow",
+    "install installation deploy",
+    "keyboard shortcut hotkey",
+    "lawyer attorney",
+    "memory ram",
+    "monitor observe watch supervise",
+    "network lan",
+    "package software",
+    "permission privilege right access",
+    "phone telephone smartphone",
+    "photo picture image photograph",
+    "plugin extension module addon",
+    "program application app software",
+    "query search lookup",
+    "recipe dish",
+    "reduce lower decrease",
+    "replace substitute swap",
+    "restore recover recovery",
+    "backup archive snapshot",
+    "salary wage pay",
+    "sell sale",
+    "server host",
+    "show display",
+    "spam junk",
+    "stop halt terminate",
+    "test check verify",
+    "update upgrade",
+    "upload send",
+    "user account",
+    "virus malware",
+    "website site",
+)
+
+
+def words() -> list[str]:
+    """All of them, each once."""
+    return sorted({word for group in (*EQUAL, *NEAR) for word in group.split()})
+
+
+def alternatives(
+    lexemes: Iterable[str], stems: Mapping[str, str]
+) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+    """What equals each of these stemmed words, and what is near it; `stems` are those of `words()`."""
+    wanted = frozenset(lexemes)
+    return _of(wanted, EQUAL, stems), _of(wanted, NEAR, stems)
+
+
+def _of(wanted: frozenset[str], groups: Iterable[str], stems: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for group in groups:
+        stemmed = {stems[word] for word in group.split() if word in stems}
+        for lexeme in wanted & stemmed:
+            found[lexeme] = found.get(lexeme, frozenset()) | (stemmed - wanted)
+    return found
