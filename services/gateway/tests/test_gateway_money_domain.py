@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from gateway.money import ALL, Caps, Charge, TokenPrice, dollars, micros
-from gateway.money.domain import Exhausted, Period, Stopped, TooLarge, following, refusal
+from gateway.money.domain import Exhausted, Period, SetAside, Stopped, Taken, TooLarge, following, refusal
 
 DAY = date(2026, 12, 31)
 NO_CAPS = Caps(None, None)
@@ -35,9 +35,9 @@ def test_periods_begin_at_midnight_of_utc() -> None:
     assert following(Period.MONTH, date(2026, 2, 3)) == datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def taken(**amounts: int) -> dict[tuple[str, Period], int]:
+def taken(reserved: int = 0, **amounts: int) -> dict[tuple[str, Period], Taken]:
     return {
-        (scope, period): amounts.get(f"{'all' if scope == ALL else scope}_{period}", 0)
+        (scope, period): Taken(amounts.get(f"{'all' if scope == ALL else scope}_{period}", 0), reserved)
         for scope in (ALL, "acme")
         for period in Period
     }
@@ -49,6 +49,15 @@ def test_a_cap_is_reached_to_the_last_micro_dollar_and_not_passed() -> None:
     assert refusal(Charge("acme", DAY, 41), taken(acme_day=60), caps) == Exhausted(
         "acme", Period.DAY, 100, 40, datetime(2027, 1, 1, tzinfo=UTC)
     )
+
+
+def test_what_is_only_set_aside_may_be_free_again_soon() -> None:
+    caps = [("acme", Caps(day=100, month=None)), (ALL, NO_CAPS)]
+    assert refusal(Charge("acme", DAY, 40), taken(reserved=50, acme_day=10), caps) is None
+    assert refusal(Charge("acme", DAY, 41), taken(reserved=50, acme_day=10), caps) == SetAside(
+        "acme", Period.DAY
+    )
+    assert isinstance(refusal(Charge("acme", DAY, 41), taken(reserved=1, acme_day=60), caps), Exhausted)
 
 
 def test_of_two_full_caps_the_one_that_opens_last_says_when() -> None:

@@ -19,6 +19,7 @@ MAX_BODY_BYTES: Final = 2_000_000
 _CODES: Final[Mapping[str, str]] = {
     "provider.quota_exhausted": "insufficient_quota",
     "budget.exhausted": "insufficient_quota",
+    "budget.set_aside": "insufficient_quota",
     "spending.stopped": "insufficient_quota",
     "model.context_too_long": "context_length_exceeded",
     "model.content_filtered": "content_filter",

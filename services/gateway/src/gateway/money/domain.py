@@ -99,6 +99,15 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """Of one account."""
+
+    spent: int
+    reserved: int
+    """Set aside for calls under way; most of them will cost less."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The kill switch is on."""
 
@@ -118,6 +127,14 @@ class Exhausted:
 
 
 @dataclass(frozen=True, slots=True)
+class SetAside:
+    """A cap may have room for it once the calls under way have ended."""
+
+    scope: str
+    period: Period
+
+
+@dataclass(frozen=True, slots=True)
 class TooLarge:
     """A cap would have no room for it in any period."""
 
@@ -127,31 +144,36 @@ class TooLarge:
 
 
 def refusal(
-    charge: Charge, taken: Mapping[tuple[str, Period], int], caps: Sequence[tuple[str, Caps]]
-) -> Stopped | Exhausted | TooLarge | None:
+    charge: Charge, taken: Mapping[tuple[str, Period], Taken], caps: Sequence[tuple[str, Caps]]
+) -> Stopped | Exhausted | SetAside | TooLarge | None:
     """Why a charge may not be made, or None.
 
     Args:
         charge: what is to be set aside.
-        taken: spent and set aside so far, by scope and period.
+        taken: what is spent and set aside so far, by scope and period.
         caps: of the brand and of all.
     """
     for scope, each in caps:
         if each.stopped is not None:
             return Stopped(scope, each.stopped)
     limits = [
-        (scope, period, cap)
+        (scope, period, cap, taken[scope, period])
         for scope, each in caps
         for period in Period
         if (cap := each.of(period)) is not None
     ]
-    for scope, period, cap in limits:
+    for scope, period, cap, _ in limits:
         if charge.amount > cap:
             return TooLarge(scope, period, cap)
     full = [
-        Exhausted(scope, period, cap, max(cap - taken[scope, period], 0), following(period, charge.day))
-        for scope, period, cap in limits
-        if charge.amount and taken[scope, period] + charge.amount > cap
+        Exhausted(scope, period, cap, max(cap - so_far.spent, 0), following(period, charge.day))
+        for scope, period, cap, so_far in limits
+        if charge.amount and so_far.spent + charge.amount > cap
     ]
     # The last to have room again: before that, asking is in vain.
-    return max(full, key=lambda each: each.next_begins, default=None)
+    if full:
+        return max(full, key=lambda each: each.next_begins)
+    for scope, period, cap, so_far in limits:
+        if charge.amount and so_far.spent + so_far.reserved + charge.amount > cap:
+            return SetAside(scope, period)
+    return None

@@ -11,6 +11,7 @@ from gateway.money.domain import (
     Caps,
     Charge,
     Exhausted,
+    SetAside,
     Stopped,
     TooLarge,
     dollars,
@@ -20,6 +21,8 @@ from gateway.problems import Problem, ProblemError
 
 _UNTIL_RESUMED = timedelta(minutes=10)
 """Until whoever was refused by the kill switch asks again."""
+_UNTIL_SETTLED = timedelta(seconds=30)
+"""Until calls under way have ended, or some of them."""
 
 
 class Spending:
@@ -44,7 +47,7 @@ class Spending:
         """Sets the amount aside; the accounts stay locked until the transaction ends.
 
         Raises:
-            ProblemError: `budget.exhausted`, `budget.too_small` or `spending.stopped`.
+            ProblemError: `budget.exhausted`, `budget.set_aside`, `budget.too_small` or `spending.stopped`.
         """
         taken = await store.lock(connection, charge)
         # Read after the lock: caps that were set while this one waited count.
@@ -70,7 +73,7 @@ class Spending:
         return store.effective(own, self._together if scope == ALL else self._each)
 
 
-def _problem(refused: Stopped | Exhausted | TooLarge, charge: Charge) -> Problem:
+def _problem(refused: Stopped | Exhausted | SetAside | TooLarge, charge: Charge) -> Problem:
     match refused:
         case Stopped(scope, why):
             return Problem(
@@ -89,6 +92,15 @@ def _problem(refused: Stopped | Exhausted | TooLarge, charge: Charge) -> Problem
                 HTTPStatus.PAYMENT_REQUIRED,
                 transient=True,
                 retry_at=next_begins,
+            )
+        case SetAside(scope, period):
+            return Problem(
+                "budget.set_aside",
+                f"what may still be spent {_by(scope)} this {period.value} is set aside for calls under way; some of it is"
+                " free again when they have ended",
+                HTTPStatus.PAYMENT_REQUIRED,
+                transient=True,
+                after=_UNTIL_SETTLED,
             )
         case TooLarge(scope, period, cap):
             return Problem(

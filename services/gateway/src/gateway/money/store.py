@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any
 
 from chassis import Connection
-from gateway.money.domain import Caps, Charge, Period
+from gateway.money.domain import Caps, Charge, Period, Taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ async def today(connection: Connection) -> date:
     return day
 
 
-async def lock(connection: Connection, charge: Charge) -> dict[tuple[str, Period], int]:
+async def lock(connection: Connection, charge: Charge) -> dict[tuple[str, Period], Taken]:
     """Locks the accounts of a charge until the transaction ends, always in one order; returns what is taken in each."""
     columns = _columns(charge)
     await connection.execute(
@@ -49,14 +49,14 @@ async def lock(connection: Connection, charge: Charge) -> dict[tuple[str, Period
     )
     rows = await connection.fetch(
         """
-        select scope, period, spent + reserved as taken
+        select scope, period, spent, reserved
         from spend join unnest($1::text[], $2::text[], $3::date[]) as wanted (scope, period, begins)
             using (scope, period, begins)
         order by scope, period, begins for update of spend
         """,
         *columns,
     )
-    return {(row["scope"], Period(row["period"])): row["taken"] for row in rows}
+    return {(row["scope"], Period(row["period"])): Taken(row["spent"], row["reserved"]) for row in rows}
 
 
 async def add(connection: Connection, charge: Charge, *, reserved: int, spent: int) -> None:
