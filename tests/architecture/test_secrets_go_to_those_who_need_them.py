@@ -21,7 +21,7 @@ def of_the_library(service: str) -> set[str]:
     return {"DATABASE_URL", "RABBITMQ_URL"} if service in SERVICES else {"DATABASE_URL"}
 
 
-OF_PROVIDERS = {"BRAVE_API_KEY", "GATEWAY_KEYS", "MODEL_API_KEY"}
+OF_PROVIDERS = {"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_MODEL_API_KEY"}
 """For the gateway alone."""
 
 
@@ -56,7 +56,7 @@ def secret_variables(names: Any) -> set[str]:
 def is_address(name: str) -> bool:
     """Of a service, or of where pages are found: no secret is in it."""
     return (
-        name in {"PUBLIC_URL", "SEARXNG_URL", "MODEL_URL"}
+        name in {"PUBLIC_URL", "SEARXNG_URL", "MODEL_URL", "GATEWAY_MODEL_URL"}
         or name.removesuffix("_URL").lower() in services.PROCESSES
     )
 

@@ -271,3 +271,32 @@ async def test_an_operator_connects_lists_and_disconnects(
     assert (code, "no key" in told) == (2, True)
     assert (await brandctl("disconnect", "drafts"))[0] == 0
     assert "drafts" not in (await brandctl("list"))[1]
+
+
+async def test_the_environment_connects_what_nobody_else_has(url: str) -> None:
+    given = {
+        "database_url": url,
+        "service_key": KEY,
+        "http_port": 0,
+        "gateway_keys": new_key(),
+        "brave_api_key": FIRST,
+        "gateway_model_url": "https://api.example.org/v1",
+        "gateway_model_name": "small-1",
+        "gateway_model_read_price": "0.25",
+    }
+    brave = FakeBrave({SECOND})
+    async with (
+        running(Gateway(Settings.model_validate(given))) as app,
+        client(app) as api,
+        serving(brave) as address,
+    ):
+        told = {each["name"]: each for each in (await api.get("/v1/providers")).json()["items"]}
+        assert (told["brave"]["from_environment"], told["brave"]["key_end"]) == (True, FIRST[-4:])
+        assert (told["model"]["settings"]["read_price"], told["model"]["has_key"]) == ("0.25", False)
+        # An operator takes its place, and gives it back.
+        await api.put("/v1/providers/brave", json=brave_at(address, SECOND))
+        assert (await api.post("/v1/search", json={"query": "a", "brand": "acme"})).status_code == 200
+        await api.delete("/v1/providers/brave")
+        assert (await api.get("/v1/providers")).json()["items"][0]["key_end"] == FIRST[-4:]
+    with pytest.raises(ValidationError, match="GATEWAY_MODEL_NAME"):
+        Settings.model_validate(given | {"gateway_model_name": None})

@@ -108,7 +108,9 @@ def environment(
     return inherited | settings
 
 
-_OF_THE_GATEWAY: Final = frozenset({"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_KEYS_FILE", "MODEL_API_KEY"})
+_OF_THE_GATEWAY: Final = frozenset(
+    {"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_KEYS_FILE", "GATEWAY_MODEL_API_KEY"}
+)
 """Keys of others, and what they are kept with."""
 _NOT_INHERITED: Final = frozenset(
     {"DATABASE_URL", "POSTGRES_URL", "RABBITMQ_API_URL", "RABBITMQ_URL", "SERVICE_KEY"}

@@ -13,11 +13,11 @@ def accounts(settings: Settings) -> Iterator[Account]:
     if settings.searxng_url is not None:
         searxng = SearxngSettings(url=settings.searxng_url)
         yield Account("searxng", "searxng", searxng.model_dump(mode="json"), None)
-    if settings.model_url is not None and settings.model_name:
+    if settings.gateway_model_url is not None and settings.gateway_model_name:
         model = ModelSettings(
-            url=settings.model_url,
-            model=settings.model_name,
-            read_price=settings.model_read_price,
-            written_price=settings.model_written_price,
+            url=settings.gateway_model_url,
+            model=settings.gateway_model_name,
+            read_price=settings.gateway_model_read_price,
+            written_price=settings.gateway_model_written_price,
         )
-        yield Account("model", "model", model.model_dump(mode="json"), settings.model_api_key)
+        yield Account("model", "model", model.model_dump(mode="json"), settings.gateway_model_api_key)

@@ -57,18 +57,18 @@ class Settings(AppSettings, KeyedSettings):
     """How long a model's answer is good for the same request of the same brand."""
     brave_api_key: SecretStr | None = None
     searxng_url: WebAddress | None = None
-    model_url: WebAddress | None = None
+    gateway_model_url: WebAddress | None = None
     """`https://api.openai.com/v1`"""
-    model_name: str | None = None
-    model_api_key: SecretStr | None = None
-    model_read_price: Dollars = Decimal(0)
+    gateway_model_name: str | None = None
+    gateway_model_api_key: SecretStr | None = None
+    gateway_model_read_price: Dollars = Decimal(0)
     """Dollars for a million tokens that the model reads."""
-    model_written_price: Dollars = Decimal(0)
+    gateway_model_written_price: Dollars = Decimal(0)
 
     @model_validator(mode="after")
     def _model_has_a_name(self) -> Self:
-        if self.model_url is not None and not self.model_name:
+        if self.gateway_model_url is not None and not self.gateway_model_name:
             raise ValueError(
-                "MODEL_URL is set, so set MODEL_NAME too: the model's name as its provider calls it"
+                "GATEWAY_MODEL_URL is set, so set GATEWAY_MODEL_NAME too: the model's name as its provider calls it"
             )
         return self
