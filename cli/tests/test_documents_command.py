@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import asyncpg
 import pytest
 from pydantic import SecretStr
 
@@ -33,6 +34,7 @@ class Operator:
 
     url: str
     corpus: Path
+    database_url: str
 
     async def __call__(self, *arguments: str) -> Result:
         inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
@@ -67,15 +69,16 @@ async def operator(
     (corpus / "good.md").write_text(PROSE)
     (corpus / "hostile.html").write_text(HOSTILE)
     (corpus / "binary\x1b[31m.txt").write_bytes(b"\0")
+    database_url = await make_database("research")
     settings = Settings(
         rabbitmq_url=SecretStr(rabbitmq_url),
-        database_url=SecretStr(await make_database("research")),
+        database_url=SecretStr(database_url),
         service_key=SecretStr(KEY),
         corpus=corpus,
         http_port=0,
     )
     async with running(build(settings)) as service:
-        found = Operator(f"http://127.0.0.1:{service.port}", corpus)
+        found = Operator(f"http://127.0.0.1:{service.port}", corpus, database_url)
 
         async def all_seen() -> bool:
             return len(await found.rows()) == 3
@@ -101,6 +104,14 @@ async def test_a_hostile_document_is_found_mended_and_released(operator: Operato
     await eventually(set_aside_again, within=60)
     again = await operator("release", number)
     assert (again.code, "may have been released" in again.err) == (1, True)
+
+
+async def test_how_many_files_are_still_to_be_read_is_said(operator: Operator) -> None:
+    assert "still to be read" not in (await operator("list")).err
+    connection = await asyncpg.connect(operator.database_url)
+    await connection.execute("update indexing set to_read = done + 7")
+    await connection.close()
+    assert "7 files are still to be read" in (await operator("list", "--json")).err
 
 
 async def test_nothing_to_do_is_said(operator: Operator) -> None:

@@ -124,6 +124,15 @@ async def test_a_second_request_within_a_week_reuses_the_research(research_datab
     assert provider.asked == 1
 
 
+async def test_what_was_found_before_all_was_read_is_not_reused(research_database: Database) -> None:
+    provider = Answers(Found(SOURCES, is_preliminary=True))
+    first = await sent(research_database, provider, request())
+    second = await sent(research_database, provider, request())
+    assert first["type"] == second["type"] == "research.completed"
+    assert first["payload"]["research_id"] != second["payload"]["research_id"]
+    assert provider.asked == 2
+
+
 async def test_other_brands_and_later_weeks_search_again(research_database: Database) -> None:
     provider = Answers(Found(SOURCES))
     ids = {(await sent(research_database, provider, request()))["payload"]["research_id"]}
