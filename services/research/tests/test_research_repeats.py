@@ -82,6 +82,16 @@ async def test_a_page_that_comes_later_loses_the_box_too(research_database: Data
     assert texts(await look(research_database, folder)) == sorted([*PAGES.values(), milk])
 
 
+async def test_what_an_ended_process_has_not_left_out_the_next_one_does(
+    research_database: Database, folder: Path
+) -> None:
+    await look(research_database, folder)
+    async with research_database.connection() as connection:
+        await connection.execute("update passages set content = content || E'\\n\\n' || $1", OFFER)
+        await connection.execute("update documents set left_out = null")
+    assert texts(await look(research_database, folder)) == sorted(PAGES.values())
+
+
 async def test_three_formats_of_one_text_are_no_site(research_database: Database, tmp_path: Path) -> None:
     paragraphs = [PAGES["water.html"], PAGES["beans.html"]]
     write(tmp_path, "a.md", "\n\n".join(paragraphs))

@@ -42,6 +42,7 @@ class Indexer:
         self._readers = readers
         self._reader = uuid4()
         self._reported = 0.0
+        self._has_looked = False
 
     async def refresh(self, settled: Callable[[], None]) -> None:
         """Brings the index in line with the folder once. Of several replicas one works at a time.
@@ -90,8 +91,10 @@ class Indexer:
         suspects = [state for state in changed if state in starts]
         async with self._readers() as readers:
             skipped = await self._index(readers, [state for state in changed if state not in starts])
-            if changed or gone:
+            # The process before may have ended in the midst of it.
+            if changed or gone or not self._has_looked:
                 await self._leave_out_what_repeats(readers)
+                self._has_looked = True
                 async with self._database.connection() as connection:
                     await index_store.describe_to_planner(connection)
             async with self._database.transaction() as tx:
