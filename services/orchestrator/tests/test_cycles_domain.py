@@ -17,6 +17,7 @@ from envelope.brand.payloads import (
     ContentPublish,
     ContentPublished,
     ContentPublishFailed,
+    ContentRefused,
     DeadLetterRecorded,
     ResearchCompleted,
     ResearchFailed,
@@ -53,6 +54,13 @@ REFUSED = ResearchFailed(
     brand_slug=BRAND, keyword="cold brew", reason="insufficient_sources", detail="nothing on it"
 )
 BROKEN = ResearchFailed(brand_slug=BRAND, keyword="cold brew", reason="provider_down", detail="no answer")
+UNWRITTEN = ContentRefused(
+    brand_slug=BRAND,
+    content_id=CONTENT,
+    keyword="cold brew",
+    reason="insufficient_sources",
+    detail="80 words of it",
+)
 GENERATED = ContentGenerated(brand_slug=BRAND, content_id=CONTENT, keyword="cold brew", word_count=400)
 PUBLISHED = ContentPublished(brand_slug=BRAND, content_id=CONTENT, published_url=URL)
 UNPUBLISHED = ContentPublishFailed(
@@ -131,6 +139,9 @@ def test_the_whole_way_sends_each_message_once_and_completes() -> None:
         ((BROKEN, REFUSED, BROKEN), KeywordState.REFUSED, "insufficient_sources: nothing on it"),
         ((BROKEN, RESEARCHED), KeywordState.WRITING, None),
         ((RESEARCHED, REFUSED), KeywordState.WRITING, None),
+        ((RESEARCHED, UNWRITTEN), KeywordState.REFUSED, "insufficient_sources: 80 words of it"),
+        ((UNWRITTEN, RESEARCHED, UNWRITTEN), KeywordState.REFUSED, "insufficient_sources: 80 words of it"),
+        ((RESEARCHED, UNWRITTEN, GENERATED), KeywordState.PUBLISHING, None),
         ((RESEARCHED, GENERATED), KeywordState.PUBLISHING, None),
         ((RESEARCHED, GENERATED, UNPUBLISHED), KeywordState.FAILED, "unknown_target"),
         ((RESEARCHED, GENERATED, UNPUBLISHED, PUBLISHED), KeywordState.PROMOTING, None),
@@ -220,6 +231,7 @@ _EVENTS: list[RoutedEvent] = [
     RESEARCHED,
     REFUSED,
     BROKEN,
+    UNWRITTEN,
     GENERATED,
     PUBLISHED,
     UNPUBLISHED,

@@ -23,15 +23,9 @@ from envelope import DomainMessage, Payload, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublished, ResearchCompleted, ResearchFailed, SocialPosted
 from envelope.message import encode
+from tests.fixtures.kilns import SOURCES
 
 SERVICE_KEY = "test-service-key-0123456789"
-SENTENCES = [
-    "{0} is a way of making coffee that rewards patience and clean water.",
-    "The taste of {0} depends on the grind size and on the time of contact.",
-    "Fresh beans give {0} more aroma than beans that were ground last week.",
-    "Most recipes for {0} use sixty grams of coffee for each litre of water.",
-    "A scale makes {0} repeatable because volume says little about weight.",
-]
 
 
 class Backbone:
@@ -211,21 +205,22 @@ async def handled(url: str) -> Counter[str]:
 
 
 def research_document(keywords: list[str]) -> bytes:
-    """One document that has something to say on each keyword."""
+    """Sources that say of each keyword what they say of kilns."""
     sources = [
         {
-            "n": number,
-            "title": f"Notes {number}",
-            "path": f"notes-{number}.md",
+            "n": source.n,
+            "title": source.title,
+            "path": source.path,
             "passages": [
                 {
-                    "heading": keyword,
-                    "text": " ".join(line.format(keyword.capitalize()) for line in SENTENCES),
-                    "score": 2,
+                    "heading": passage.heading,
+                    "text": passage.text.replace("Kiln", keyword.capitalize()).replace("kiln", keyword),
+                    "score": passage.score,
                 }
                 for keyword in keywords
+                for passage in source.passages
             ],
         }
-        for number in (1, 2)
+        for source in SOURCES
     ]
     return json.dumps({"sources": sources}).encode()

@@ -25,31 +25,11 @@ from orchestrator.writing.extractive import ExtractiveWriter
 from orchestrator.writing.extractive.composer import EXTRACTIVE_LABEL
 from orchestrator.writing.store import find_content
 from orchestrator.writing.workflow import Workflow
+from tests.fixtures.kilns import SOURCES
 
 NUMBER = TypeAdapter(int)
 RESEARCH = UUID(int=5)
 MessageOf = Callable[..., DomainMessage[Any]]
-
-SENTENCES = [
-    "Cold brew is coffee that was steeped in cold water for many hours.",
-    "Cold brew tastes milder than hot coffee because fewer acids dissolve in cold water.",
-    "A ratio of one part coffee to eight parts water suits most cold brew recipes.",
-    "Coarse grounds are easier to filter from cold brew than fine grounds are.",
-    "Twelve to eighteen hours in the refrigerator are enough for a strong cold brew.",
-    "Cold brew keeps for about a week when it is stored in a closed bottle.",
-]
-
-
-def sources() -> tuple[Source, ...]:
-    return tuple(
-        Source(
-            n=number,
-            title=f"Notes on cold brew {number}",
-            passages=(Passage(heading="Cold brew", text=" ".join(SENTENCES[number - 1 :: 2]), score=3.0),),
-            path=f"notes-{number}.md",
-        )
-        for number in (1, 2)
-    )
 
 
 class Calls:
@@ -145,6 +125,7 @@ from chassis.database.pool import Connections
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from orchestrator.writing.workflow import Workflow
+from tests.fixtures.kilns import SOURCES
 
 async def main(url, workflow_id):
     connections = Connections(url, name="to be killed", size=2)
@@ -240,7 +221,7 @@ async def command(orchestrator_database: Database, message_of: MessageOf) -> Dom
         )
     return message_of(
         ContentGenerate(
-            brand_slug="daily-grind", content_id=new_event_id(), research_id=RESEARCH, keyword="cold brew"
+            brand_slug="daily-grind", content_id=new_event_id(), research_id=RESEARCH, keyword="kiln"
         ),
         "correlation",
     )
@@ -255,7 +236,7 @@ async def test_two_replicas_write_one_article_and_announce_it_once(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
     async def run() -> None:
-        record = await workflow_of(orchestrator_database, Calls(sources())).generate(command, context)
+        record = await workflow_of(orchestrator_database, Calls(SOURCES)).generate(command, context)
         async with orchestrator_database.transaction() as tx:
             await record(tx)
 
@@ -281,7 +262,7 @@ async def test_research_is_not_read_again_after_the_writer_was_killed(
     command: DomainMessage[ContentGenerate],
     context: Context,
 ) -> None:
-    fetch = Calls(sources())
+    fetch = Calls(SOURCES)
     writer = HeldWriter()
     killed = asyncio.create_task(workflow_of(orchestrator_database, fetch, writer).generate(command, context))
     await writer.begun.wait()
@@ -297,7 +278,7 @@ async def test_research_is_not_read_again_after_the_writer_was_killed(
 async def test_any_writer_can_be_handed_to_the_workflow(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    workflow = workflow_of(orchestrator_database, Calls(sources()), TitleWriter())
+    workflow = workflow_of(orchestrator_database, Calls(SOURCES), TitleWriter())
 
     record = await workflow.generate(command, context)
     async with orchestrator_database.transaction() as tx:
@@ -307,10 +288,10 @@ async def test_any_writer_can_be_handed_to_the_workflow(
         content = await find_content(connection, command.payload.content_id)
         sent = [json.loads(row["body"]) for row in await connection.fetch("select body from outbox")]
     assert content is not None
-    assert content.body_markdown == "The Daily Grind on cold brew (en): Notes on cold brew 2. [2]\n"
-    assert (content.slug, content.word_count, content.label) == ("cold-brew-by-title", 12, "Titles only")
-    assert [source["n"] for source in content.sources] == [2]
-    assert [(body["type"], body["payload"]["word_count"]) for body in sent] == [("content.generated", 12)]
+    assert content.body_markdown == "The Daily Grind on kiln (en): Power. [5]\n"
+    assert (content.slug, content.word_count, content.label) == ("kiln-by-title", 7, "Titles only")
+    assert [source["n"] for source in content.sources] == [5]
+    assert [(body["type"], body["payload"]["word_count"]) for body in sent] == [("content.generated", 7)]
 
 
 @pytest.mark.parametrize(
@@ -322,7 +303,7 @@ async def test_what_a_writer_raises_reaches_the_queue_as_it_is(
     context: Context,
     refusal: Exception,
 ) -> None:
-    workflow = workflow_of(orchestrator_database, Calls(sources()), UnwillingWriter(refusal))
+    workflow = workflow_of(orchestrator_database, Calls(SOURCES), UnwillingWriter(refusal))
 
     with pytest.raises(type(refusal)) as raised:
         await workflow.generate(command, context)
@@ -332,26 +313,55 @@ async def test_what_a_writer_raises_reaches_the_queue_as_it_is(
 
 async def test_the_extractive_writer_labels_what_it_writes() -> None:
     article = await ExtractiveWriter().write(
-        keyword="cold brew", sources=sources(), brand_name="The Daily Grind", language="en"
+        keyword="kiln", sources=SOURCES, brand_name="The Daily Grind", language="en"
     )
 
     assert article.label == EXTRACTIVE_LABEL
-    assert article.cited == (1, 2)
+    assert article.cited == (1, 2, 3, 4, 5)
 
 
-async def test_what_cannot_be_written_says_why(
+async def test_sources_that_give_no_article_end_the_keyword_with_a_reason(
+    orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
+) -> None:
+    bare = (Source(n=1, title="Menu", passages=(Passage(heading=None, text="Coffee Tea", score=1.0),)),)
+
+    record = await workflow_of(orchestrator_database, Calls(bare)).generate(command, context)
+    async with orchestrator_database.transaction() as tx:
+        await record(tx)
+
+    async with orchestrator_database.connection() as connection:
+        content = await find_content(connection, command.payload.content_id)
+        (sent,) = [json.loads(row["body"]) for row in await connection.fetch("select body from outbox")]
+    assert content is None
+    assert sent["type"] == "content.refused"
+    assert sent["payload"]["content_id"] == str(command.payload.content_id)
+    assert sent["payload"]["reason"] == "insufficient_sources"
+    assert "kiln" in sent["payload"]["detail"]
+
+
+async def test_the_day_of_a_source_is_stored_with_the_article(
+    orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
+) -> None:
+    record = await workflow_of(orchestrator_database, Calls(SOURCES)).generate(command, context)
+    async with orchestrator_database.transaction() as tx:
+        await record(tx)
+
+    async with orchestrator_database.connection() as connection:
+        content = await find_content(connection, command.payload.content_id)
+    assert content is not None
+    days = {source["n"]: source["published_on"] for source in content.sources}
+    assert days == {1: None, 2: "2025-06-01", 3: None, 4: None, 5: None}
+
+
+async def test_an_unknown_brand_is_said_to_be_one(
     orchestrator_database: Database,
     command: DomainMessage[ContentGenerate],
     context: Context,
     message_of: MessageOf,
 ) -> None:
-    bare = (Source(n=1, title="Menu", passages=(Passage(heading=None, text="Coffee Tea", score=1.0),)),)
-    with pytest.raises(Unprocessable, match="cold brew"):
-        await workflow_of(orchestrator_database, Calls(bare)).generate(command, context)
-
     stranger = message_of(command.payload.model_copy(update={"brand_slug": "nobody"}))
     with pytest.raises(Unprocessable, match="unknown brand 'nobody'"):
-        await workflow_of(orchestrator_database, Calls(sources())).generate(stranger, context)
+        await workflow_of(orchestrator_database, Calls(SOURCES)).generate(stranger, context)
 
 
 def test_a_slug_that_is_taken_gets_the_next_free_number() -> None:

@@ -117,6 +117,15 @@ async def test_readers_learn_neither_files_nor_passwords(web: Web) -> None:
             assert kept in shown
 
 
+async def test_readers_see_how_old_a_source_is(web: Web) -> None:
+    await web.publish(
+        sources=[{"n": 1, "title": "Steeping", "published_on": "2021-04-09"}, {"n": 2, "title": "Ratios"}]
+    )
+    page = await web.tree("/sites/daily-grind/cold-brew")
+    (day,) = page.xpath("//section[@class='sources']//li//time")
+    assert (day.get("datetime"), day.text_content().strip()) == ("2021-04-09", "9 April 2021")
+
+
 async def test_citations_lead_to_the_sources_and_back(web: Web) -> None:
     await web.publish()
     page = await web.tree("/sites/daily-grind/cold-brew")

@@ -22,11 +22,10 @@ KEY: Final = "a-key-for-benchmarks-only"
 _CORPUS: Final = Path(__file__).parents[4] / "deploy" / "demo" / "corpus"
 
 KEYWORDS: Final = (
-    "brew time", "coffee filters", "coffee filters coffee", "coffee taste", "cold brew", "dark roast", "espresso",
-    "extraction", "french press", "french press coffee", "fresh coffee", "grind size", "grind size coffee",
-    "ground coffee", "hard water", "how cold brew works", "how french press works", "light roast", "moka pot",
-    "paper filter", "pour-over coffee", "pour-over coffee coffee", "water quality", "water quality coffee",
-    "best moka pot",
+    "best moka pot", "cold brew", "dark roast", "dark roasts", "espresso", "espressos", "extraction", "extractions",
+    "french press", "french press coffee", "grind size", "grind size coffee", "grind sizes", "how cold brew works",
+    "how french press works", "light roast", "light roasts", "moka pot", "moka pots", "paper filter", "paper filters",
+    "pour-over coffee", "pour-over coffee coffee", "water quality for coffee", "what is espresso",
 )  # fmt: skip
 """What the corpus has enough to say about for an article; every brand asks for all of them."""
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from math import ceil
 from typing import Annotated, NewType, Self
 from urllib.parse import urlsplit
@@ -72,6 +72,8 @@ class Source(_Document):
     title: Line
     url: Line | None = None
     licence: Line | None = None
+    published_on: date | None = None
+    """When it was changed last, or published, as it says itself."""
 
     @property
     def link(self) -> str | None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from functools import lru_cache
 
 from research.near_duplicates import Shingles, are_one_text, shingles
 from research.relevance import Query, is_above_floor, is_worded, names, runs, saturated, translated
@@ -27,6 +28,9 @@ MIN_UNANCHORED_PASSAGES = 2
 MIN_RELATIVE_SCORE = 0.3
 # What a title that consists of the keyword alone adds to a document's weight of 1.
 NAMED_BONUS = 1.5
+# A passage that says what the keyword is, as a glossary does, and what that is to its document, as a share of a title.
+DEFINED_BONUS = 2.0
+DEFINED_SHARE = 0.5
 MIN_ABBREVIATION = 2
 ABBREVIATION_DISCOUNT = 0.75
 # What is said in other words than the keyword's.
@@ -34,6 +38,8 @@ OTHER_WORDS_DISCOUNT = 0.8
 
 _DASHES = re.compile("[-/\u2010-\u2015\u2212]+")
 _SPACES = re.compile(r"\s+")
+_EXPLAINS = re.compile(r"(?:An?|To|Any|The (?:\w+ ){1,2}(?:of|that|which|in|to|by|for))\s")
+_ASIDE = re.compile(r"\s*\([^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +187,8 @@ def _shortage(query: Query, found: int) -> str:
 class _Scored:
     """A passage above the floor.
 
-    `named`: title or heading carries the keyword. `anchored`: that, or the text has the keyword's wording.
+    `named`: title or heading carries the keyword. `anchored`: that, or the text has the keyword's wording. `defines`: it
+    says what the keyword is.
     `title_share`: the part (0..1) of the title that the keyword makes up, 0 unless the title carries all of it.
     """
 
@@ -189,6 +196,7 @@ class _Scored:
     named: bool
     anchored: bool
     title_share: float
+    defines: bool
     candidate: Candidate
 
 
@@ -199,9 +207,8 @@ def _scored(query: Query, candidates: Sequence[Candidate]) -> list[_Scored]:
         if score > 0:
             share = _title_share(query, candidate)
             named = share > 0 or names(query, candidate.heading_hits)
-            scored.append(
-                _Scored(score, named, named or is_worded(query, candidate.body_hits), share, candidate)
-            )
+            anchored = named or is_worded(query, candidate.body_hits)
+            scored.append(_Scored(score, named, anchored, share, _defines(query, candidate), candidate))
     return scored
 
 
@@ -222,6 +229,34 @@ def _reread(query: Query, candidate: Candidate) -> Candidate:
     loosely = len(query.terms) > 1 and any(hits.get(lexeme) for hits in texts for lexeme in query.lexemes)
     body, heading, title = (translated(query, hits, loosely=loosely) for hits in texts)
     return replace(candidate, body_hits=body, heading_hits=heading, title_hits=title)
+
+
+def _defines(query: Query, candidate: Candidate) -> bool:
+    text = candidate.passage.text
+    if _is_entry_of(query, candidate):
+        return _EXPLAINS.match(text) is not None
+    return _definition_of(normalise_keyword(query.keyword)).search(text) is not None
+
+
+def _is_entry_of(query: Query, candidate: Candidate) -> bool:
+    """Whether the heading is the keyword and nothing else, as in a glossary."""
+    heading = _ASIDE.sub("", candidate.passage.heading or "")
+    return (
+        heading[:1].isalnum()
+        and len(_DASHES.sub(" ", heading).split()) == len(query.terms)
+        and names(query, candidate.heading_hits)
+    )
+
+
+@lru_cache(64)
+def _definition_of(keyword: str) -> re.Pattern[str]:
+    """A sentence that begins with the keyword and goes on with what it is."""
+    name = r"[\W_]+".join(map(re.escape, keyword.split()))
+    return re.compile(
+        rf"(?:^|[.!?]\s)(?:An? |The )?[\"'“‘]?{name}(?:s|es)?[\"'”’]?(?: \([^()]{{1,80}}\))? "  # noqa: RUF001
+        r"(?:(?:is|are) (?:an?|the|any|one)\b|means\b|refers? to\b|denotes?\b)",
+        re.IGNORECASE,
+    )
 
 
 def _title_share(query: Query, candidate: Candidate) -> float:
@@ -291,7 +326,7 @@ def _document_score(passages: Sequence[_Scored]) -> float:
     best = sorted((each.score for each in passages), reverse=True)[:MAX_PASSAGES_PER_SOURCE]
     score = sum(each * 0.5**rank for rank, each in enumerate(best))
     focus = min(1.0, len(passages) / max(passages[0].candidate.passages_in_document, 1))
-    named = 1 + NAMED_BONUS * max(each.title_share for each in passages)
+    named = 1 + NAMED_BONUS * max(max(each.title_share, DEFINED_SHARE * each.defines) for each in passages)
     return score * named * (0.4 + 0.6 * math.sqrt(focus))
 
 
@@ -318,11 +353,13 @@ def passage_score(query: Query, candidate: Candidate) -> float:
     """Relevance of one passage; 0 means below the floor."""
     in_title = names(query, candidate.title_hits)
     in_heading = names(query, candidate.heading_hits)
-    if not is_above_floor(query, candidate.body_hits, named=in_title or in_heading):
+    # "Hook: a program that …" need not say its name again.
+    explained = _is_entry_of(query, candidate) and _defines(query, candidate)
+    if not explained and not is_above_floor(query, candidate.body_hits, named=in_title or in_heading):
         return 0.0
     body = candidate.body_hits
     uses = sum(len(body.get(lexeme, ())) for lexeme in query.lexemes)
     phrases = runs(query.terms, body)
     score = query.coverage(body) * (1 + saturated(uses, half=4)) + 2 * saturated(phrases, half=1)
-    score += 1.5 * in_heading + 1.5 * in_title
+    score += 1.5 * in_heading + 1.5 * in_title + DEFINED_BONUS * _defines(query, candidate)
     return score * candidate.quality

@@ -284,7 +284,7 @@ async def candidates(connection: Connection, corpus: str, query: Query) -> list[
             select documents.*, passages.position, passages.heading, passages.content, passages.flags,
                    passages.search, passages.heading_search
             from wanted, passages join documents using (document_id)
-            where corpus = $1 and search @@ any_word
+            where corpus = $1 and (search @@ any_word or heading_search @@ all_words)
             order by title_search @@ all_words or heading_search @@ all_words desc,
                      search @@ all_words desc, ts_rank_cd(search, all_words) * quality desc,
                      ts_rank(search, any_word) desc, document_id, position

@@ -21,6 +21,7 @@ from envelope.brand.payloads import (
     ContentPublish,
     ContentPublished,
     ContentPublishFailed,
+    ContentRefused,
     DeadLetterRecorded,
     ResearchCompleted,
     ResearchFailed,
@@ -40,6 +41,7 @@ RoutedEvent: TypeAlias = (
     ResearchCompleted
     | ResearchFailed
     | ContentGenerated
+    | ContentRefused
     | ContentPublished
     | ContentPublishFailed
     | SocialPosted
@@ -254,10 +256,11 @@ def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) ->
                 return keyword
             content_id = keyword.content_id or fresh_content_id
             return replace(keyword, research_id=event.research_id, content_id=content_id)
-        case ResearchFailed():
+        case ResearchFailed() | ContentRefused():
             refused = event.reason == "insufficient_sources"
             setback = Setback(_why(event.reason, event.detail), refused=refused)
-            return _set_back(keyword, Stage.RESEARCH, setback)
+            kept_from = Stage.RESEARCH if isinstance(event, ResearchFailed) else Stage.WRITING
+            return _set_back(keyword, kept_from, setback)
         case ContentGenerated():
             content_id = keyword.content_id or ContentId(event.content_id)
             return replace(keyword, generated=True, content_id=content_id)
@@ -287,6 +290,7 @@ _STAGE_OF_TYPE = {
     "research.failed": Stage.RESEARCH,
     "content.generate": Stage.WRITING,
     "content.generated": Stage.WRITING,
+    "content.refused": Stage.WRITING,
     "content.publish": Stage.PUBLISHING,
     "content.published": Stage.PUBLISHING,
     "content.publish_failed": Stage.PUBLISHING,

@@ -7,7 +7,7 @@ from orchestrator.writing.handlers import ContentWorkflow
 from orchestrator.writing.research import ResearchClient
 from orchestrator.writing.routes import content_routes
 from orchestrator.writing.store import article_contexts, delete_old_steps, mark_published
-from orchestrator.writing.writer import Writer
+from orchestrator.writing.writer import InsufficientSourcesError, Writer
 
 __all__ = [
     "Article",
@@ -15,6 +15,7 @@ __all__ = [
     "ContentWorkflow",
     "Desk",
     "Earlier",
+    "InsufficientSourcesError",
     "Passage",
     "ResearchClient",
     "Source",

@@ -1,13 +1,19 @@
 """What goes into an article and what comes out of it."""
 
 from dataclasses import dataclass
+from datetime import date
 
 MAX_META_DESCRIPTION = 155
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Plain text under one heading: paragraphs separated by a blank line. `flags` name what a reviewer should see."""
+    r"""Plain text under one heading: paragraphs, lists, listings and tables, separated by a blank line.
+
+    A paragraph is one line without a tab; whatever has a structure has a marker and a tab before each of its lines:
+    "•\tan item", "1.\ta numbered item", "\ta line of code", "|\ta cell\tthe next cell" (the first row is the head).
+    `flags` name what a reviewer should see.
+    """
 
     heading: str | None
     text: str
@@ -25,11 +31,15 @@ class Source:
     url: str | None = None
     path: str | None = None
     licence: str | None = None
+    published_on: date | None = None
+    """When it was changed last, or published, as it says itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """`body_markdown` has `## ` sections but no title and no list of sources; each sentence ends in ` [n]`.
+    """`body_markdown` has `## ` sections but no title and no list of sources.
+
+    Each paragraph and each item of a list ends in ` [n]`; a listing or table belongs to the paragraph before it.
 
     `cited` are the numbers that occur in the body, ascending; the other sources were offered but not used.
     """

@@ -8,13 +8,14 @@ from uuid import UUID
 from pydantic import TypeAdapter
 
 from envelope import DomainMessage
-from envelope.brand.payloads import ContentGenerate, ContentGenerated
+from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentRefused
 from messaging import Context, Database, Record, Transaction, Unprocessable
 from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.desk import Earlier, WriterAt
 from orchestrator.writing.store import insert_content, latest_articles
 from orchestrator.writing.workflow import Workflow
+from orchestrator.writing.writer import InsufficientSourcesError
 
 FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[Source, ...]]]
 
@@ -22,6 +23,7 @@ ResultT = TypeVar("ResultT")
 
 SOURCES = TypeAdapter(tuple[Source, ...])
 ARTICLE = TypeAdapter(Article)
+MAX_DETAIL = 2000
 
 
 class ContentWorkflow:
@@ -35,12 +37,12 @@ class ContentWorkflow:
         self._writers = writers
 
     async def generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:
-        """Writes the article of a `content.generate`.
+        """Writes the article of a `content.generate`, or ends it with `content.refused` if the sources give none.
 
         Raises:
             WaitFor: research is away.
             RetryLater: this research cannot be read, or the writer cannot write, at the moment.
-            Unprocessable: the brand is unknown, or the sources give no article.
+            Unprocessable: the brand is unknown, or research's answer cannot be used.
         """
         command = message.payload
         brand = await self._brand(command.brand_slug)
@@ -48,7 +50,13 @@ class ContentWorkflow:
         sources = await workflow.step(
             "fetch_research", SOURCES, partial(self._fetch_research, command.research_id, command.brand_slug)
         )
-        article = await workflow.step("write_article", ARTICLE, partial(self._write, message, sources, brand))
+        try:
+            article = await workflow.step(
+                "write_article", ARTICLE, partial(self._write, message, sources, brand)
+            )
+        except InsufficientSourcesError as refusal:
+            context.log.info("article_refused", content_id=str(command.content_id), detail=str(refusal))
+            return _refusal(message, str(refusal))
         context.log.info("article_written", content_id=str(command.content_id), words=article.word_count)
 
         async def record(tx: Transaction) -> None:
@@ -115,6 +123,24 @@ class _Desk:
     async def earlier(self) -> tuple[Earlier, ...]:
         async with self._database.connection() as connection:
             return await latest_articles(connection, self._brand.slug)
+
+
+def _refusal(message: DomainMessage[ContentGenerate], detail: str) -> Record:
+    command = message.payload
+
+    async def record(tx: Transaction) -> None:
+        tx.send(
+            ContentRefused(
+                brand_slug=command.brand_slug,
+                content_id=command.content_id,
+                keyword=command.keyword,
+                reason="insufficient_sources",
+                detail=detail[:MAX_DETAIL],
+            ),
+            caused_by=message,
+        )
+
+    return record
 
 
 def _generated(command: ContentGenerate, article: Article) -> ContentGenerated:

@@ -1,6 +1,6 @@
 """What the API gives of articles."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Self
 from uuid import UUID
 
@@ -25,6 +25,8 @@ class SourceView(View):
     path: str | None
     """File name inside the corpus, for a source without an address."""
     licence: str | None
+    published_on: date | None = None
+    """When it was changed last, or published, as it says itself."""
 
 
 class ContentView(View):
@@ -38,7 +40,10 @@ class ContentView(View):
     title: str
     meta_description: str
     body_markdown: Annotated[str, Field(examples=["## Ratio\n\nSixteen parts of water suit most beans. [1]"])]
-    r"""`## ` sections; every sentence is followed by its citation ` [n]`. `\[` is a bracket of the text."""
+    r"""`## ` sections; paragraphs and items end in their citation ` [n]`, listings and tables belong to the paragraph before.
+
+    `\[` is a bracket of the text.
+    """
     word_count: int
     key_points: tuple[str, ...]
     label: str | None

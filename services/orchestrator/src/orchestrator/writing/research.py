@@ -1,6 +1,7 @@
 """Reads what research found, by id, over its read-only HTTP API."""
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -37,6 +38,7 @@ class _Source(BaseModel):
     url: Text | None = None
     path: Text | None = None
     licence: Text | None = None
+    published_on: date | None = None
     passages: tuple[_Passage, ...]
 
 
@@ -114,6 +116,7 @@ def _source(source: _Source) -> Source:
         url=_web_address(source.url),
         path=source.path,
         licence=source.licence,
+        published_on=source.published_on,
         passages=tuple(
             Passage(
                 heading=None if passage.heading is None else passage.heading[:MAX_LINE],

@@ -36,7 +36,7 @@ class StoredContent:
     key_points: tuple[str, ...]
     label: str | None
     sources: tuple[Mapping[str, Any], ...]
-    """Each {n, title, url, path, licence}; the passages stay with research."""
+    """Each {n, title, url, path, licence, published_on}; the passages stay with research."""
     published_url: str | None
     created_at: datetime
     updated_at: datetime
@@ -57,7 +57,14 @@ async def insert_content(
     `sources` are those that the article cites.
     """
     listed = [
-        {"n": each.n, "title": each.title, "url": each.url, "path": each.path, "licence": each.licence}
+        {
+            "n": each.n,
+            "title": each.title,
+            "url": each.url,
+            "path": each.path,
+            "licence": each.licence,
+            "published_on": each.published_on and each.published_on.isoformat(),
+        }
         for each in sources
     ]
     slug = article.slug

@@ -1,9 +1,13 @@
-"""What a writer is: whoever turns sources into an article. The workflow is handed one and knows no more of it."""
+"""What a writer is: whoever turns sources into an article, or says why they give none. The workflow is handed one and knows no more of it."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from orchestrator.writing.article import Article, Source
+
+
+class InsufficientSourcesError(Exception):
+    """A normal end: no honest article comes of these sources. The message, for people, says what they lack."""
 
 
 class Writer(Protocol):
@@ -18,7 +22,8 @@ class Writer(Protocol):
         again for an article it has written already, after a crash or by another replica; the first result stays.
 
         Raises:
+            InsufficientSourcesError: the sources give no article.
             RetryLater: it cannot write at the moment; a later attempt may succeed.
-            Unprocessable: these sources give no article; the message says what would help.
+            Unprocessable: it will never write this one, for another reason; the message says what would help.
         """
         ...

@@ -28,6 +28,7 @@ CATALOGUE: Final = Catalogue(
         event("research.failed", payloads.ResearchFailed, producers=("research",)),
         command("content.generate", payloads.ContentGenerate, to="orchestrator", producers=_BRAIN),
         event("content.generated", payloads.ContentGenerated, producers=_BRAIN),
+        event("content.refused", payloads.ContentRefused, producers=_BRAIN),
         command("content.publish", payloads.ContentPublish, to="publisher", producers=_BRAIN),
         event("content.published", payloads.ContentPublished, producers=("publisher",)),
         event("content.publish_failed", payloads.ContentPublishFailed, producers=("publisher",)),

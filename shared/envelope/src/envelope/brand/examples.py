@@ -51,6 +51,15 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
         payloads.ContentGenerated(**_ARTICLE, keyword="pour-over coffee", word_count=612),
         payloads.ContentGenerate,
     ),
+    (
+        payloads.ContentRefused(
+            **_ARTICLE,
+            keyword="pour-over coffee",
+            reason="insufficient_sources",
+            detail="What the sources say about “pour-over coffee” comes to 120 words of 2 independent sources.",
+        ),
+        payloads.ContentGenerate,
+    ),
     (payloads.ContentPublish(**_ARTICLE, target="site"), payloads.ContentGenerated),
     (payloads.ContentPublished(**_ARTICLE, published_url=_PAGE), payloads.ContentPublish),
     (

@@ -63,6 +63,16 @@ class ContentGenerated(Payload):
     word_count: Annotated[int, Field(ge=0)]
 
 
+class ContentRefused(Payload):
+    """No article comes of the sources, and why: `insufficient_sources` is a normal outcome."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+    keyword: Keyword
+    reason: ReasonCode
+    detail: Detail = ""
+
+
 class ContentPublish(Payload):
     """Publish the article to a target; `site` is the brand's built-in site."""
 

@@ -1,93 +1,118 @@
-"""The deterministic writer: an article made of sentences taken verbatim from the sources, each cited.
+"""The deterministic writer: an article made of paragraphs, lists, listings and tables taken whole from the sources, each cited.
 
 It needs no model and no network, and cannot invent: what it prints stood in a source. The same input gives the same
-article. Order of work: cut the sources into *units* (runs of sentences that can stand together), drop repetitions,
-choose units by relevance and novelty (maximal marginal relevance), then lay them out: definition first, then one
-section per source.
+article. Order of work: cut the sources into *units* that can stand by themselves, find the one that opens the article,
+choose others by relevance and novelty (maximal marginal relevance), lay them out, and count whether what came of it is
+an article.
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
+from datetime import date
 
 from slugify import slugify
 
 from orchestrator.writing.article import MAX_META_DESCRIPTION, Article, Source
-from orchestrator.writing.extractive.layout import layout
-from orchestrator.writing.extractive.selection import DUPLICATE, Unit, choose, lead_of, openers, units_of
+from orchestrator.writing.extractive.headings import cut, title_of
+from orchestrator.writing.extractive.independence import independent
+from orchestrator.writing.extractive.layout import Section, markdown, sections_of
+from orchestrator.writing.extractive.selection import DUPLICATE, choose, lead_of
 from orchestrator.writing.extractive.sentences import jaccard, shingles
 from orchestrator.writing.extractive.topic import Topic, clean
+from orchestrator.writing.extractive.units import Unit, units_of
+from orchestrator.writing.writer import InsufficientSourcesError
 
 EXTRACTIVE_LABEL = "Extractive digest – no AI model configured"  # noqa: RUF001 - the label's own dash
-# With less than this, sentences that name a section or table of their source are better than no article.
-SCANT_WORDS = 250
+MIN_WORDS = 250
+MIN_SOURCES = 3
+_ADVICE = ". Add documents on the topic to what research reads, or choose another keyword."
+MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
 MAX_KEY_POINT = 240
 MAX_SLUG = 80
+# A capital within a sentence.
+_CAPITALISED = re.compile(r"(?<=[a-z,;] )[A-Z][\w-]*")
 
 
-class NotEnoughMaterialError(ValueError):
-    """No sentence of the sources can stand in an article."""
+def compose(*, keyword: str, sources: Sequence[Source], language: str, today: date) -> Article:
+    """Write the article. `language` is a BCP 47 tag: what is in another language is not quoted.
 
-
-def compose(*, keyword: str, sources: Sequence[Source], brand_name: str, language: str) -> Article:
-    """Write the article. `language` is a BCP 47 tag; it chooses the wording of what is not quoted.
+    `today` is what the age of a source is counted to.
 
     Raises:
-        NotEnoughMaterialError: nothing in the sources reads as a sentence on its own.
+        InsufficientSourcesError: nothing says what the keyword is, or less than 250 words of three independent sources
+            can stand by themselves.
     """
     keyword = clean(keyword)
     topic = Topic(keyword, sources)
-    units = units_of(sources, strict=True)
-    if sum(unit.words for unit in units) < SCANT_WORDS:
-        units = units_of(sources, strict=False)
+    units = units_of(sources, topic, language=language, today=today)
     if not units:
-        raise NotEnoughMaterialError(f"no sentence of the sources on “{keyword}” can stand in an article")
+        raise InsufficientSourcesError(
+            f"no paragraph of the {len(sources)} sources on “{keyword}” makes sense by itself in the brand's"
+            f" language ({language}){_ADVICE}"
+        )
     lead = lead_of(topic, units)
-    chosen = choose(topic, units, lead)
-    body = layout(topic, lead, chosen)
-    sentences = [sentence for unit in chosen for sentence in unit.sentences]
-    title = f"{topic.name}: a sourced overview" if language.casefold().startswith("en") else topic.name
+    if lead is None:
+        raise InsufficientSourcesError(
+            f"none of the {len(sources)} sources says what “{keyword}” is{_ADVICE}"
+        )
+    chosen = choose(topic, units, lead, today=today)
+    _demand_enough(keyword, chosen)
+    english = language.casefold().partition("-")[0] == "en"
+    sections = sections_of(topic, lead, chosen, more=f"More on {topic.word}" if english else topic.name)
     return Article(
-        title=title,
+        title=_title(topic, sections, sources, language),
         slug=_slug(keyword),
-        meta_description=_meta_description(topic, lead, chosen, brand_name=clean(brand_name)),
-        body_markdown=body,
-        word_count=sum(sentence.words for sentence in sentences),
+        meta_description=_meta_description(topic, lead, chosen),
+        body_markdown=markdown(sections),
+        word_count=sum(unit.words for unit in chosen),
         key_points=_key_points(topic, chosen),
         cited=tuple(sorted({unit.source.n for unit in chosen})),
         label=EXTRACTIVE_LABEL,
     )
 
 
+def _demand_enough(keyword: str, chosen: Sequence[Unit]) -> None:
+    words = sum(unit.words for unit in chosen)
+    found = independent(list({unit.source.n: unit.source for unit in chosen}.values()))
+    if words < MIN_WORDS or found < MIN_SOURCES:
+        raise InsufficientSourcesError(
+            f"what the sources say about “{keyword}” in paragraphs that make sense by themselves comes to {words} words of"
+            f" {found} independent {'source' if found == 1 else 'sources'}; an article has at least {MIN_WORDS} words of"
+            f" {MIN_SOURCES}{_ADVICE}"
+        )
+
+
+def _title(topic: Topic, sections: Sequence[Section], sources: Sequence[Source], language: str) -> str:
+    headings = [section.heading for section in sections[1:] if section.heading]
+    texts = (passage.text for source in sources for passage in source.passages)
+    proper = frozenset(word for text in texts for word in _CAPITALISED.findall(text))
+    return title_of(topic.name, headings, proper=proper, language=language)
+
+
 def _key_points(topic: Topic, chosen: Sequence[Unit]) -> tuple[str, ...]:
     """Up to five sentences that stand alone, the definition foremost."""
     ranked = sorted(
-        (
-            -topic.definition(text),
-            _is_dull(text),
-            -topic.has_phrase(text),
-            -topic.share(text),
-            at > 0,
-            index,
-            at,
-        )
+        (*_interest(topic, text), at > 0, index, at)
         for index, unit in enumerate(chosen)
-        for at, text in ((at, sentence.text) for at, sentence in openers(unit))
+        for at, text in enumerate(unit.alone)
         if len(text) <= MAX_KEY_POINT
     )
-    points: list[tuple[int, int]] = []
+    points: list[str] = []
     for *_, index, at in ranked:
-        own = shingles(chosen[index].sentences[at].text)
-        if all(jaccard(own, shingles(chosen[i].sentences[a].text)) < DUPLICATE for i, a in points):
-            points.append((index, at))
-    if len(points) < 3:  # noqa: PLR2004 - fewer than three points make no list: take long ones as well
-        points += [
-            (index, at)
-            for index, unit in enumerate(chosen)
-            for at, _ in openers(unit)
-            if (index, at) not in points
-        ]
-    return tuple(chosen[index].sentences[at].text for index, at in points[:MAX_KEY_POINTS])
+        text = chosen[index].alone[at]
+        if all(jaccard(shingles(text), shingles(point)) < DUPLICATE for point in points):
+            points.append(text)
+    # Fewer than three points make no list: long ones are taken as well.
+    spare = [text for unit in chosen for text in unit.alone if text not in points]
+    points += spare[: max(0, MIN_KEY_POINTS - len(points))]
+    return tuple(points[:MAX_KEY_POINTS])
+
+
+def _interest(topic: Topic, text: str) -> tuple[float, bool, bool, float]:
+    """What sorts sentences by how much they tell of the keyword, the most telling first."""
+    return -topic.definition(text), _is_dull(text), not topic.has_phrase(text), -topic.share(text)
 
 
 def _is_dull(text: str) -> bool:
@@ -95,38 +120,21 @@ def _is_dull(text: str) -> bool:
     return text.startswith(("There is ", "There are ")) or "_" in text
 
 
-def _meta_description(topic: Topic, lead: Unit, chosen: Sequence[Unit], *, brand_name: str) -> str:
-    """One or two whole sentences of the article; a plain statement of what it is if all of them are too long."""
-    alone = [sentence.text for unit in chosen for _, sentence in openers(unit)]
+def _meta_description(topic: Topic, lead: Unit, chosen: Sequence[Unit]) -> str:
+    """One or two whole sentences of the article; the beginning of its first one if all of them are too long."""
+    alone = [text for unit in chosen for text in unit.alone]
     telling = sorted(
         (text for text in alone if len(text) <= MAX_META_DESCRIPTION and topic.share(text) > 0),
-        key=lambda text: (
-            -topic.definition(text),
-            _is_dull(text),
-            -topic.has_phrase(text),
-            -topic.share(text),
-            alone.index(text),
-        ),
+        key=lambda text: (*_interest(topic, text), alone.index(text)),
     )
     if not telling:
-        return _plain_description(topic, chosen, brand_name=brand_name)
+        return cut(lead.opening.rstrip(":"), MAX_META_DESCRIPTION)
     first = telling[0]
     room = MAX_META_DESCRIPTION - len(first) - 1
-    opening = [sentence.text for _, sentence in openers(lead)]
     second = next(
-        (text for text in opening if text != first and first in opening and len(text) <= room), None
+        (text for text in lead.alone if text != first and first in lead.alone and len(text) <= room), None
     )
     return f"{first} {second}" if second else first
-
-
-def _plain_description(topic: Topic, chosen: Sequence[Unit], *, brand_name: str) -> str:
-    sources = len({unit.source.n for unit in chosen})
-    wordings = (
-        f"{topic.name}: a digest of {sources} sources by {brand_name}.",
-        f"{topic.name}: a digest of {sources} sources.",
-        f"A digest of {sources} sources, sentence by sentence.",
-    )
-    return next(text for text in wordings if len(text) <= MAX_META_DESCRIPTION)
 
 
 def _slug(keyword: str) -> str:

@@ -1,120 +1,155 @@
-"""The chosen sentences as Markdown: introduction, one section per source, each sentence with its citation. Pure."""
+"""The chosen units as Markdown: the opening, then sections, concepts before details, each block with its citation. Pure."""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from orchestrator.writing.extractive.selection import Unit, key_of
-from orchestrator.writing.extractive.sentences import Sentence
-from orchestrator.writing.extractive.topic import Topic, comparable, is_label, unnumbered
+from orchestrator.writing.extractive.blocks import Block, Kind
+from orchestrator.writing.extractive.headings import comparable, is_book, tells, tidy
+from orchestrator.writing.extractive.selection import technicality
+from orchestrator.writing.extractive.topic import Topic
+from orchestrator.writing.extractive.units import Unit
 
-SHORT_PARAGRAPH = 30
+# Less under a heading of its own looks like a list of headings.
+SECTION_WORDS: Final = 45
 # The part of a section's words that must stand under a heading to name the section.
-PREVAILING = 0.7
+PREVAILING: Final = 0.6
 
-_GENERIC = frozenset(
-    [
-        "introduction",
-        "overview",
-        "description",
-        "architecture",
-        "summary",
-        "background",
-        "notes",
-        "examples",
-        "example",
-        "usage",
-        "concepts",
-        "details",
-        "caveats",
-        "restrictions",
-        "conflicts",
-        "security",
-        "monitoring",
-        "configuration",
-        "settings",
-        "syntax",
-        "parameters",
-        "reference",
-        "options",
-        "general",
-        "basics",
-        "principles",
-        "features",
-        "glossary",
-        "faq",
-        "limitations",
-        "quickstart",
-    ]
-)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&~|{}#$!^])")
 _BLOCK_START = re.compile(r"^(\d+)([.)])|^([-+=:])")
+_FENCE = re.compile(r"`{3,}")
 
 
-def layout(topic: Topic, lead: Unit, chosen: Sequence[Unit]) -> str:
-    sections: dict[int, list[Unit]] = {}
-    for unit in sorted(chosen[1:], key=key_of):
-        sections.setdefault(unit.source.n, []).append(unit)
-    blocks = _paragraphs([lead])
-    notes: list[Unit] = []
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`heading` is None for what follows the opening without one."""
+
+    heading: str | None
+    units: tuple[Unit, ...]
+
+
+def sections_of(topic: Topic, lead: Unit, chosen: Sequence[Unit], *, more: str) -> list[Section]:
+    """The opening, then a section for each source, the plain ones first; what is too short for one comes under `more`."""
+    by_source: dict[int, list[Unit]] = {}
+    for unit in sorted(chosen[1:], key=lambda each: each.key):
+        by_source.setdefault(unit.source.n, []).append(unit)
+    # What goes on about the keyword itself under the lead's own heading continues the introduction.
+    own = [unit for unit in by_source.get(lead.source.n, []) if _continues(lead, unit)]
+    opening = Section(None, (lead, *own))
     taken = {comparable(topic.name)}
-    for n, units in sections.items():
-        if n == lead.source.n and comparable(unnumbered(lead.source.title)) in taken:
-            # The page on the keyword itself: its paragraphs continue the introduction.
-            blocks[1:1] = _paragraphs(units)
-        elif sum(len(unit.sentences) for unit in units) == 1 and len(sections) > 1:
-            notes += units
+    sections: list[Section] = []
+    rest: list[Unit] = []
+    for units in by_source.values():
+        left = [unit for unit in units if unit not in own]
+        for group in _under_their_own_headings(left):
+            sections.append(Section(None, tuple(group)))
+            left = [unit for unit in left if unit not in group]
+        if sum(unit.words for unit in left) < SECTION_WORDS:
+            rest += left
+        elif left:
+            sections.append(Section(None, tuple(left)))
+    sections.sort(key=lambda section: (_detail(section), section.units[0].source.n))
+    named: list[Section] = []
+    for section in sections:
+        heading = _heading(section.units, taken)
+        if heading is None:
+            rest += section.units
         else:
-            heading = _heading(topic, units, taken)
             taken.add(comparable(heading))
-            blocks += [f"## {escape(heading)}", *_paragraphs(units)]
-    if notes:
-        blocks.append(f"## {escape(f'More on {topic.name}')}")
-        blocks += [f"- {paragraph}" for unit in notes for paragraph in _paragraphs([unit])]
+            named.append(Section(heading, section.units))
+    if rest:
+        rest.sort(key=lambda unit: (technicality(unit), unit.key))
+        named.append(Section(more if named else None, tuple(rest)))
+    return [opening, *named]
+
+
+def _under_their_own_headings(units: Sequence[Unit]) -> list[list[Unit]]:
+    """Those that make a section with others under their heading, if it tells what it is about."""
+    groups: dict[str, list[Unit]] = {}
+    for unit in units:
+        if unit.heading:
+            groups.setdefault(tidy(unit.heading), []).append(unit)
+    return [
+        group
+        for heading, group in groups.items()
+        if tells(heading) and sum(unit.words for unit in group) >= SECTION_WORDS
+    ]
+
+
+def _continues(lead: Unit, unit: Unit) -> bool:
+    return unit.heading == lead.heading and unit.place > lead.place
+
+
+def _detail(section: Section) -> float:
+    """How much is for those who know already, in steps; within a step the order of the sources holds."""
+    words = sum(unit.words for unit in section.units)
+    return round(4 * sum(technicality(unit) * unit.words for unit in section.units) / words) / 4
+
+
+def _heading(units: Sequence[Unit], taken: set[str]) -> str | None:
+    """The heading that prevails among the units, or the first that tells something, or else the source's title."""
+    words: Counter[str] = Counter()
+    for unit in units:
+        if unit.heading:
+            words[tidy(unit.heading)] += unit.words
+    total = sum(unit.words for unit in units)
+    prevailing = [heading for heading, most in words.most_common() if most >= PREVAILING * total]
+    title = tidy(units[0].source.title)
+    rest = [heading for heading, _ in words.most_common()]
+    for heading in (*prevailing, *((*rest, title) if is_book(title) else (title, *rest))):
+        if tells(heading) and comparable(heading) not in taken:
+            return heading
+    return None
+
+
+def markdown(sections: Sequence[Section]) -> str:
+    blocks: list[str] = []
+    for section in sections:
+        if section.heading is not None:
+            blocks.append(f"## {escape(section.heading)}")
+        for unit in section.units:
+            blocks += _unit(unit)
     return "\n\n".join(blocks) + "\n"
 
 
-def _heading(topic: Topic, units: Sequence[Unit], taken: set[str]) -> str:
-    """The heading that prevails among the units, if it tells something; otherwise the source's title."""
-    title = unnumbered(units[0].source.title)
-    own = unnumbered(_prevailing(units) or "")
-    free = [each for each in (own, title) if each and comparable(each) not in taken]
-    telling = [each for each in free if not is_label(each) and comparable(each) not in _GENERIC]
-    if telling:
-        return telling[0]
-    if title in free and comparable(title) not in _GENERIC:
-        return title
-    return f"{topic.name}: {free[-1].lower()}" if free else f"{topic.name}: source {units[0].source.n}"
+def _unit(unit: Unit) -> Iterator[str]:
+    mark = f" [{unit.source.n}]"
+    term = f"**{escape(unit.term)}:** " if unit.term else ""
+    for block in unit.blocks:
+        match block.kind:
+            case Kind.PARAGRAPH:
+                yield f"{term}{escape(block.lines[0])}{mark}" if term else _line(block.lines[0]) + mark
+            case Kind.LIST:
+                yield "\n".join(f"- {_line(line)}{mark}" for line in block.lines)
+            case Kind.NUMBERED_LIST:
+                yield "\n".join(
+                    f"{number}. {_line(line)}{mark}"
+                    for number, line in enumerate(block.lines, start=block.start)
+                )
+            case Kind.LISTING:
+                yield _listing(block)
+            case Kind.TABLE:
+                yield _table(block)
 
 
-def _prevailing(units: Sequence[Unit]) -> str | None:
-    """The heading that most of the text stands under."""
-    words: Counter[str | None] = Counter()
-    for unit in units:
-        words[unit.heading] += unit.words
-    heading, most = words.most_common(1)[0]
-    return heading if most >= PREVAILING * words.total() else None
+def _listing(block: Block) -> str:
+    """Fenced by more backquotes than it has in a row; the paragraph before it carries the citation."""
+    text = "\n".join(block.lines)
+    fence = "`" * max(3, *(len(run) + 1 for run in _FENCE.findall(text)), 3)
+    return f"{fence}\n{text}\n{fence}"
 
 
-def _paragraphs(units: Sequence[Unit]) -> list[str]:
-    """One paragraph per unit, but short ones under the same heading are put together."""
-    groups: list[list[Unit]] = []
-    for unit in units:
-        previous = groups[-1] if groups else []
-        short = unit.words < SHORT_PARAGRAPH or sum(each.words for each in previous) < SHORT_PARAGRAPH
-        if previous and short and previous[-1].heading == unit.heading:
-            previous.append(unit)
-        else:
-            groups.append([unit])
-    return [
-        _paragraph([sentence for unit in group for sentence in unit.sentences], group[0].source.n)
-        for group in groups
-    ]
+def _table(block: Block) -> str:
+    head, *rows = ([escape(cell) for cell in line.split("\t")] for line in block.lines)
+    lines = [head, ["---"] * len(head), *(row[: len(head)] for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _paragraph(sentences: Sequence[Sentence], n: int) -> str:
-    text = " ".join(f"{escape(sentence.text)} [{n}]" for sentence in sentences)
-    return _BLOCK_START.sub(lambda match: f"{match[1]}\\{match[2]}" if match[1] else f"\\{match[3]}", text)
+def _line(text: str) -> str:
+    escaped = escape(text)
+    return _BLOCK_START.sub(lambda match: f"{match[1]}\\{match[2]}" if match[1] else f"\\{match[3]}", escaped)
 
 
 def escape(text: str) -> str:

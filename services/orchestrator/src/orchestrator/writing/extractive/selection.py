@@ -1,132 +1,93 @@
-"""Which sentences go into an article: runs that can stand together, chosen by relevance and novelty. Pure."""
+"""Which units go into an article: the one that opens it, then by relevance and novelty. Pure."""
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Final
 
-from orchestrator.writing.article import Source
-from orchestrator.writing.extractive.sentences import (
-    Sentence,
-    Standing,
-    jaccard,
-    sentences_of,
-    shingles,
-    stems_of,
-)
-from orchestrator.writing.extractive.topic import COMMON_STEMS, Topic, is_label
+from orchestrator.writing.extractive.blocks import PROSE, Kind
+from orchestrator.writing.extractive.sentences import jaccard, shingles, split
+from orchestrator.writing.extractive.times import weight
+from orchestrator.writing.extractive.topic import DEFINES, Topic
+from orchestrator.writing.extractive.units import Key, Unit
 
 TARGET_WORDS = 700
-MAX_WORDS = 900
+MAX_WORDS = 950
 MAX_SOURCE_WORDS = 330
-UNIT_WORDS = 90
-MAX_UNIT_WORDS = 150
 # Sentences that share this part of their three-word runs say the same.
 DUPLICATE = 0.5
 NOVELTY = 0.35
+# Another definition of the keyword, as close as this to the first, is a repetition in other words.
+DEFINED_AGAIN = 0.35
 # A unit worth less than this part of the best one would only fill the page. The bar is lowered step by step while the
 # article is short or rests on too few sources.
 WORTH = (0.45, 0.3, 0.2)
 WANTED_WORDS = 500
-WANTED_SOURCES = 3
+WANTED_SOURCES = 4
 REPEAT_DISCOUNT = 0.93
-LABEL_DISCOUNT = 0.75
+# `definition` of a sentence that says what the keyword does.
+DOES: Final = 1.0
 
-Key: TypeAlias = tuple[int, tuple[int, int, int]]
-"""Source and place of a unit."""
-
-
-@dataclass(frozen=True, eq=False)
-class Unit:
-    """Consecutive sentences of one paragraph of one source. `place` orders units within their source."""
-
-    source: Source
-    heading: str | None
-    place: tuple[int, int, int]
-    score: float
-    sentences: tuple[Sentence, ...]
-
-    @cached_property
-    def words(self) -> int:
-        return sum(sentence.words for sentence in self.sentences)
-
-    @cached_property
-    def vector(self) -> Counter[str]:
-        stems = (each for sentence in self.sentences for each in stems_of(sentence.text))
-        return Counter(each for each in stems if each not in COMMON_STEMS)
-
-    @cached_property
-    def squares(self) -> int:
-        """The squared length of `vector`."""
-        return _squares(self.vector)
+# Orders to somebody who has begun already.
+_ORDER = re.compile(
+    r"^(?:do not|don't|never|always|please|just|simply|ignore|use|run|set|add|make|show|print|list|create|remove|delete|open|"
+    r"close|start|stop|try|check|choose|click|select|enter|type|press|put|get|give|take|keep|let|turn|move|copy|install|"
+    r"configure|enable|disable|specify|allow|force|apply|write|read|return|call|execute|perform|test|tell|change|edit|save|"
+    r"load|find|look|update|switch|reset|stash|pass|ensure|avoid|prefer|limit|output|display|skip|treat|instead|place|pour|"
+    r"grind|mix|wait|store|clean|rinse|fill|heat)\b(?!,)",
+    re.IGNORECASE,
+)
+_TECHNICAL = re.compile(r"[_(){}=<>$\\/]|--|\.\w")
 
 
-def units_of(sources: Sequence[Source], *, strict: bool) -> list[Unit]:
-    return [unit for source in sources for unit in _units_of_source(source, strict=strict)]
+def lead_of(topic: Topic, units: Sequence[Unit]) -> Unit | None:
+    """The unit that opens the article by saying what the keyword is, or at least something of it; None if none does."""
 
-
-def _units_of_source(source: Source, *, strict: bool) -> Iterator[Unit]:
-    for index, passage in enumerate(source.passages):
-        if passage.flags:
-            continue
-        entry = is_label(passage.heading)
-        for line, paragraph in enumerate(passage.text.replace("\0", "").split("\n\n")):
-            sentences = sentences_of(" ".join(paragraph.split()), strict=strict, entry=entry)
-            for run, members in enumerate(_runs(sentences)):
-                yield Unit(source, passage.heading, (index, line, run), passage.score, members)
-
-
-def _runs(sentences: Sequence[Sentence]) -> Iterator[tuple[Sentence, ...]]:
-    """Cut where a sentence is unusable or the run is long enough; never between a sentence and one that needs it."""
-    run: list[Sentence] = []
-    for sentence in sentences:
-        words = sum(each.words for each in run)
-        starts = sentence.standing is Standing.INDEPENDENT
-        fits = words + sentence.words <= (UNIT_WORDS if starts else MAX_UNIT_WORDS)
-        if sentence.standing is Standing.UNUSABLE or not fits:
-            if run:
-                yield tuple(run)
-            run = [sentence] if starts else []
-        elif starts or run:
-            run.append(sentence)
-    if run:
-        yield tuple(run)
-
-
-def lead_of(topic: Topic, units: Sequence[Unit]) -> Unit:
-    """The unit that opens the article, cut so that it begins with what says what the keyword is."""
-
-    def rank(entry: tuple[int, Unit]) -> tuple[float, bool, bool, int, float]:
-        at, unit = entry
-        opening = unit.sentences[at].text
-        # "This is also known as Y" defines Y as well, provided that what it takes up goes along.
-        following = 0.5 * max(topic.definition(each.text) for each in unit.sentences[at:])
+    def rank(unit: Unit) -> tuple[float, float, int, tuple[int, ...]]:
         return (
-            max(topic.definition(opening), following),
-            topic.has_phrase(opening),
-            not is_label(unit.heading),
+            _answers(topic, unit),
+            round(topic.named_by(unit.source.title) - technicality(unit), 1),
             -unit.source.n,
-            unit.score,
+            tuple(-each for each in unit.place),
         )
 
-    at, unit = max(((at, unit) for unit in units for at, _ in openers(unit)), key=rank)
-    return replace(unit, sentences=unit.sentences[at:])
+    best = max(units, key=rank)
+    return best if _answers(topic, best) > 0 else None
 
 
-def openers(unit: Unit) -> Iterator[tuple[int, Sentence]]:
-    for at, sentence in enumerate(unit.sentences):
-        if sentence.standing is Standing.INDEPENDENT:
-            yield at, sentence
+def _answers(topic: Topic, unit: Unit) -> float:
+    """How well it opens an article on the keyword: by its first sentence, or by one right after it."""
+    if unit.term:
+        return 3.0
+    named = max(topic.named_by(unit.source.title), topic.named_by(unit.heading)) > 0
+    first = topic.definition(unit.opening, named=named)
+    if first >= DOES or (named and first > 0):
+        return first
+    if _ORDER.match(unit.opening):
+        return 0.0
+    begin = [split(block.text)[0] for block in unit.blocks if block.kind is Kind.PARAGRAPH]
+    soon = max(topic.definition(sentence, named=named) for sentence in (*unit.sentences[:3], *begin))
+    if soon >= DEFINES:
+        return 0.6 * soon
+    return 0.0
 
 
-def choose(topic: Topic, units: Sequence[Unit], lead: Unit) -> list[Unit]:
+def technicality(unit: Unit) -> float:
+    """The part of it that is for those who know already: listings, tables, identifiers (0..1)."""
+    words = [word for sentence in unit.sentences for word in sentence.split()]
+    code = sum(_TECHNICAL.search(word.rstrip(".,;:")) is not None for word in words) / max(len(words), 1)
+    shown = sum(block.kind not in PROSE for block in unit.blocks)
+    return min(1.0, 2 * code + 0.3 * shown)
+
+
+def choose(topic: Topic, units: Sequence[Unit], lead: Unit, *, today: date) -> list[Unit]:
     """The units of the article, the lead first."""
-    worth = _worths(topic, units)
+    worth = _worths(topic, units, today)
     chosen = [lead]
     for bar in WORTH:
-        _add_best(chosen, units, worth, bar=bar * max(worth.values()))
+        _add_best(topic, chosen, units, worth, bar=bar * max(worth.values()))
         if (
             sum(unit.words for unit in chosen) >= WANTED_WORDS
             and len({u.source.n for u in chosen}) >= WANTED_SOURCES
@@ -135,31 +96,34 @@ def choose(topic: Topic, units: Sequence[Unit], lead: Unit) -> list[Unit]:
     return chosen
 
 
-def _add_best(chosen: list[Unit], units: Sequence[Unit], worth: Mapping[Key, float], *, bar: float) -> None:
+def _add_best(
+    topic: Topic, chosen: list[Unit], units: Sequence[Unit], worth: Mapping[Key, float], *, bar: float
+) -> None:
     """Greedy maximal marginal relevance within the budget of words, total and per source."""
-    taken = {key_of(unit) for unit in chosen}
+    taken = {unit.key for unit in chosen}
     # For each unit that may still be taken, how close the nearest of the chosen ones is.
     rest = {
         unit: max(_closeness(unit, other) for other in chosen)
         for unit in units
-        if key_of(unit) not in taken and worth[key_of(unit)] >= bar
+        if unit.key not in taken and worth[unit.key] >= bar
     }
-    seen = [shingles(sentence.text) for unit in chosen for sentence in unit.sentences]
+    seen = [shingles(sentence) for unit in chosen for sentence in unit.sentences]
     while rest and sum(unit.words for unit in chosen) < TARGET_WORDS:
         of_source = Counter(unit.source.n for unit in chosen)
         unit = min(
             rest,
             key=lambda each: (
-                -_gain(worth[key_of(each)], nearest=rest[each], from_same=of_source[each.source.n]),
-                key_of(each),
+                -_gain(worth[each.key], nearest=rest[each], from_same=of_source[each.source.n]),
+                each.key,
             ),
         )
-        del rest[unit]
-        fresh = _without_repetition(unit, seen)
-        if fresh is not None and _fits(fresh, chosen):
-            chosen.append(fresh)
-            seen += [shingles(sentence.text) for sentence in fresh.sentences]
-            rest = {unit: max(nearest, _closeness(unit, fresh)) for unit, nearest in rest.items()}
+        nearest = rest.pop(unit)
+        again = topic.definition(unit.opening) >= DEFINES and nearest >= DEFINED_AGAIN
+        if again or _repeats(unit, seen) or not _fits(unit, chosen):
+            continue
+        chosen.append(unit)
+        seen += [shingles(sentence) for sentence in unit.sentences]
+        rest = {each: max(close, _closeness(each, unit)) for each, close in rest.items()}
 
 
 def _fits(unit: Unit, chosen: Sequence[Unit]) -> bool:
@@ -168,19 +132,17 @@ def _fits(unit: Unit, chosen: Sequence[Unit]) -> bool:
     return total + unit.words <= MAX_WORDS and of_source + unit.words <= MAX_SOURCE_WORDS
 
 
-def key_of(unit: Unit) -> Key:
-    return unit.source.n, unit.place
-
-
-def _worths(topic: Topic, units: Sequence[Unit]) -> dict[Key, float]:
-    """Relevance of each unit: the search's score, the keyword in its sentences, closeness to what all sources say."""
+def _worths(topic: Topic, units: Sequence[Unit], today: date) -> dict[Key, float]:
+    """What a unit is worth: the search's score, the keyword in its sentences, closeness to what all say, its age."""
     top = max(unit.score for unit in units) or 1.0
     centre: Counter[str] = Counter()
     for unit in units:
         centre.update(set(unit.vector))
-    squares = _squares(centre)
+    squares = sum(count**2 for count in centre.values())
     return {
-        key_of(unit): _aboutness(topic, unit)
+        unit.key: _aboutness(topic, unit)
+        * (1 - 0.3 * technicality(unit))
+        * weight(unit.source.published_on, today)
         * (
             0.35
             + 0.25 * unit.score / top
@@ -193,38 +155,23 @@ def _worths(topic: Topic, units: Sequence[Unit]) -> dict[Key, float]:
 
 def _aboutness(topic: Topic, unit: Unit) -> float:
     """How much of a unit is on the keyword (0..1): its wording counts most, its words sentence by sentence less."""
-    sentences = [sentence.text for sentence in unit.sentences]
-    dense = sum(topic.share(text) for text in sentences) / len(sentences)
-    phrase = any(map(topic.has_phrase, sentences))
+    dense = sum(map(topic.share, unit.sentences)) / len(unit.sentences)
+    phrase = any(map(topic.has_phrase, unit.sentences))
     named = max(topic.named_by(unit.source.title), topic.named_by(unit.heading))
-    about = 0.3 * dense + 0.35 * phrase + 0.35 * named
-    # Descriptions of options read as scraps: their subject stands in the label.
-    return about * (LABEL_DISCOUNT if is_label(unit.heading) else 1.0)
+    return 0.25 * dense + 0.25 * phrase + 0.2 * topic.has_phrase(unit.opening) + 0.3 * named
 
 
 def _gain(worth: float, *, nearest: float, from_same: int) -> float:
     return (worth - NOVELTY * nearest * worth) * REPEAT_DISCOUNT**from_same
 
 
-def _without_repetition(unit: Unit, seen: Sequence[frozenset[tuple[str, ...]]]) -> Unit | None:
-    """The unit up to its first sentence that nearly repeats a chosen one; None if nothing is left."""
-    kept: list[Sentence] = []
-    for sentence in unit.sentences:
-        own = shingles(sentence.text)
-        if any(
-            jaccard(own, other) >= DUPLICATE for other in (*seen, *(shingles(each.text) for each in kept))
-        ):
-            break
-        kept.append(sentence)
-    return replace(unit, sentences=tuple(kept)) if kept else None
+def _repeats(unit: Unit, seen: Sequence[frozenset[tuple[str, ...]]]) -> bool:
+    """Whether a sentence of it nearly repeats one that is chosen already."""
+    return any(jaccard(own, other) >= DUPLICATE for own in map(shingles, unit.sentences) for other in seen)
 
 
 def _closeness(one: Unit, other: Unit) -> float:
     return _cosine(one.vector, one.squares, other.vector, other.squares)
-
-
-def _squares(vector: Counter[str]) -> int:
-    return sum(count**2 for count in vector.values())
 
 
 def _cosine(one: Counter[str], squares: int, other: Counter[str], other_squares: int) -> float:

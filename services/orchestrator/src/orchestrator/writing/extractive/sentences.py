@@ -1,7 +1,6 @@
-"""Sentences that can stand in an article: splitting, and the judgement which ones make sense on their own. Pure."""
+"""Sentences: splitting, the judgement which ones make sense on their own, and how much two of them say the same. Pure."""
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
@@ -13,7 +12,6 @@ MAX_WORDS = 60
 MAX_CHARACTERS = 1_000
 # More is data or text without its marks, as for research, which sends none.
 MAX_PARAGRAPH = 20_000
-SHORT = 12
 SHINGLE = 3
 
 # Ranking looks at each sentence many times, and articles of one brand quote the same passages again and again, so what
@@ -31,33 +29,6 @@ class Standing(Enum):
     UNUSABLE = "unusable"
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """`text` stands verbatim in its source."""
-
-    text: str
-    standing: Standing
-
-    @property
-    def words(self) -> int:
-        return len(self.text.split())
-
-
-@lru_cache(_PARAGRAPHS)
-def sentences_of(paragraph: str, *, strict: bool, entry: bool = False) -> tuple[Sentence, ...]:
-    """The paragraph's sentences with their standing; `strict` and `entry` as in `judge`."""
-    if strict:
-        return tuple(_strictly(sentence) for sentence in sentences_of(paragraph, strict=False, entry=entry))
-    return tuple(Sentence(text, judge(text, strict=False, entry=entry)) for text in split(paragraph))
-
-
-def _strictly(sentence: Sentence) -> Sentence:
-    """As `judge` would have it with `strict`, without judging all over again."""
-    if sentence.standing is Standing.UNUSABLE or not _names_numbered_part(sentence.text):
-        return sentence
-    return Sentence(sentence.text, Standing.UNUSABLE)
-
-
 # After these a full stop does not end the sentence, whatever the splitter's model learned.
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:cf|e\.g|i\.e|vs|resp|approx|ca|fig|figs|sect|chap|no|vol|pp|incl)\.$", re.IGNORECASE
@@ -67,12 +38,13 @@ _ABBREVIATION = re.compile(
 _LONGEST_ABBREVIATION = 10
 
 
-def split(paragraph: str) -> list[str]:
+@lru_cache(_PARAGRAPHS)
+def split(paragraph: str) -> tuple[str, ...]:
     """The sentences of a paragraph, each a verbatim slice of it; none of what is too long for a paragraph."""
     sentences: list[str] = []
     start: int | None = None
     if len(paragraph) > MAX_PARAGRAPH:
-        return sentences
+        return ()
     for begin, end in nupunkt.sent_spans(paragraph):
         start = begin if start is None else start
         text = paragraph[start:end].strip()
@@ -84,7 +56,7 @@ def split(paragraph: str) -> list[str]:
         start = None
     if start is not None:
         sentences.append(paragraph[start:].strip())
-    return [sentence for sentence in sentences if sentence]
+    return tuple(sentence for sentence in sentences if sentence)
 
 
 _ENDING = re.compile(r"(?<!\.\.)[.!][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
@@ -121,8 +93,9 @@ _DEICTIC = re.compile(
 # Sentences that send the reader elsewhere.
 _POINTER = re.compile(
     r"^(?:see|refer to|consult|compare|read more|click|visit|check out|go to|subscribe|sign up)\b"
-    r"|\b(?:for|find|contains?|with|provides?|has) (?:some |much )?(?:more|further|additional|full|complete|other)?\s*"
-    r"(?:information|details?|explanations?|discussion|examples?)\b(?: (?:about|on|see|refer|can|is|are)|\.$|,)"
+    r"|\b(?:for|find|contains?|with|provides?|has) (?:some |much )?(?:(?:more|further|additional|full|complete|other)\s+examples?|"
+    r"(?:(?:more|further|additional|full|complete|other)\s+)?(?:information|details?|explanations?|discussion))\b"
+    r"(?: (?:about|on|see|refer|can|is|are)|\.$|,)"
     r"|\bsee (?:also|below|above|the|there)\b|\b(?:discussed|described|explained|documented|shown|listed|mentioned|noted|given|"
     r"detailed|covered|defined|presented|outlined|summarized|specified) (?:\w+ )?(?:below|above|here|there|earlier|later|elsewhere|next|"
     r"previously|in (?:the )?(?:section|chapter|table|figure|next|previous|following))\b"
@@ -157,7 +130,6 @@ _FINITE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|should|does|do|did)\b",
     re.IGNORECASE,
 )
-_DETERMINED = re.compile(r"^(?:the|an?|any|name|number|list|type|size)\b", re.IGNORECASE)
 _GERUND = re.compile(r"^[A-Z][a-z]{2,}ing\b")
 # A hint of a verb is enough: the rule is for short sentences that have none at all.
 _VERB = re.compile(
@@ -232,17 +204,17 @@ _COMMON = frozenset(
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
-def judge(text: str, *, strict: bool, entry: bool = False) -> Standing:
-    """Whether a sentence can stand in an article.
+def judge(text: str, *, alone: bool = True) -> Standing:
+    """Whether a sentence is understood by somebody who sees nothing else of its source.
 
-    `strict` also refuses sentences that name a numbered section or table, which an article does not have. `entry` says
-    that the text explains a label (an option, a field), where scraps such as "The name of the file." are common.
+    `alone`: it will stand without its paragraph too, and so has to be plain prose.
     """
     if (
         len(text) > MAX_CHARACTERS
         or not MIN_WORDS <= len(text.split()) <= MAX_WORDS
-        or _is_fragment(text, entry=entry)
-        or _points_away(text, strict=strict)
+        or _is_fragment(text)
+        or points_away(text)
+        or (alone and (_CODE.search(text) or not is_language(text)))
     ):
         return Standing.UNUSABLE
     if _TAKES_UP.match(text.lstrip("\"'“‘")) or _DEICTIC.search(text):  # noqa: RUF001
@@ -250,35 +222,29 @@ def judge(text: str, *, strict: bool, entry: bool = False) -> Standing:
     return Standing.INDEPENDENT
 
 
-def _is_fragment(text: str, *, entry: bool) -> bool:
-    if not _ENDING.search(text) or not (_OPENING.match(text)) or not _balanced(text):
+def _is_fragment(text: str) -> bool:
+    if not _ENDING.search(text) or not (_OPENING.match(text)) or not balanced(text):
         return True
     if text[0].islower() and not _LOWER_NAME.match(text):
         return True
     if _VERB_LIKE.match(text) or (_SUBJECTLESS.match(text) and not _PLURAL_SUBJECT.match(text)):
         return True
-    return bool(_CODE.search(text)) or _names_without_saying(text, entry=entry) or not _is_language(text)
+    return _names_without_saying(text)
 
 
-def _names_without_saying(text: str, *, entry: bool) -> bool:
-    """An entry of a list: "The name of the file." or "A process that is in charge of ..." names a thing, no more."""
-    scrap = _GERUND.match(text) or (entry and _DETERMINED.match(text) and len(text.split()) <= SHORT)
-    if scrap and not (_FINITE.search(text) or _VERB.search(text)):
+def _names_without_saying(text: str) -> bool:
+    """An entry of a list: "Sending the changes." or "A process that is in charge of ..." names a thing, no more."""
+    if _GERUND.match(text) and not (_FINITE.search(text) or _VERB.search(text)):
         return True
     return _RELATIVE.match(text) is not None and len(_FINITE.findall(text)) <= 1
 
 
-def _points_away(text: str, *, strict: bool) -> bool:
-    if _POINTER.search(text) or _BOILERPLATE.search(text):
-        return True
-    return strict and _names_numbered_part(text)
+def points_away(text: str) -> bool:
+    """Whether it sends the reader elsewhere, to a numbered part for instance, or belongs to a page and not to its text."""
+    return any(each.search(text) for each in (_POINTER, _BOILERPLATE, _NUMBERED_REFERENCE))
 
 
-def _names_numbered_part(text: str) -> bool:
-    return _NUMBERED_REFERENCE.search(text) is not None
-
-
-def _balanced(text: str) -> bool:
+def balanced(text: str) -> bool:
     open_brackets: list[str] = []
     for character in text:
         if character in "([{":
@@ -289,7 +255,7 @@ def _balanced(text: str) -> bool:
     return not open_brackets and quotes_close
 
 
-def _is_language(text: str) -> bool:
+def is_language(text: str) -> bool:
     """Mostly letters, mostly lower case, and (in Latin script) held together by small words."""
     letters = sum(map(str.isalpha, text)) + sum(map(str.isspace, text))
     words = text.split()

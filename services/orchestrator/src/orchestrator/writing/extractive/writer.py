@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from functools import partial
 
-from messaging import Unprocessable
 from orchestrator.writing.article import Article, Source
-from orchestrator.writing.extractive.composer import NotEnoughMaterialError, compose
+from orchestrator.writing.extractive.composer import compose
 
 
 class ExtractiveWriter:
@@ -20,17 +20,18 @@ class ExtractiveWriter:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="composer")
 
     async def write(
-        self, *, keyword: str, sources: Sequence[Source], brand_name: str, language: str
+        self,
+        *,
+        keyword: str,
+        sources: Sequence[Source],
+        brand_name: str,  # noqa: ARG002 - it quotes, and says nothing of the brand
+        language: str,
     ) -> Article:
         """As `Writer` has it.
 
         Raises:
-            Unprocessable: nothing in the sources reads as a sentence on its own.
+            InsufficientSourcesError: too little of the sources can stand by itself, or they say not what the keyword is.
         """
-        work = partial(compose, keyword=keyword, sources=sources, brand_name=brand_name, language=language)
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        except NotEnoughMaterialError as exc:
-            raise Unprocessable(
-                f"{exc}; add material on '{keyword}' to what research reads, then ask again"
-            ) from exc
+        today = datetime.now(UTC).date()
+        work = partial(compose, keyword=keyword, sources=sources, language=language, today=today)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)

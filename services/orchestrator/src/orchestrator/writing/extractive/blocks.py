@@ -1,0 +1,71 @@
+r"""A passage's text as paragraphs, lists, listings and tables, each kept whole. Pure.
+
+Research separates them by blank lines. A paragraph is one line without a tab; whatever has a structure has a marker and a
+tab before each of its lines: "•\titem", "1.\titem", "\tcode", "|\tcell\tcell".
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+_MARKED = re.compile(r"(•|\||\d{1,6}\.|)\t(.*)")
+
+
+class Kind(Enum):
+    PARAGRAPH = "paragraph"
+    LIST = "list"
+    NUMBERED_LIST = "numbered list"
+    LISTING = "listing"
+    TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`lines`: the paragraph; the items; the lines of code; the rows, their cells separated by tabs."""
+
+    kind: Kind
+    lines: tuple[str, ...]
+    start: int = 1
+    """The first number of a numbered list."""
+
+    @property
+    def text(self) -> str:
+        """What of it is prose: nothing of a listing or a table."""
+        return " ".join(self.lines) if self.kind in PROSE else ""
+
+    @property
+    def words(self) -> int:
+        return len(self.text.split())
+
+
+PROSE = frozenset({Kind.PARAGRAPH, Kind.LIST, Kind.NUMBERED_LIST})
+
+
+def blocks_of(text: str) -> Iterator[Block]:
+    for piece in text.replace("\0", "").split("\n\n"):
+        lines = piece.strip("\n").split("\n")
+        marked = [_MARKED.fullmatch(line) for line in lines] if "\t" in piece else [None]
+        found = [match for match in marked if match is not None]
+        kinds = {_kind(match[1]) for match in found}
+        if len(found) < len(lines) or len(kinds) != 1:
+            if paragraph := " ".join(piece.split()):
+                yield Block(Kind.PARAGRAPH, (paragraph,))
+            continue
+        (kind,) = kinds
+        start = int(found[0][1][:-1]) if kind is Kind.NUMBERED_LIST else 1
+        yield Block(
+            kind, tuple(match[2] if kind is Kind.LISTING else match[2].strip(" ") for match in found), start
+        )
+
+
+def _kind(marker: str) -> Kind:
+    match marker:
+        case "•":
+            return Kind.LIST
+        case "|":
+            return Kind.TABLE
+        case "":
+            return Kind.LISTING
+        case _:
+            return Kind.NUMBERED_LIST

@@ -1,0 +1,212 @@
+"""Titles and headings as a person would write them. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from orchestrator.writing.extractive.sentences import words_of
+
+MAX_TITLE: Final = 60
+MAX_HEADING: Final = 70
+# A word of so few capitals is an acronym, in a heading that is all capitals too.
+_ACRONYM: Final = 4
+_MAX_PARTS: Final = 3
+# A heading of so many words is one, whatever identifiers it has.
+_SENTENCE: Final = 4
+_PART_WORDS: Final = 4
+
+_SEPARATOR = re.compile(r"\s+(?:[–—|·•»]|::|--?)\s+")  # noqa: RUF001 - the dashes between title and site
+_SITE = re.compile(
+    r"\b(?:documentation|docs|manual|handbook|reference|wiki(?:pedia)?|blog|help|guide|tutorial|home ?page|website|faq|"
+    r"developers?|official site|v?\d+(?:\.\d+)+)\b|\.(?:org|com|net|io|dev)\b",
+    re.IGNORECASE,
+)
+_MAN_PAGE = re.compile(r"^([\w.+:-]+)\s?\(\d\w?\)(?:\s+Manual Page)?$")
+_NUMBERING = re.compile(
+    r"^(?:(?:chapter|appendix|part|section)\s+)?(?:[A-Z]\.)?(?:\d+|[A-Z])(?:\.\d+)*\.?\s+(?=\S)(?<=[.\d]\s)"
+    r"|^(?:chapter|part|appendix)\s+[\dIVXLA-Z]+[:.]\s+",
+    re.IGNORECASE,
+)
+_NAME_OF_CODE = re.compile(r"^[a-z][\w.+:-]*$")
+# "git-pull", unlike "on-site" in "On-site checks", is all of a heading's first word.
+_NAME_WITH_DASH = re.compile(r"[a-z]+-[a-z-]+$")
+_CODE = re.compile(r"[(\[{=<>_$\\/@]|--|::|^\W|^\S+\.\S+$|^[a-z]+$")
+# What an option, a field or a function is described under: its text is no part of an explanation.
+_ENTRY = re.compile(
+    r"--|^[^\w\"'“‘]|[\[{=<>]|\w\(|\w_\w|\((?:integer|boolean|string|enum|floating point|real|text|name|oid)\)|^[a-z][^\s]*$"  # noqa: RUF001
+    r"|^\S+\.\S+$|^[A-Z]+_[A-Z_]+|^\$"
+)
+_TELLS_NOTHING: Final = frozenset(
+    "introduction overview description architecture summary background notes note examples example usage concepts details"  # noqa: SIM905
+    " caveats restrictions conflicts security monitoring configuration settings syntax parameters reference options general"
+    " basics principles features glossary faq limitations quickstart discussion bugs synopsis name miscellaneous conclusion"
+    " tutorial rationale terminology abstract preface history author authors compatibility environment files diagnostics"
+    " warning warnings tip tips important caution content contents documentation commands".split()
+)
+_BOOK = re.compile(
+    r"\b(?:manual|documentation|handbook|reference|cookbook|guide|faq|howto|tutorial|book|library)\b",
+    re.IGNORECASE,
+)
+_NEWS = re.compile(
+    r"\b(?:what[’']?s new|release notes?|change ?log|changes (?:in|to|since)|new and improved|porting to|news|revision history|"  # noqa: RUF001
+    r"deprecat(?:ed|ions?)|removed|roadmap|to-?do|future directions?|acknowledge?ments?|credits)\b",
+    re.IGNORECASE,
+)
+_AND: Final = {
+    "en": "and",
+    "de": "und",
+    "fr": "et",
+    "es": "y",
+    "it": "e",
+    "pt": "e",
+    "nl": "en",
+    "sv": "och",
+    "da": "og",
+}
+_ANDS: Final = frozenset(_AND.values())
+
+
+def tidy(heading: str) -> str:
+    """Without number, site, section of the manual and mark of a link; not all in capitals."""
+    text = _NUMBERING.sub("", " ".join(heading.replace("\0", "").split()).rstrip("¶#: ")) or heading
+    parts = [part for part in _SEPARATOR.split(text) if part]
+    while len(parts) > 1 and _SITE.search(parts[-1]):
+        parts.pop()
+    if len(parts) > 1 and _NAME_OF_CODE.match(_without_section(parts[0])):
+        # "git-rebase - Reapply commits", "asyncio — Asynchronous I/O": the name is code, the rest says what it is.
+        parts = parts[1:]
+    text = _without_section(" – ".join(parts))  # noqa: RUF001
+    return _lowered(text) if text.isupper() and len(text) > _ACRONYM else text
+
+
+def _without_section(text: str) -> str:
+    """The name alone of "git-rebase(1) Manual Page"."""
+    page = _MAN_PAGE.match(text)
+    if page is None:
+        return text
+    return page[1].lower() if page[1].isupper() else page[1]
+
+
+def _lowered(text: str) -> str:
+    """As "Configuration of TLS" for "CONFIGURATION OF TLS"."""
+    words = [word if len(word) <= _ACRONYM and not _is_word(word) else word.lower() for word in text.split()]
+    lowered = " ".join(words)
+    return lowered[:1].upper() + lowered[1:]
+
+
+def _is_word(word: str) -> bool:
+    """Whether short capitals are more likely a word than an acronym."""
+    return word.casefold() in {"a", "an", "and", "as", "at", "by", "file", "for", "from", "how", "in", "is", "mode", "name",
+                               "not", "note", "of", "on", "or", "the", "to", "type", "use", "uses", "with", "your"}  # fmt: skip
+
+
+def comparable(heading: str) -> str:
+    return " ".join(words_of(re.sub(r"\([^)]*\)", "", heading)))
+
+
+def tells(heading: str) -> bool:
+    """Whether it says what the text under it is about, in words."""
+    words = comparable(heading).split()
+    return (
+        bool(words)
+        and len(heading) <= MAX_HEADING
+        and not _TELLS_NOTHING.issuperset(words)
+        and _CODE.search(heading) is None
+        and not heading.isupper()
+        and heading[:1].isalnum()
+    )
+
+
+def is_book(title: str) -> bool:
+    """Whether a title names a whole of many subjects, and so none of them."""
+    return _BOOK.search(title) is not None
+
+
+def is_news(heading: str | None) -> bool:
+    """Whether what stands under it tells of one version, or of plans."""
+    return heading is not None and _NEWS.search(heading) is not None
+
+
+def is_entry(heading: str | None) -> bool:
+    """Whether it only labels what stands under it, as "--jobs=n" or "work_mem (integer)" does."""
+    if heading is None or _ENTRY.search(" ".join(heading.split())) is None:
+        return False
+    words = heading.split()
+    return not (
+        len(words) >= _SENTENCE and words[0].istitle() and sum(map(str.isalpha, words)) >= _SENTENCE - 1
+    )
+
+
+def spelling(words: Sequence[str], texts: Iterable[str]) -> str | None:
+    """How most running texts spell a name ("postgresql" → "PostgreSQL"); None if none has it but at its beginning.
+
+    `words` are those of the name, in lower case.
+    """
+    name = r"[\W_]+".join(map(re.escape, words)) or r"(?!)"
+    pattern = re.compile(rf"(?<=[\w,;:)] )\b{name}\b(?![\w-])", re.IGNORECASE)
+    counts = Counter(match[0] for text in texts for match in pattern.finditer(text))
+    return min(counts, key=lambda each: (-counts[each], each)) if counts else None
+
+
+def capitalised(name: str, *, code: bool) -> str:
+    """A name as it begins a title; what is written in lower case even at the beginning of a sentence stays so."""
+    return name if code or not name else name[0].upper() + name[1:]
+
+
+def title_of(name: str, headings: Sequence[str], *, proper: AbstractSet[str], language: str) -> str:
+    """The name of the subject, and what the article says of it, as far as 60 characters reach.
+
+    `proper` are the words that the sources write with a capital within a sentence.
+    """
+    if len(name) > MAX_TITLE:
+        return cut(name, MAX_TITLE)
+    own = set(words_of(name))
+    parts = [_as_part(each, proper) for each in headings if _fits_a_title(each, own)]
+    parts = list(dict.fromkeys(parts))
+    for count in range(min(len(parts), _MAX_PARTS), 0, -1):
+        title = f"{name}: {_joined(parts[:count], language)}"
+        if len(title) <= MAX_TITLE:
+            return title
+    return name
+
+
+def _fits_a_title(heading: str, own: set[str]) -> bool:
+    words = words_of(heading)
+    return (
+        0 < len(words) <= _PART_WORDS
+        and own.isdisjoint(words)
+        and _ANDS.isdisjoint(words)
+        and all(map(_is_plain, heading.split()))
+    )
+
+
+def _is_plain(word: str) -> bool:
+    return (
+        word.replace("-", "").isalpha() and "-" not in (word[0], word[-1]) and not _NAME_WITH_DASH.match(word)
+    )
+
+
+def _as_part(heading: str, proper: AbstractSet[str]) -> str:
+    """In lower case, but for names and acronyms."""
+    return " ".join(
+        word if word in proper or any(map(str.isupper, word[1:])) else word.lower()
+        for word in heading.split()
+    )
+
+
+def _joined(parts: Sequence[str], language: str) -> str:
+    *first, last = parts
+    conjunction = _AND.get(language.partition("-")[0].casefold())
+    if not first:
+        return last
+    return f"{', '.join(first)} {conjunction} {last}" if conjunction else ", ".join(parts)
+
+
+def cut(text: str, size: int) -> str:
+    """As many whole words as fit, with a mark that there was more."""
+    if len(text) <= size:
+        return text
+    kept = text[: size - 1]
+    return (kept.rpartition(" ")[0] if " " in kept else kept).rstrip(" ,;:–—-([") + "…"  # noqa: RUF001
