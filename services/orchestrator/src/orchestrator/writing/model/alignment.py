@@ -1,16 +1,19 @@
 """The words of a sentence found in a passage: in what order, out of which clauses, and what was left out between them. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 from orchestrator.writing.model.wording import (
+    ARTICLES,
     CLAUSES,
     FRAMES,
     HARD,
     MOVABLE,
+    PREPOSITIONS,
     PRONOUNS,
     QUANTIFIERS,
+    UNIT_KEYS,
     Kind,
     Token,
 )
@@ -19,7 +22,9 @@ DENSITY: Final = 0.5
 """Of the words that weigh, from the first to the last that the sentence takes, so many must be taken."""
 _JOINS: Final = frozenset({"and", "or"})
 _ENDS_PHRASE: Final = _JOINS | {"is", "are", "was", "were", "when", "where", "than", "that"}
-_ENDS_STATEMENT: Final = _JOINS | {"that", "instead", "rather"}
+_ENDS_STATEMENT: Final = _JOINS | {"instead", "rather"}
+_RESTRICTS: Final = frozenset({"for", "on", "in", "at", "among", "within", "during", "under", "with"})
+_RELATIVES: Final = frozenset({"that", "who", "which", "whose"})
 _AUXILIARY: Final = frozenset({"is", "are", "was", "were", "has", "have", "had"})
 
 
@@ -60,7 +65,7 @@ def _subject(part: Sequence[Token]) -> Sequence[Token] | None:
 
 def tightest(order: Sequence[Token], text: Sequence[Token]) -> list[int]:
     """Places in `text` of the longest run of `order` that occurs there in order, in as narrow a span as there is."""
-    starts = [at for at, token in enumerate(text) if token.weighs and token.key == order[0].key] or [0]
+    starts = [at for at, token in enumerate(text) if token.weighs and token.key == order[0].key][:6] or [0]
     found = [_chain(order, text, start) for start in starts]
     return min(found, key=lambda chain: (-len(chain), (chain[-1] - chain[0]) if chain else 0))
 
@@ -156,14 +161,49 @@ def is_only_subject(part: Sequence[Token], taken: set[int]) -> bool:
     return all(at in taken or not token.weighs for at, token in enumerate(part[: max(taken) + 1]))
 
 
-def spanned(text: Sequence[Token], chosen: set[int], elsewhere: set[str]) -> str | None:
-    """Nothing that turns or bounds the statement is left out of the clauses it is taken from."""
+def attached(tokens: Sequence[Token], at: int, taken: Container[int]) -> str | None:
+    """The preposition that a word hangs on, over articles and what was not taken; None if it hangs on none."""
+    for before in range(at - 1, -1, -1):
+        token = tokens[before]
+        word = token.text.casefold()
+        if word in PREPOSITIONS:
+            return word
+        passes = word in ARTICLES or (token.kind in {Kind.CONTENT, Kind.NUMBER} and before not in taken)
+        if not passes:
+            return None
+    return None
+
+
+def spanned(text: Sequence[Token], chosen: set[int], elsewhere: set[str], said: Container[str]) -> str | None:
+    """What is wrong with taking the `chosen` words of a sentence and leaving the others; `said` are the claim's own.
+
+    Nothing that turns or bounds the statement may be left out of the clauses it is taken from.
+    """
+    first, last = min(chosen), max(chosen)
+    return _torn(text, chosen, said) or _unbound(text, chosen, elsewhere, first, last)
+
+
+def _torn(text: Sequence[Token], chosen: set[int], said: Container[str]) -> str | None:
+    """Whether words were put together that belong to different statements or different things."""
     first, last = min(chosen), max(chosen)
     inside = [at for at in range(first, last + 1) if text[at].kind in {Kind.CONTENT, Kind.NUMBER}]
     if sum(at in chosen for at in inside) < DENSITY * len(inside):
         return "it joins words that stand far apart in its passage"
-    if any(_jumped(text, one, other) for one, other in pairwise(sorted(chosen))):
+    if any(_jumped(text, one, other, chosen) for one, other in pairwise(sorted(chosen))):
         return "it joins the beginning of one statement of its passage to the end of another"
+    if _is_one_of_several(text, first):
+        return f"its passage says this of “{text[first].text}” together with others"
+    if narrowed := _narrowed(text, first, last):
+        return f"its passage says this of {narrowed} alone, which must not be left out"
+    if relative := _relative_left_out(text, first, last, said):
+        return f"what its passage adds with “{relative}” must not be left out"
+    return None
+
+
+def _unbound(
+    text: Sequence[Token], chosen: set[int], elsewhere: set[str], first: int, last: int
+) -> str | None:
+    """Which word that turns or bounds the statement was left out of its clauses."""
     begin = next((at + 1 for at in range(first - 1, -1, -1) if _parts_clauses(text[at])), 0)
     end = next((at for at in range(last + 1, len(text)) if _parts_clauses(text[at])), len(text))
     also = next((at for at in range(last + 1, end) if text[at].text.casefold() in _ENDS_STATEMENT), end)
@@ -186,11 +226,50 @@ def _is_taken(text: Sequence[Token], start: int, chosen: set[int]) -> bool:
     return next((at in chosen for at in range(start, len(text)) if text[at].weighs), False)
 
 
-def _jumped(text: Sequence[Token], one: int, other: int) -> bool:
+def _is_one_of_several(text: Sequence[Token], first: int) -> bool:
+    before = next((at for at in range(first - 1, -1, -1) if text[at].text.casefold() not in ARTICLES), None)
+    return before is not None and text[before].text.casefold() in _JOINS
+
+
+def _narrowed(text: Sequence[Token], first: int, last: int) -> str | None:
+    """What stands right before the first or right behind the last word, and makes it another thing: “toy guns”."""
+    if first and text[first - 1].kind is Kind.CONTENT:
+        return f"“{text[first - 1].text} {text[first].text}”"
+    rest = text[last + 1 :]
+    if rest and rest[0].kind is Kind.CONTENT and not rest[0].text.endswith("ly"):
+        return f"“{text[last].text} {rest[0].text}”"
+    if len(rest) > 1 and rest[0].text.casefold() in _RESTRICTS and rest[1].kind is not Kind.BREAK:
+        return f"“{text[last].text} {rest[0].text} {rest[1].text} …”"
+    return None
+
+
+def _relative_left_out(text: Sequence[Token], first: int, last: int, said: Container[str]) -> str | None:
+    """The word that begins a clause without which a thing is another: “dogs that eat chocolate”."""
+    for at in range(first + 1, len(text) - 1):
+        word = text[at].text.casefold()
+        if at > last and text[at].kind in {Kind.CONTENT, Kind.NUMBER, Kind.BREAK}:
+            return None
+        if word not in _RELATIVES or word in said:
+            continue
+        verb = text[at + 1].text.casefold()
+        shortened = at < last and word == "that" and verb in _AUXILIARY and verb not in said
+        if not shortened and (at > last or word == "that"):
+            return text[at].text
+    return None
+
+
+def _jumped(text: Sequence[Token], one: int, other: int, chosen: set[int]) -> bool:
     """Whether what was left out between two words begins a statement, or a phrase, that the second belongs to."""
     gap = range(one + 1, other)
     last = next((at for at in reversed(gap) if _bounds_clause(text, at)), None)
-    if last is not None and any(text[at].kind is Kind.CONTENT for at in range(last + 1, other)):
+    if last is not None:
+        begin = next((at + 1 for at in range(one, -1, -1) if _bounds_clause(text, at)), 0)
+        # The subject's first word, or the one after it where the first only describes it.
+        subject = [at for at in range(begin, one + 1) if text[at].kind is Kind.CONTENT][:2]
+        begun = not subject or bool(set(subject) & chosen)
+        if not begun or any(text[at].kind is Kind.CONTENT for at in range(last + 1, other)):
+            return True
+    if other - 1 > one and text[other - 1].key in UNIT_KEYS:
         return True
     introduced = text[other - 1].text.casefold()
     skipped = [at for at in gap if at < other - 1]

@@ -19,6 +19,9 @@ from messaging import Dependency, RetryLater, Unprocessable, WaitFor
 MAX_BYTES: Final = 2 * 1024 * 1024
 CONNECT_SECONDS: Final = 3.0
 NO_CREDIT: Final = "insufficient_quota"
+FILTERED: Final = "content_filter"
+TOO_SMALL: Final = "budget.too_small"
+"""What the gateway calls a budget that no period would make large enough."""
 CONTEXT_EXCEEDED: Final = {"exceed_context_size_error", "context_length_exceeded"}
 BUDGET: Final = "the model's budget"
 MAX_DETAIL: Final = 300
@@ -45,7 +48,7 @@ class Completion(BaseModel):
 
     @property
     def refused(self) -> bool:
-        return self.refusal is not None or self.finish_reason == "content_filter"
+        return self.refusal is not None or self.finish_reason == FILTERED
 
 
 class _Said(BaseModel):
@@ -119,6 +122,8 @@ class Chat:
             raise RetryLater(str(error), after=error.after) from error
         if status == HTTPStatus.OK:
             return self._read(body)
+        if _code(body) == FILTERED:
+            return Completion(content="", finish_reason=FILTERED, model=self.model, usage=Usage())
         raise _refusal(status, headers, body)
 
     async def _post(self, request: Request) -> tuple[int, httpx.Headers, bytes]:
@@ -136,7 +141,13 @@ class Chat:
             raise UnavailableError(f"the model does not answer at {self._url}: {error!r}") from error
 
     async def _exchange(self, request: Request, exchange: Exchange) -> tuple[int, httpx.Headers, bytes]:
-        headers = {"Idempotency-Key": request.key, "X-Brand": request.brand_slug, **exchange.headers}
+        # What another command was answered is not asked for: a replay is there to get another answer.
+        headers = {
+            "Idempotency-Key": request.key,
+            "X-Brand": request.brand_slug,
+            "Cache-Control": "no-cache",
+            **exchange.headers,
+        }
         sent = self._http.build_request(
             "POST",
             self._url,
@@ -202,11 +213,11 @@ def _check(response: httpx.Response, body: bytes) -> None:
 
 
 def _refusal(status: int, headers: httpx.Headers, body: bytes) -> Exception:
-    if status == HTTPStatus.PAYMENT_REQUIRED:
+    if status == HTTPStatus.PAYMENT_REQUIRED and _document(body).get("type") != TOO_SMALL:
         after = _period(headers.get("Retry-After"))
         return WaitFor(BUDGET, f"the budget for the model is spent: {_excerpt(body)}", after=after)
     code = _code(body)
-    if code == NO_CREDIT:
+    if code == NO_CREDIT and status != HTTPStatus.PAYMENT_REQUIRED:
         return Unprocessable("the model's account has no credit left; top it up, then replay")
     if code in CONTEXT_EXCEEDED:
         return Unprocessable(
@@ -231,16 +242,21 @@ def _code(body: bytes) -> str | None:
     error = _error(body)
     code, kind = error.get("code"), error.get("type")
     known: Sequence[Any] = [each for each in (code, kind) if isinstance(each, str)]
-    return next((each for each in known if each in CONTEXT_EXCEEDED | {NO_CREDIT}), None)
+    return next((each for each in known if each in CONTEXT_EXCEEDED | {NO_CREDIT, FILTERED}), None)
 
 
 def _error(body: bytes) -> Mapping[str, Any]:
+    document = _document(body)
+    error = document.get("error", document)
+    return error if isinstance(error, dict) else {}
+
+
+def _document(body: bytes) -> Mapping[str, Any]:
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
         return {}
-    error = document.get("error", document) if isinstance(document, dict) else {}
-    return error if isinstance(error, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _excerpt(body: bytes) -> str:

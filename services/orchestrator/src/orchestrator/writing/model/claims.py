@@ -6,12 +6,13 @@ statement (*not*, *some*, *may*, *than*, *if*, *said*) was added or left out. Wh
 other words, does not hold: a true sentence lost costs less than a false one published.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final
 
 from orchestrator.writing.model.alignment import (
+    attached,
     begins,
     is_only_subject,
     is_subject,
@@ -26,6 +27,7 @@ from orchestrator.writing.model.alignment import (
 )
 from orchestrator.writing.model.wording import (
     FRAMES,
+    PERSONS,
     PRONOUNS,
     UNIT_KEYS,
     Kind,
@@ -37,6 +39,8 @@ from orchestrator.writing.model.wording import (
 
 FREELY_PLACED: Final = 8
 """In a sentence of so many such words, one that is no name and no number may stand elsewhere."""
+LONGEST: Final = 60
+"""Words and marks of a sentence."""
 FEWEST: Final = 2
 """A sentence with fewer words that weigh says nothing that could be checked."""
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
@@ -110,6 +114,9 @@ class _Claim:
             if at and token.kind is Kind.CONTENT and token.text[0].isupper()
         }
         self.problem: str | None = None
+        if len(self._tokens) > LONGEST:
+            self.problem = "it is too long; say one thing in a sentence"
+            return
         if len([token for token in weighing if token.kind in {Kind.CONTENT, Kind.NUMBER}]) < FEWEST:
             self.problem = "it says nothing that a passage could support"
         elif self._words[0] in PRONOUNS:
@@ -152,26 +159,25 @@ class _Claim:
                 return (
                     f"“{token.text}” stands elsewhere in its passage: keep to its order, who does what to whom"
                 ), moved
-        return self._complete(parts, taken, {token.key for token in left_over} - moved), moved
+        elsewhere = {token.key for token in left_over} - moved
+        return self._complete(parts, taken, elsewhere) or _hung(order, text, taken, elsewhere | moved), moved
 
     def _complete(
         self, parts: Sequence[Sequence[Token]], taken: Sequence[int], elsewhere: set[str]
     ) -> str | None:
+        said = set(self._words)
         if len(parts) == 1:
-            return spanned(parts[0], set(taken), elsewhere)
+            return spanned(parts[0], set(taken), elsewhere, said)
         first, second = parts
         in_first = {at for at in taken if at < len(first)}
         in_second = {at - len(first) for at in taken if at >= len(first)}
         if not (in_first and in_second):
             return "its words stand in several sentences of the passage"
-        goes_on = takes_up(second)
-        if not is_subject(first, in_first) or not (goes_on or begins(second) in in_second):
-            return "it mixes what two sentences say of different things"
         # What the first says of the subject that the second goes on about is left out as a whole.
-        problem = (
-            None if goes_on and is_only_subject(first, in_first) else spanned(first, in_first, elsewhere)
-        )
-        return problem or spanned(second, in_second, elsewhere)
+        named = is_subject(first, in_first) and is_only_subject(first, in_first)
+        if not (takes_up(second) and named and begins(second) in in_second):
+            return "it mixes what two sentences say of different things"
+        return spanned(second, in_second, elsewhere, said)
 
     def _with_phrases_moved(
         self, order: Sequence[Token], text: Sequence[Token]
@@ -182,7 +188,7 @@ class _Claim:
         """
         if any(token.key == "than" for token in order):
             return None
-        phrases = movable_phrases(order)
+        phrases = movable_phrases(order)[:5]
         for moved in (*((each,) for each in phrases), *combinations(phrases, 2)):
             inside = {at for phrase in moved for at in phrase}
             rest = [
@@ -214,6 +220,8 @@ class _Claim:
     def _dated(self, parts: Sequence[Sequence[Token]]) -> str | None:
         said = set(self._words)
         theirs = {token.text.casefold() for part in parts for token in part}
+        if said & PERSONS - theirs:
+            return f"its passage does not say {' or '.join(sorted(said & PERSONS - theirs))}"
         if said & _PRESENT and not said & _PAST and theirs & _PAST and not theirs & _PRESENT:
             return "its passage speaks of the past"
         return None
@@ -230,6 +238,25 @@ class _Claim:
                     f"the number {number.key} belongs to something else, or has another unit, in its passage"
                 )
         return None
+
+
+def _hung(
+    order: Sequence[Token], text: Sequence[Token], taken: Sequence[int], elsewhere: Container[str]
+) -> str | None:
+    """What is wrong with the prepositions: “bitten by a dog” is not “bit a dog”."""
+    places = iter(taken)
+    at = next(places, None)
+    everywhere = range(len(order))
+    for own, token in enumerate(order):
+        if at is None or not token.weighs or token.key != text[at].key or token.key in elsewhere:
+            continue
+        at, place = next(places, None), at
+        if token.kind not in {Kind.CONTENT, Kind.NUMBER}:
+            continue
+        ours, theirs = attached(order, own, everywhere), attached(text, place, set(taken))
+        if ours != theirs:
+            return f"its passage says {f'“{theirs}”' if theirs else 'nothing'} before “{token.text}”, and not “{ours or ''}”"
+    return None
 
 
 def _unsaid(missing: Sequence[Token]) -> str:

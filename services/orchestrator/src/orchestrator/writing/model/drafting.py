@@ -143,11 +143,18 @@ def fits_heading(text: str, kept: Sequence[str], keyword: str) -> bool:
         return False
     given = frozenset(token.key for token in tokens_of(keyword) if token.weighs)
     own = [token for token in tokens_of(normal(text)) if token.weighs and token.key not in given]
-    if len(own) > 1:
-        return any(check(text, [Evidence("", None, each)], given=given).holds for each in kept)
-    # One word besides the keyword names a thing; where a sentence denies something, it might affirm it.
-    return all(any(token.key in keys and not keys & NEGATIONS for keys in map(_keys, kept)) for token in own)
+    said = [Evidence("", None, each) for each in kept]
+    if check(text, said).holds or check(text, said, given=given).holds:
+        return True
+    # A name is no statement; but where a sentence denies something, a part of it might affirm it.
+    wanted = [token.key for token in own]
+    return any(
+        wanted == keys[at : at + len(wanted)]
+        for keys in map(_keys, kept)
+        if not NEGATIONS & set(keys)
+        for at in range(len(keys))
+    )
 
 
-def _keys(sentence: str) -> set[str]:
-    return {token.key for token in tokens_of(sentence)}
+def _keys(sentence: str) -> list[str]:
+    return [token.key for token in tokens_of(sentence) if token.weighs]

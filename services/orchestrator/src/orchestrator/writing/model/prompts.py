@@ -16,6 +16,7 @@ A program holds every sentence against the passages it cites, and removes what t
 - Use the passage's own words for things, people, numbers, units and dates; do not add words that are not there.
 - Keep who does what to whom, and the order of things compared.
 - Keep every "not", "some", "may", "about", "at least", "more than", "if", "unless", "according to".
+- Keep what narrows a thing down: "toy guns", "free for students", "dogs that bite".
 - Name the subject of each sentence; do not begin with "it", "they", "this".
 - Do not copy: never more than 10 words in a row. Shorten, leave out clauses, put the condition last.
 - Write no web address, no markup, no list signs, no citation marks, no greeting, no remark about yourself.

@@ -13,6 +13,10 @@ MAX_PARAGRAPH: Final = 20_000
 """Characters; what is longer is no prose, and is evidence of nothing."""
 
 
+MAX_SENTENCE: Final = 600
+"""Characters; a longer one is a list or data, and comparing takes time with the square of its length."""
+
+
 class Kind(Enum):
     FREE = "free"
     """Holds a sentence together; may come and go."""
@@ -55,6 +59,10 @@ MOVABLE: Final = _words(
     "in at on for by with from during within since until after before per through under over"
 )
 """A phrase that begins with one of these may stand before or behind what it goes with."""
+PREPOSITIONS: Final = MOVABLE | _words("of to into onto about among against")
+"""Whether a thing is done by, to or with somebody is told by these."""
+ARTICLES: Final = _words("a an the its their his her our your this that these those")
+PERSONS: Final = _words("he him his she her hers")
 CLAUSES: Final = _words("but while whereas although though which who whose because therefore thus hence")
 """Where another statement begins, often of another subject."""
 QUANTIFIERS: Final = _words("all every each any some few many most several")
@@ -70,7 +78,7 @@ _STRICT: Final = (
         # Compared, and bounded.
         " more less fewer least than unlike like twice half double over under above below before after until"
         " since against up down off out away minimum maximum between"
-        " rather instead"
+        " rather instead per together jointly combined"
         # And when it holds.
         " when where"
     )
@@ -84,10 +92,11 @@ FRAMES: Final = _words(
     " alleges alleged allegedly reportedly supposedly rumour rumor rumours rumors false wrong untrue incorrect said say"
     " says according argue argues argued suggest suggests suggested report reports reported think thinks thought deny"
     " denies denied doubt doubts doubted supposed hypothesis hypothetical formerly once previously originally estimate"
+    " seem seems seemed appear appears appeared tend tends tended try tries tried fail fails failed attempt attempts attempted"
     " estimates estimated expect expects expected plan plans planned propose proposes proposed warn warns warned"
 )
 """What makes a statement somebody's, or conditional, or past: it holds for all of its sentence."""
-_FREE: Final = PRONOUNS | _words(
+_FREE: Final = PRONOUNS - {"former", "latter"} | _words(
     "a an the of to in on at by for with from as is are was were be been being am you your yours yourself we our ours us"
     " i me my mine and or what how there here do does did doing done has have had having also just then into"
     " onto during within through across per via other same own whom itself themselves oneself"
@@ -231,7 +240,7 @@ def sentences_of(text: str) -> tuple[str, ...]:
         for paragraph in re.split(r"\n\s*\n", text)
         if len(paragraph) <= MAX_PARAGRAPH
         for begin, end in nupunkt.sent_spans(paragraph)
-        if (sentence := normal(paragraph[begin:end]))
+        if (sentence := normal(paragraph[begin:end])) and len(sentence) <= MAX_SENTENCE
     )
 
 

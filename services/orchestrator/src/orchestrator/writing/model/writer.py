@@ -1,5 +1,6 @@
 """The writer with a model: brief, outline, sections, front matter, and a judgement that the model has no part in."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ class ModelWriter:
             Unprocessable: it gave nothing that can be used, `unsupported_draft`, or `needs_review`; with the reasons.
         """
         keyword = normal(keyword)
-        material = Material.of(sources, max_characters=self._room())
+        material = await asyncio.to_thread(Material.of, sources, max_characters=self._room())
         if material.set_aside:
             _log.warning("passages_set_aside", passages=material.set_aside)
         if not material.evidence:
@@ -81,7 +82,9 @@ class ModelWriter:
                 completion_tokens=asking.completion_tokens,
             )
         cited = {n for section in sections for each in section.sentences for n in each.sources}
-        article = assemble(keyword, sections, front, model=asking.model, sources=len(cited))
+        article = await asyncio.to_thread(
+            assemble, keyword, sections, front, model=asking.model, sources=len(cited)
+        )
         await self._judge(keyword, article, sections)
         return article
 
