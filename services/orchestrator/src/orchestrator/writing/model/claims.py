@@ -250,7 +250,8 @@ def _hung(
     for own, token in enumerate(order):
         if at is None or not token.weighs or token.key != text[at].key or token.key in elsewhere:
             continue
-        at, place = next(places, None), at
+        place = at
+        at = next(places, None)
         if token.kind not in {Kind.CONTENT, Kind.NUMBER}:
             continue
         ours, theirs = attached(order, own, everywhere), attached(text, place, set(taken))
