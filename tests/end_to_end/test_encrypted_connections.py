@@ -35,7 +35,9 @@ def openssl(*arguments: str, folder: Path) -> None:
 
 def authority(folder: Path, name: str) -> None:
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-keyout", f"{name}.key")
-    openssl("req", "-x509", *key, "-subj", f"/CN={name}", "-out", f"{name}.crt", folder=folder)
+    # Python 3.13 and later hold certificates to RFC 5280 by default.
+    usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
+    openssl("req", "-x509", *key, *usage, "-subj", f"/CN={name}", "-out", f"{name}.crt", folder=folder)
 
 
 @pytest.fixture
@@ -47,8 +49,10 @@ def certificates(tmp_path: Path) -> Path:
     authority(folder, "stranger")
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-keyout", "server.key")
     openssl("req", *key, "-subj", "/CN=server", "-out", "server.csr", folder=folder)
-    (folder / "names").write_text("subjectAltName = DNS:localhost\n")
-    signing = ("-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "names")
+    (folder / "extensions").write_text(
+        "subjectAltName = DNS:localhost\nsubjectKeyIdentifier = hash\nauthorityKeyIdentifier = keyid\n"
+    )
+    signing = ("-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "extensions")
     openssl("x509", "-req", "-in", "server.csr", *signing, "-out", "server.crt", folder=folder)
     return folder
 

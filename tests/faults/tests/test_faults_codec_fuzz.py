@@ -18,6 +18,8 @@ from messaging.flow.codec import Invalid, NotAnEnvelope
 from messaging.flow.dead_letters import DeadLetter
 from messaging.topology import work_queues
 
+# Large headers are what this is about.
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 THOROUGHLY = settings(
     max_examples=80, deadline=None, database=None, suppress_health_check=list(HealthCheck), derandomize=True
 )

@@ -65,7 +65,7 @@ def _subject(part: Sequence[Token]) -> Sequence[Token] | None:
 
 def tightest(order: Sequence[Token], text: Sequence[Token]) -> list[int]:
     """Places in `text` of the longest run of `order` that occurs there in order, in as narrow a span as there is."""
-    starts = [at for at, token in enumerate(text) if token.weighs and token.key == order[0].key][:6] or [0]
+    starts = [at for at, token in enumerate(text) if token.weighs and token.key == order[0].key][:3] or [0]
     found = [_chain(order, text, start) for start in starts]
     return min(found, key=lambda chain: (-len(chain), (chain[-1] - chain[0]) if chain else 0))
 

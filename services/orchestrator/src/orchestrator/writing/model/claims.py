@@ -41,6 +41,8 @@ FREELY_PLACED: Final = 8
 """In a sentence of so many such words, one that is no name and no number may stand elsewhere."""
 LONGEST: Final = 60
 """Words and marks of a sentence."""
+MOVED: Final = 8
+"""Words of phrases that may stand elsewhere; where more do, it is another sentence."""
 FEWEST: Final = 2
 """A sentence with fewer words that weigh says nothing that could be checked."""
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
@@ -135,7 +137,7 @@ class _Claim:
         problems = [
             self._aligned(order, variant)
             for variant in variants(parts)
-            for order in (self._tokens, rotated(self._tokens))
+            for order in dict.fromkeys((self._tokens, tuple(rotated(self._tokens))))
         ]
         problem, moved = next((each for each in problems if each[0] is None), problems[0])
         problem = problem or self._framed(parts) or self._dated(parts) or self._counted(parts, moved)
@@ -150,7 +152,7 @@ class _Claim:
         taken = tightest(whole, text)
         left_over = words_elsewhere(whole, [text[at] for at in taken])
         moved: frozenset[str] = frozenset()
-        if left_over and (found := self._with_phrases_moved(order, text)):
+        if 0 < len(left_over) <= MOVED and (found := self._with_phrases_moved(order, text)):
             taken, moved = found
         elif left_over:
             free = len(whole) >= FREELY_PLACED and len(left_over) == 1
