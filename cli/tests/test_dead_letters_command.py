@@ -327,7 +327,7 @@ def test_a_group_takes_whole_lines_too(tmp_path: Path) -> None:
 async def test_after_make_up_the_monitor_is_found_where_the_settings_say(operator: Operator) -> None:
     operator.variables = {}
     port = operator.url.rpartition(":")[2]
-    (operator.folder / ".env").write_text(f'SERVICE_KEY="{KEY}"\nBIND=127.0.0.1\nMONITOR_PORT={port}\n')
+    (operator.folder / ".env").write_text(f'SERVICE_KEY="{KEY}"\nMONITOR_PORT={port}\n')
     assert "0 open" in (await operator("list")).err
     # The key is for those containers, and for nobody else.
     elsewhere = await operator("list", "--monitor-url", operator.url.replace("127.0.0.1", "localhost"))

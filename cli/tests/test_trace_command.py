@@ -246,7 +246,7 @@ async def test_after_make_up_jaeger_is_found_where_the_settings_say(
     jaeger: SpanReceiver, tmp_path: Path
 ) -> None:
     port = urlsplit(jaeger.url).port
-    (tmp_path / ".env").write_text(f"# JAEGER_PORT=1\nBIND=0.0.0.0\nJAEGER_PORT={port}\n")
+    (tmp_path / ".env").write_text(f"# JAEGER_PORT=1\nJAEGER_PORT={port}\n")
     code, out, err = await brandctl(tmp_path, CHAIN)
     assert (code, err) == (0, "")
     assert f"{jaeger.url}/trace/" in out

@@ -58,10 +58,9 @@ def find_jaeger(given_url: str | None) -> str:
 
 
 def _published(containers: Mapping[str, str], name: str) -> str | None:
-    """Under which address of this machine a container is found."""
+    """Under which address of this machine a container is found: what is not for readers is on the loopback alone."""
     port = containers.get(f"{name}_PORT")
-    bind = containers.get("BIND") or "127.0.0.1"
-    return f"http://{'127.0.0.1' if bind == '0.0.0.0' else bind}:{port}" if port else None  # noqa: S104
+    return f"http://127.0.0.1:{port}" if port else None
 
 
 def _read_endpoints() -> dict[str, str]:

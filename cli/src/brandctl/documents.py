@@ -4,10 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Final
 
-import httpx
 import typer
 from pydantic import BaseModel, ConfigDict, ValidationError
 from rich import box
@@ -15,7 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from brandctl.access import Access, AccessError, find_access
+from brandctl.access import AccessError, find_access
+from brandctl.service_client import ServiceClient, ServiceError
 from brandctl.terminal import note, out, print_json, printable
 
 app = typer.Typer(
@@ -53,7 +52,7 @@ KeyFile = Annotated[
 ]
 
 
-class ResearchError(RuntimeError):
+class ResearchError(ServiceError):
     """Research cannot be reached or refused; the message is for people."""
 
 
@@ -78,27 +77,14 @@ class _Page(BaseModel):
     counts: dict[str, int] = {}
 
 
-class Research:
+class Research(ServiceClient):
     """A client; use it as a context manager. Every method may raise `ResearchError`."""
 
-    def __init__(self, access: Access) -> None:
-        self.waiting = 0
-        """Files that are still to be read."""
-        self._url = access.url.rstrip("/")
-        try:
-            # A proxy of the company cannot reach this machine's own addresses.
-            local = httpx.URL(self._url).host in {"127.0.0.1", "::1", "localhost"}
-            self._http = httpx.Client(headers={"X-Service-Key": access.key}, timeout=30, trust_env=not local)
-        except (ValueError, httpx.InvalidURL) as error:
-            raise ResearchError(f"the address of research or its key is malformed: {error}") from error
+    service = "research"
+    error = ResearchError
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._http.close()
+    waiting = 0
+    """Files that are still to be read."""
 
     def documents(self, state: str | None) -> Iterator[Document]:
         """By path, page after page. `waiting` is up to date behind the first of them."""
@@ -106,38 +92,15 @@ class Research:
         while after is not None:
             given = {"limit": str(_PAGE), "after": after} | ({"state": state} if state else {})
             try:
-                page = _Page.model_validate(self._call("GET", "", params=given))
+                page = _Page.model_validate(self._ask("GET", "/v1/documents", params=given))
             except ValidationError as error:
-                raise ResearchError(
-                    f"{self._url} does not answer like research; is the address right?"
-                ) from error
+                raise self._stranger() from error
             self.waiting = page.counts.get("waiting", 0)
             yield from page.items
             after = page.next
 
     def release(self, document: int) -> None:
-        self._call("POST", f"/{document}/release")
-
-    def _call(self, method: str, path: str, **request: Any) -> Any:
-        try:
-            response = self._http.request(method, f"{self._url}/v1/documents{path}", **request)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ResearchError(f"research at {self._url} cannot be reached: {error}") from error
-        if not response.is_success:
-            raise ResearchError(f"{_detail(response)} (HTTP {response.status_code})")
-        try:
-            return response.json()
-        except ValueError as error:
-            raise ResearchError(
-                f"{self._url} does not answer like research; is the address right?"
-            ) from error
-
-
-def _detail(response: httpx.Response) -> str:
-    try:
-        return str(response.json()["detail"])
-    except (ValueError, KeyError, TypeError):
-        return response.text[:500] or response.reason_phrase
+        self._ask("POST", f"/v1/documents/{document}/release")
 
 
 @app.command("list")

@@ -3,20 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import quote
 from uuid import UUID
 
-import httpx
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from brandctl.access import Access
+from brandctl.service_client import ServiceClient, ServiceError
 
 MAX_BULK: Final = 500
 
 
-class MonitorError(RuntimeError):
+class MonitorError(ServiceError):
     """The monitor cannot be reached or refused; the message is for people."""
 
 
@@ -107,25 +105,11 @@ class Piece:
     """Where to go on; None if no more of them are open."""
 
 
-class Monitor:
+class Monitor(ServiceClient):
     """A client; use it as a context manager. Every method may raise `MonitorError`."""
 
-    def __init__(self, access: Access) -> None:
-        self._url = access.url.rstrip("/")
-        try:
-            # A proxy of the company cannot reach this machine's own addresses.
-            local = httpx.URL(self._url).host in {"127.0.0.1", "::1", "localhost"}
-            self._http = httpx.Client(headers={"X-Service-Key": access.key}, timeout=30, trust_env=not local)
-        except (ValueError, httpx.InvalidURL) as error:
-            raise MonitorError(f"the monitor's address or its key is malformed: {error}") from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._http.close()
+    service = "the monitor"
+    error = MonitorError
 
     def page(self, **filters: str | int | bool | None) -> Page:
         given = {name: value for name, value in filters.items() if value is not None}
@@ -170,23 +154,4 @@ class Monitor:
         return self._call("POST", path, json=selection.body() | decision.body() | place | {"limit": limit})
 
     def _call(self, method: str, path: str, **request: Any) -> dict[str, Any]:
-        try:
-            response = self._http.request(method, f"{self._url}/v1/dead-letters{path}", **request)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise MonitorError(f"the monitor at {self._url} cannot be reached: {error}") from error
-        if not response.is_success:
-            raise MonitorError(f"{_detail(response)} (HTTP {response.status_code})")
-        try:
-            answer = response.json()
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            raise MonitorError(f"{self._url} does not answer like a monitor; is the address right?")
-        return answer
-
-
-def _detail(response: httpx.Response) -> str:
-    try:
-        return str(response.json()["detail"])
-    except (ValueError, KeyError, TypeError):
-        return response.text[:500] or response.reason_phrase
+        return self._ask(method, f"/v1/dead-letters{path}", **request)
