@@ -53,7 +53,7 @@ def corpus_of(database: Database, folder: Path) -> LocalCorpus:
 
 
 async def paths(corpus: LocalCorpus, keyword: str = "Cold-Brew coffee") -> set[str | None]:
-    findings = await corpus.search(keyword)
+    findings = await corpus.search(keyword, brand="acme")
     assert isinstance(findings, Found), findings
     return {source.path for source in findings.sources}
 
@@ -69,7 +69,7 @@ async def test_too_few_sources_are_a_refusal(research_database: Database, folder
     corpus = corpus_of(research_database, folder)
     await corpus.refresh()
     for keyword in ("green tea", "chocolate cake", "the who", "!?", "kettle\\'s :* & | <->"):
-        assert isinstance(await corpus.search(keyword), Insufficient), keyword
+        assert isinstance(await corpus.search(keyword, brand="acme"), Insufficient), keyword
 
 
 async def test_a_request_waits_for_the_first_index(research_database: Database, folder: Path) -> None:
@@ -96,7 +96,7 @@ async def test_only_changes_are_read_again(research_database: Database, folder: 
     after = await indexed(research_database)
     assert after.keys() == {"water.md", "deep/down/time.html", "tea.txt", "ice.md"}
     assert {path for path in before.keys() & after.keys() if before[path] != after[path]} == {"water.md"}
-    findings = await corpus.search("cold brew coffee")
+    findings = await corpus.search("cold brew coffee", brand="acme")
     assert isinstance(findings, Insufficient)
     assert "only 2 documents" in findings.detail
 
@@ -166,7 +166,7 @@ async def test_the_licence_of_the_folder_applies_where_a_document_names_none(
     )
     corpus = corpus_of(research_database, folder)
     await corpus.refresh()
-    findings = await corpus.search("cold brew coffee")
+    findings = await corpus.search("cold brew coffee", brand="acme")
     assert isinstance(findings, Found)
     assert {source.path: source.licence for source in findings.sources}["ice.md"] == "MIT"
     assert {source.licence for source in findings.sources if source.path != "ice.md"} == {"CC0 1.0 Universal"}
@@ -181,7 +181,7 @@ async def test_a_missing_folder_is_said_and_forgets_nothing(
     with pytest.raises(Exception, match="cannot be read"):
         await corpus.run()
     with pytest.raises(ProviderUnavailableError, match="cannot be read"):
-        await corpus.search("cold brew coffee")
+        await corpus.search("cold brew coffee", brand="acme")
     moved(away, folder.name)
     assert len(await indexed(research_database)) == 4
     await corpus.refresh()
@@ -213,7 +213,7 @@ async def test_documents_full_of_a_keyword_hold_up_nobody(
         write(tmp_path, f"{n}.txt", "\n\n".join([paragraph] * 40))
     corpus = corpus_of(research_database, tmp_path)
     await corpus.refresh()
-    searching = asyncio.create_task(corpus.search("cold brew coffee"))
+    searching = asyncio.create_task(corpus.search("cold brew coffee", brand="acme"))
     longest, last = 0.0, time.thread_time()
     while not searching.done():
         await asyncio.sleep(0.005)

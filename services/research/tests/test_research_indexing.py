@@ -87,7 +87,7 @@ async def test_a_file_that_was_only_touched_is_not_read_again(
     assert folder.reads() == ["a.md", "b.md", "b.md", "c.md"]
     await corpus.refresh()
     assert folder.reads() == ["a.md", "b.md", "b.md", "c.md"]
-    assert isinstance(await corpus.search("cold brew coffee"), Found)
+    assert isinstance(await corpus.search("cold brew coffee", brand="acme"), Found)
 
 
 async def test_requests_are_answered_while_the_corpus_is_read(
@@ -101,7 +101,7 @@ async def test_requests_are_answered_while_the_corpus_is_read(
 
     async def answered() -> Found | None:
         try:
-            findings = await corpus.search("cold brew coffee")
+            findings = await corpus.search("cold brew coffee", brand="acme")
         except ProviderUnavailableError:
             return None
         assert isinstance(findings, Found)
@@ -112,15 +112,15 @@ async def test_requests_are_answered_while_the_corpus_is_read(
     assert found.is_preliminary
     assert not reading.done()
     with pytest.raises(ProviderUnavailableError, match=r"\d+ of 44 files"):
-        await corpus.search("patience of kettles")
+        await corpus.search("patience of kettles", brand="acme")
     assert (await counts(research_database))["waiting"] > 0
     folder.gate.touch()
     await reading
     assert (await counts(research_database))["waiting"] == 0
-    complete = await corpus.search("cold brew coffee")
+    complete = await corpus.search("cold brew coffee", brand="acme")
     assert isinstance(complete, Found)
     assert not complete.is_preliminary
-    assert isinstance(await corpus.search("patience of kettles"), Insufficient)
+    assert isinstance(await corpus.search("patience of kettles", brand="acme"), Insufficient)
 
 
 async def test_a_corpus_that_was_read_before_is_searched_at_once(
@@ -132,7 +132,7 @@ async def test_a_corpus_that_was_read_before_is_searched_at_once(
     reading = asyncio.create_task(corpus.run())
     await eventually(lambda: "d.md" in folder.reads())
     async with asyncio.timeout(5):
-        found = await corpus.search("cold brew coffee")
+        found = await corpus.search("cold brew coffee", brand="acme")
     assert isinstance(found, Found)
     assert not found.is_preliminary
     reading.cancel()

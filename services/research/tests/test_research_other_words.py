@@ -65,7 +65,7 @@ async def read(database: Database, folder: Path) -> LocalCorpus:
 
 
 async def paths(corpus: LocalCorpus, keyword: str) -> set[str | None]:
-    findings = await corpus.search(keyword)
+    findings = await corpus.search(keyword, brand="acme")
     return {source.path for source in findings.sources} if isinstance(findings, Found) else set()
 
 
@@ -124,6 +124,6 @@ async def test_what_the_corpus_does_not_treat_stays_refused(
     research_database: Database, tmp_path: Path, texts: str
 ) -> None:
     foreign = await read(research_database, DEMO if texts == "coffee" else corpus(tmp_path, SERVERS))
-    findings = {keyword: await foreign.search(keyword) for keyword in OFF_TOPIC}
+    findings = {keyword: await foreign.search(keyword, brand="acme") for keyword in OFF_TOPIC}
     accepted = [keyword for keyword, each in findings.items() if not isinstance(each, Insufficient)]
     assert len(accepted) <= 1, accepted

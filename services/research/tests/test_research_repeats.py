@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 async def look(database: Database, folder: Path, keyword: str = "cold brew coffee") -> Found | Insufficient:
     corpus = LocalCorpus(database, folder, rescan_seconds=3600)
     await corpus.refresh()
-    return await corpus.search(keyword)
+    return await corpus.search(keyword, brand="acme")
 
 
 def texts(findings: Found | Insufficient) -> list[str]:

@@ -48,7 +48,7 @@ class Answers:
         self.findings = findings
         self.asked = 0
 
-    async def search(self, keyword: str) -> Findings:
+    async def search(self, keyword: str, *, brand: str) -> Findings:
         assert keyword
         self.asked += 1
         if isinstance(self.findings, Exception):

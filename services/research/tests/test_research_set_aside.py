@@ -94,7 +94,7 @@ async def marks(database: Database) -> dict[str, int]:
 
 
 async def found(corpus: LocalCorpus) -> set[str | None]:
-    findings = await corpus.search("cold brew coffee")
+    findings = await corpus.search("cold brew coffee", brand="acme")
     assert isinstance(findings, Found), findings
     return {source.path for source in findings.sources}
 
@@ -171,7 +171,7 @@ async def test_nobody_waits_for_a_suspect(research_database: Database, folder: F
     corpus = folder.corpus(research_database)
     running = asyncio.create_task(corpus.run())
     async with asyncio.timeout(30):
-        await corpus.search("anything")
+        await corpus.search("anything", brand="acme")
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
 
@@ -229,7 +229,7 @@ async def running(research_database: Database, folder: Folder) -> AsyncIterator[
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(api), base_url="http://research", headers={"X-Service-Key": KEY}
     ) as client:
-        await corpus.search("anything")  # waits for the first look
+        await corpus.search("anything", brand="acme")  # waits for the first look
         yield client
     indexing.cancel()
     await asyncio.gather(indexing, return_exceptions=True)

@@ -35,7 +35,7 @@ class Handlers:
             )
             return _completed(message, cached)
         async with self._searching.call():
-            findings = await self._provider.search(request.keyword)
+            findings = await self._provider.search(request.keyword, brand=request.brand_slug)
         match findings:
             case Insufficient():
                 log.info(

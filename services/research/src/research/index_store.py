@@ -18,6 +18,11 @@ from research.repeated import MIN_DOCUMENTS, MIN_OWN_SHARE, MIN_SHARE, fingerpri
 CANDIDATES = 600
 
 
+def corpus_of_brand(slug: str) -> str:
+    """What the documents of a brand alone are kept under; no folder is called so."""
+    return f"brand:{slug}"
+
+
 class State(StrEnum):
     """What became of a file: it is searched; it holds nothing to search; or reading it was given up."""
 
@@ -62,8 +67,9 @@ async def forget_files(connection: Connection, corpus: str, paths: Sequence[str]
     await connection.execute("delete from documents where corpus = $1 and path = any($2)", corpus, paths)
 
 
-async def forget_other_corpora(connection: Connection, corpus: str) -> None:
-    await connection.execute("delete from documents where corpus <> $1", corpus)
+async def forget_other_folders(connection: Connection, corpus: str) -> None:
+    """What the service was pointed at before. Folders are named by their absolute paths, other corpora otherwise."""
+    await connection.execute("delete from documents where corpus <> $1 and starts_with(corpus, '/')", corpus)
 
 
 async def content_hashes(connection: Connection, corpus: str, paths: Sequence[str]) -> dict[str, bytes]:
@@ -232,19 +238,19 @@ async def describe_to_planner(connection: Connection) -> None:
     await connection.execute("select describe_index_to_planner()")
 
 
-async def parse_query(connection: Connection, corpus: str, keyword: str) -> Query:
-    """The keyword as the index sees it: stemmed words without stop words, each with its frequency."""
+async def parse_query(connection: Connection, corpora: Sequence[str], keyword: str) -> Query:
+    """The keyword as the index sees it: stemmed words without stop words, each with its frequency in those corpora."""
     stems = await _stems(connection)
     rows = await connection.fetch(
         """
         select term.lexeme, term.positions[1] as position,
                (select count(*) from passages join documents using (document_id)
-                where corpus = $1 and search @@ as_query(term.lexeme)) as frequency,
-               (select coalesce(sum(passage_count), 0) from documents where corpus = $1) as corpus_passages
+                where corpus = any ($1) and search @@ as_query(term.lexeme)) as frequency,
+               (select coalesce(sum(passage_count), 0) from documents where corpus = any ($1)) as corpus_passages
         from unnest(searchable($2)) as term
         order by position
         """,
-        corpus,
+        corpora,
         keyword,
     )
     equal, near = synonyms.alternatives([row["lexeme"] for row in rows], stems)
@@ -271,8 +277,8 @@ async def _stems(connection: Connection) -> dict[str, str]:
     return {row["word"]: row["lexeme"] for row in rows}
 
 
-async def candidates(connection: Connection, corpus: str, query: Query) -> list[Candidate]:
-    """Passages that use a word of the keyword, the most promising first, with the places of those words."""
+async def candidates(connection: Connection, corpora: Sequence[str], query: Query) -> list[Candidate]:
+    """Passages of those corpora that use a word of the keyword, the most promising first, with the places of those words."""
     rows = await connection.fetch(
         """
         with wanted as (
@@ -284,7 +290,7 @@ async def candidates(connection: Connection, corpus: str, query: Query) -> list[
             select documents.*, passages.position, passages.heading, passages.content, passages.flags,
                    passages.search, passages.heading_search
             from wanted, passages join documents using (document_id)
-            where corpus = $1 and (search @@ any_word or heading_search @@ all_words)
+            where corpus = any ($1) and (search @@ any_word or heading_search @@ all_words)
             order by title_search @@ all_words or heading_search @@ all_words desc,
                      search @@ all_words desc, ts_rank_cd(search, all_words) * quality desc,
                      ts_rank(search, any_word) desc, document_id, position
@@ -298,7 +304,7 @@ async def candidates(connection: Connection, corpus: str, query: Query) -> list[
                    as title_hits
         from best
         """,
-        corpus,
+        corpora,
         sorted(query.wanted),
         CANDIDATES,
         sorted(query.lexemes),

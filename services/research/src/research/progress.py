@@ -18,7 +18,7 @@ class Progress:
 
 
 async def begin(connection: Connection, corpus: str, to_read: int) -> None:
-    await connection.execute("delete from indexing where corpus <> $1", corpus)
+    await connection.execute("delete from indexing where corpus <> $1 and starts_with(corpus, '/')", corpus)
     await connection.execute(
         "insert into indexing (corpus, to_read, done) values ($1, $2, 0)"
         " on conflict (corpus) do update set to_read = excluded.to_read, done = 0",

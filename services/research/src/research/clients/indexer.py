@@ -81,7 +81,7 @@ class Indexer:
         changed = [state for state in found if known.get(state.path) != state]
         gone = sorted(known.keys() - {state.path for state in found})
         async with self._database.transaction() as tx:
-            await index_store.forget_other_corpora(tx.connection, self._corpus)
+            await index_store.forget_other_folders(tx.connection, self._corpus)
             await index_store.forget_files(tx.connection, self._corpus, gone)
             await reads.end(
                 tx.connection, self._corpus, {state.path for state in starts.keys() - set(changed)}

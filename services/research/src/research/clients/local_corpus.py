@@ -14,6 +14,7 @@ from research.clients.corpus_folder import CorpusUnavailableError
 from research.clients.indexer import Indexer
 from research.clients.provider import ProviderUnavailableError
 from research.domain import Findings, Found, Hits, Insufficient, abbreviation, decide
+from research.index_store import corpus_of_brand
 from research.progress import Progress
 from research.reading.pool import Readers
 from research.relevance import Query
@@ -86,13 +87,13 @@ class LocalCorpus:
         self._licence = await asyncio.to_thread(corpus_folder.licence, self._folder)
         self._licence_is_known = True
 
-    async def search(self, keyword: str) -> Findings:
-        """As of `Provider`. Before all was read once, what has been read is searched, and too little is no answer."""
+    async def search(self, keyword: str, *, brand: str) -> Findings:
+        """As of `Provider`. Searches the folder and what is the brand's alone. Before all was read once, what has been read is searched, and too little is no answer."""
         now = await self._readiness()
         if not self._licence_is_known:
             await self._read_licence()
         async with self._database.connection() as connection:
-            hits = await self._look_up(connection, keyword)
+            hits = await self._look_up(connection, brand, keyword)
             texts = [
                 text
                 for each in hits.candidates
@@ -100,7 +101,7 @@ class LocalCorpus:
             ]
             # In threads: what a hostile document fills the index with takes tenths of a second.
             short = await asyncio.to_thread(abbreviation, keyword, texts)
-            named_by = await self._look_up(connection, short) if short else None
+            named_by = await self._look_up(connection, brand, short) if short else None
         findings = await asyncio.to_thread(decide, hits.query, hits.candidates, named_by)
         match findings:
             case Insufficient() if not now.complete:
@@ -113,11 +114,10 @@ class LocalCorpus:
                 sources = (replace(each, licence=each.licence or self._licence) for each in findings.sources)
                 return Found(tuple(sources), is_preliminary=not now.complete)
 
-    async def _look_up(self, connection: Connection, keyword: str) -> Hits:
-        query: Query = await index_store.parse_query(connection, self._corpus, keyword)
-        return Hits(
-            query, await index_store.candidates(connection, self._corpus, query) if query.terms else []
-        )
+    async def _look_up(self, connection: Connection, brand: str, keyword: str) -> Hits:
+        corpora = [self._corpus, corpus_of_brand(brand)]
+        query: Query = await index_store.parse_query(connection, corpora, keyword)
+        return Hits(query, await index_store.candidates(connection, corpora, query) if query.terms else [])
 
     async def _readiness(self) -> Progress:
         """Waits a while for the first reading; a corpus that was read before is searched at once.

@@ -16,8 +16,10 @@ class Provider(Protocol):
     def name(self) -> str:
         """Recorded with each research, so that a reader knows where its sources come from."""
 
-    async def search(self, keyword: str) -> Findings:
-        """Look for sources; too few of them is an answer, not an error. May take long; opens no transaction.
+    async def search(self, keyword: str, *, brand: str) -> Findings:
+        """Look for sources among those that the brand may use; `brand` is its slug.
+
+        Too few of them is an answer, not an error. May take long; opens no transaction.
 
         Raises:
             ProviderUnavailableError: try again later.
