@@ -11,6 +11,7 @@ from messaging import Database
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
 from research.domain import Found, Insufficient
+from research.reading.pool import Readers
 
 FILLER = "There is more to say about kitchens, kettles and cups than fits on this page."
 
@@ -49,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def corpus_of(database: Database, folder: Path) -> LocalCorpus:
-    return LocalCorpus(database, folder, rescan_seconds=3600)
+    return LocalCorpus(database, folder, rescan_seconds=3600, readers=Readers())
 
 
 async def paths(corpus: LocalCorpus, keyword: str = "Cold-Brew coffee") -> set[str | None]:

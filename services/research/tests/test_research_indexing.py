@@ -56,7 +56,7 @@ class Folder:
             database,
             self.path,
             rescan_seconds=3600,
-            readers=lambda: Readers(program),
+            readers=Readers(program),
             patience_seconds=patience,
         )
 

@@ -8,6 +8,7 @@ import pytest
 from messaging import Database
 from research.clients.local_corpus import LocalCorpus
 from research.domain import Found, Insufficient
+from research.reading.pool import Readers
 
 DEMO = Path(__file__).parents[3] / "deploy" / "demo" / "corpus"
 SERVERS = {
@@ -59,7 +60,7 @@ def corpus(folder: Path, texts: Mapping[str, str]) -> Path:
 
 
 async def read(database: Database, folder: Path) -> LocalCorpus:
-    found = LocalCorpus(database, folder, rescan_seconds=3600)
+    found = LocalCorpus(database, folder, rescan_seconds=3600, readers=Readers())
     await found.refresh()
     return found
 

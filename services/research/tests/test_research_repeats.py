@@ -9,6 +9,7 @@ from messaging import Database
 from research.clients.local_corpus import LocalCorpus
 from research.domain import Found, Insufficient
 from research.near_duplicates import are_one_text, shingles
+from research.reading.pool import Readers
 from research.repeated import fingerprint, without
 
 OFFER = "Whoever orders two bags of the house blend by Friday gets a cup with our lion on it, brewed for cold brew coffee."
@@ -37,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def look(database: Database, folder: Path, keyword: str = "cold brew coffee") -> Found | Insufficient:
-    corpus = LocalCorpus(database, folder, rescan_seconds=3600)
+    corpus = LocalCorpus(database, folder, rescan_seconds=3600, readers=Readers())
     await corpus.refresh()
     return await corpus.search(keyword, brand="acme")
 

@@ -68,7 +68,7 @@ class Folder:
         return Readers((sys.executable, "-I", "-B", str(self._program), str(self._log)))
 
     def corpus(self, database: Database) -> LocalCorpus:
-        return LocalCorpus(database, self.path, rescan_seconds=3600, readers=self.readers)
+        return LocalCorpus(database, self.path, rescan_seconds=3600, readers=self.readers())
 
     def reads(self, name: str) -> int:
         return self._log.read_text().splitlines().count(name) if self._log.exists() else 0
@@ -207,7 +207,7 @@ async def test_a_machine_that_starts_no_readers_sets_nothing_aside(
         research_database,
         folder.path,
         rescan_seconds=3600,
-        readers=lambda: Readers((sys.executable, "-c", "raise SystemExit(3)")),
+        readers=Readers((sys.executable, "-c", "raise SystemExit(3)")),
     )
     for _ in range(3):
         with pytest.raises(ExceptionGroup):

@@ -9,12 +9,16 @@ from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
 from research.handlers import Handlers
 from research.http_api import create_api
+from research.reading.pool import Readers
 from research.settings import Settings
 
 
 def build(settings: Settings) -> Service:
     service = Service("research", settings, CATALOGUE)
-    corpus = LocalCorpus(service.database, settings.corpus, rescan_seconds=settings.corpus_rescan_seconds)
+    readers = Readers()
+    corpus = LocalCorpus(
+        service.database, settings.corpus, rescan_seconds=settings.corpus_rescan_seconds, readers=readers
+    )
     searching = service.dependency(corpus.name, outages=(ProviderUnavailableError,))
     handlers = Handlers(service.database, corpus, searching)
     service.consume(

@@ -33,9 +33,9 @@ TURN_SECONDS = 0.5
 
 
 class Indexer:
-    """`corpus` names the folder in the database. `readers` are opened when there is something to read."""
+    """`corpus` names the folder in the database. `readers` are entered when there is something to read."""
 
-    def __init__(self, database: Database, folder: Path, corpus: str, readers: Callable[[], Readers]) -> None:
+    def __init__(self, database: Database, folder: Path, corpus: str, readers: Readers) -> None:
         self._database = database
         self._folder = folder
         self._corpus = corpus
@@ -89,7 +89,7 @@ class Indexer:
             await progress.begin(tx.connection, self._corpus, len(changed))
         # What a service may have died of comes last, and alone; nobody waits for it.
         suspects = [state for state in changed if state in starts]
-        async with self._readers() as readers:
+        async with self._readers as readers:
             skipped = await self._index(readers, [state for state in changed if state not in starts])
             # The process before may have ended in the midst of it.
             if changed or gone or not self._has_looked:

@@ -1,7 +1,6 @@
 """Research over a local folder of documents, indexed in the service's own PostgreSQL. Needs no key and no network."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +32,7 @@ class LocalCorpus:
         folder: Path,
         *,
         rescan_seconds: float,
-        readers: Callable[[], Readers] = Readers,
+        readers: Readers,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self._database = database

@@ -46,20 +46,26 @@ def processor_seconds(size: int) -> float:
 
 
 class Readers:
-    """Use it as a context manager; at its end the processes are gone. `program` is the command of each."""
+    """Use it as a context manager; once all who do have left it, the processes are gone. `program` is the command of each.
+
+    One of it serves a whole service: whoever reads shares its processes, and what they may take of the machine.
+    """
 
     def __init__(self, program: Sequence[str] = PROGRAM) -> None:
         self._program = program
         self._turns = asyncio.Semaphore(PROCESSES)
         self._idle: list[_Reader] = []
+        self._users = 0
 
     async def __aenter__(self) -> Self:
+        self._users += 1
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        while self._idle:
+        self._users -= 1
+        while self._idle and not self._users:
             await self._idle.pop().end()
 
     async def read(self, path: str, content: bytes) -> Document:
