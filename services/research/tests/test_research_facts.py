@@ -140,3 +140,24 @@ def test_a_text_tells_its_date(name: str, text: str) -> None:
 )
 def test_a_licence_is_called_by_its_name(text: str, name: str | None) -> None:
     assert licence_name(text) == name
+
+
+@pytest.mark.parametrize(
+    ("head", "author"),
+    [
+        ('<meta name="author" content="Ada  Lovelace">', "Ada Lovelace"),
+        ('<meta name="parsely-author" content="By Ada Lovelace">', "Ada Lovelace"),
+        ('<meta property="article:author" content="https://example.org/people/ada">', None),
+        ('<meta name="author" content="@ada">', None),
+        (
+            '<meta name="author" content="https://x.example"><meta name="citation_author" content="A. L.">',
+            "A. L.",
+        ),
+        (f'<meta name="author" content="{"Ada, " * 40}">', None),
+        ("", None),
+    ],
+)
+def test_the_author_is_a_name_or_nobody(head: str, author: str | None) -> None:
+    page = f"<html><head>{head}</head><body><p>{PROSE}</p></body></html>"
+    assert extract("a.html", page.encode()).author == author
+    assert extract("a.md", f"---\nauthor: 'Ada Lovelace'\n---\n{PROSE}".encode()).author == "Ada Lovelace"

@@ -33,6 +33,7 @@ SOURCES = tuple(
         "MIT",
         (RankedPassage("Heading", "Some text.", 1.5, ("prompt_injection",)),),
         date(2024, 5, 1),
+        "Ada Lovelace",
     )
     for n in (1, 2, 3)
 )
@@ -200,6 +201,7 @@ async def test_research_can_be_read_by_id(api: httpx.AsyncClient, research_id: U
         "path": "1.md",
         "licence": "MIT",
         "published_on": "2024-05-01",
+        "author": "Ada Lovelace",
         "passages": [
             {"heading": "Heading", "text": "Some text.", "score": 1.5, "flags": ["prompt_injection"]}
         ],

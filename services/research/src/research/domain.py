@@ -66,6 +66,7 @@ class Document:
     published_on: date | None = None
     """When it was changed last, or published, as the text itself says; never the date of the file."""
     quality: float = 1.0
+    author: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class Source:
     licence: str | None
     passages: tuple[RankedPassage, ...]
     published_on: date | None = None
+    author: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ class Candidate:
     body_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     heading_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     title_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    author: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +344,7 @@ def _source(passages: Sequence[_Scored]) -> Source:
         licence=first.licence,
         passages=tuple(_ranked(each) for each in reading_order),
         published_on=first.published_on,
+        author=first.author,
     )
 
 

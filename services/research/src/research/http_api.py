@@ -33,6 +33,8 @@ class SourceView(BaseModel):
     licence: str | None
     published_on: date | None
     """When it was changed last, or published, as the source itself says; null when it does not."""
+    author: str | None = None
+    """As the source itself says; null when it does not."""
     passages: list[PassageView]
 
 

@@ -101,11 +101,11 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
     rows = await connection.fetch(
         "insert into documents"
         " (corpus, path, size, modified_ns, title, url, licence, published_on, quality, passage_count, problem,"
-        " set_aside_at, content_hash, paragraphs) select $1, path, size, modified_ns, title, url, licence, published_on,"
-        " quality, passages, problem, case when set_aside then now() end, content_hash, paragraphs::bigint[]"
+        " set_aside_at, content_hash, paragraphs, author) select $1, path, size, modified_ns, title, url, licence, published_on,"
+        " quality, passages, problem, case when set_aside then now() end, content_hash, paragraphs::bigint[], author"
         " from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::date[], $9::real[],"
-        " $10::integer[], $11::text[], $12::boolean[], $13::bytea[], $14::text[]) as f (path, size, modified_ns,"
-        " title, url, licence, published_on, quality, passages, problem, set_aside, content_hash, paragraphs)"
+        " $10::integer[], $11::text[], $12::boolean[], $13::bytea[], $14::text[], $15::text[]) as f (path, size, modified_ns,"
+        " title, url, licence, published_on, quality, passages, problem, set_aside, content_hash, paragraphs, author)"
         " returning document_id, path",
         corpus,
         [file.state.path for file in files],
@@ -125,6 +125,7 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
             "{" + ",".join(map(str, fingerprints(each.text for each in document.passages))) + "}"
             for document in documents
         ],
+        [document.author for document in documents],
     )
     ids: dict[str, int] = {row["path"]: row["document_id"] for row in rows}
     await connection.copy_records_to_table(
@@ -296,7 +297,8 @@ async def candidates(connection: Connection, corpora: Sequence[str], query: Quer
                      ts_rank(search, any_word) desc, document_id, position
             limit $3
         )
-        select document_id, path, title, url, licence, published_on, quality, passage_count, position, heading, content, flags,
+        select document_id, path, title, url, licence, published_on, author, quality, passage_count, position, heading, content,
+               flags,
                (select jsonb_object_agg(lexeme, positions) from unnest(search) where lexeme = any ($2)) as body_hits,
                (select jsonb_object_agg(lexeme, positions) from unnest(heading_search) where lexeme = any ($2))
                    as heading_hits,
@@ -324,6 +326,7 @@ def _candidate(row: asyncpg.Record) -> Candidate:
         position=row["position"],
         passage=Passage(row["heading"], row["content"], tuple(row["flags"])),
         published_on=row["published_on"],
+        author=row["author"],
         body_hits=_hits(row["body_hits"]),
         heading_hits=_hits(row["heading_hits"]),
         title_hits=_hits(row["title_hits"]),

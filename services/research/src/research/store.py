@@ -23,7 +23,7 @@ class StoredResearch:
     created_at: datetime
     expires_at: datetime
     sources: tuple[dict[str, Any], ...]
-    """As the API shows them: n, title, url, path, licence, published_on, passages [{heading, text, score, flags}]."""
+    """As the API shows them: n, title, url, path, licence, published_on, author, passages [{heading, text, score, flags}]."""
 
 
 async def fresh_research(
@@ -64,10 +64,10 @@ async def save_research(
             insert into research (brand_slug, keyword, cache_key, priority, provider, expires_at)
             values ($1, $2, $3, $4, $5, now() + $6) returning research_id
         ), new_sources as (
-            insert into sources (research_id, n, title, url, path, licence, published_on, passages)
-            select research_id, n, title, url, path, licence, published_on, passages::jsonb
-            from new, unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::date[], $12::text[]) with ordinality
-                      as found (title, url, path, licence, published_on, passages, n)
+            insert into sources (research_id, n, title, url, path, licence, published_on, author, passages)
+            select research_id, n, title, url, path, licence, published_on, author, passages::jsonb
+            from new, unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::date[], $12::text[], $13::text[])
+                      with ordinality as found (title, url, path, licence, published_on, author, passages, n)
         )
         select research_id from new
         """,
@@ -82,6 +82,7 @@ async def save_research(
         [source.path for source in sources],
         [source.licence for source in sources],
         [source.published_on for source in sources],
+        [source.author for source in sources],
         [json.dumps([asdict(passage) for passage in source.passages]) for source in sources],
     )
     return ResearchId(research_id)
@@ -97,7 +98,7 @@ async def get_researches(connection: Connection, research_ids: Sequence[UUID]) -
         """
         select *, (select json_agg(json_build_object('n', n, 'title', title, 'url', url, 'path', path,
                                                      'licence', licence, 'published_on', published_on,
-                                                     'passages', passages) order by n)
+                                                     'author', author, 'passages', passages) order by n)
                    from sources where sources.research_id = research.research_id)::text as sources
         from research where research_id = any ($1::uuid[])
         """,

@@ -170,6 +170,7 @@ def _document(facts: Facts, blocks: list[Block]) -> Document:
         licence=licence(facts.licence),
         published_on=facts.published_on,
         quality=_quality(blocks),
+        author=facts.author,
     )
 
 

@@ -13,6 +13,7 @@ from research.reading.cleaning import one_line
 
 MAX_LICENCE: Final = 200
 MAX_ADDRESS: Final = 2000
+MAX_AUTHOR: Final = 120
 MAX_NAME: Final = 300
 """Characters of a title or heading that is looked at."""
 EDGE: Final = 4000
@@ -55,6 +56,15 @@ _APPEARED: Final = [
     "publish_date",
     "created",
 ]
+_AUTHORS: Final = [
+    "author",
+    "citation_author",
+    "dc.creator",
+    "dcterms.creator",
+    "parsely-author",
+    "article:author",
+]
+_BY: Final = re.compile(r"^by[: ]+", re.IGNORECASE)
 _LINKED_DATA: Final = re.compile(r'"date(Modified|Published)"\s{0,9}:\s{0,9}"([0-9T:+-]{10,30})')
 _DATED_CLASSES: Final = re.compile(
     r"\b(?:updated|published|pubdate|entry-date|post-date|dt-published|dt-updated)\b"
@@ -98,6 +108,7 @@ class Facts:
     url: str | None = None
     licence: str | None = None
     published_on: date | None = None
+    author: str | None = None
 
 
 def facts_of_page(root: etree._Element) -> Facts:
@@ -125,7 +136,15 @@ def facts_of_page(root: etree._Element) -> Facts:
         or links.get("license")
         or None,
         published_on=_dated(meta) or _dated(_times(root)) or _linked_data(root) or _told_by_page(root),
+        author=next((found for name in _AUTHORS if (found := person(meta.get(name)))), None),
     )
+
+
+def person(name: str | None) -> str | None:
+    """Who wrote it, if that is a name: some put an address there, or a handle."""
+    plain = _BY.sub("", one_line((name or "")[:MAX_NAME]), count=1)
+    is_name = 1 < len(plain) <= MAX_AUTHOR and "://" not in plain and "@" not in plain
+    return plain if is_name and any(map(str.isalpha, plain)) else None
 
 
 def front_matter(text: str) -> tuple[Facts, str]:
@@ -148,6 +167,7 @@ def facts_of_entries(entries: Mapping[str, str]) -> Facts:
         url=web_address(entries.get("url")),
         licence=entries.get("licence") or entries.get("license") or None,
         published_on=_dated(entries) or day(entries.get("revdate")),
+        author=person(entries.get("author")),
     )
 
 
