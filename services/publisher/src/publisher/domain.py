@@ -12,6 +12,8 @@ from uuid import UUID
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from slugify import slugify
 
+from chassis.links import public_link
+
 BrandSlug = NewType("BrandSlug", str)
 PageSlug = NewType("PageSlug", str)
 
@@ -78,7 +80,7 @@ class Source(_Document):
     @property
     def link(self) -> str | None:
         """The address, if it is one that a reader may safely follow, without a user's name and password."""
-        return None if self.url is None else web_address(self.url)
+        return public_link(self.url)
 
     @property
     def host(self) -> str | None:
@@ -186,18 +188,6 @@ def free_slug(wanted: PageSlug, taken: AbstractSet[str]) -> PageSlug:
 
 def is_slug(text: str) -> bool:
     return SLUG_PATTERN.fullmatch(text) is not None
-
-
-def web_address(url: str) -> str | None:
-    """The address if it is one of http or https, without a user's name and password; None if it is another."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return None
-    # What stands behind a backslash is another host's to a browser.
-    if parts.scheme not in {"http", "https"} or not parts.hostname or "\\" in url:
-        return None
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
 
 
 def language_tag(language: str) -> str:

@@ -12,7 +12,8 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from slugify import slugify
 
-from publisher.domain import Section, web_address
+from chassis.links import public_link
+from publisher.domain import Section
 
 # Raise it when the HTML made from the same Markdown changes: pages of an older version are read and rendered anew
 # at their next publication, even if the article itself did not change.
@@ -106,7 +107,7 @@ def _allowed(_tag: str, attribute: str, value: str) -> str | None:
     if pattern is None or not pattern.fullmatch(value):
         return None
     is_web = attribute == "href" and value[:4].casefold() == "http"
-    return web_address(value) if is_web else value
+    return public_link(value) if is_web else value
 
 
 def _name_sections(tokens: Sequence[Token]) -> Iterator[Section]:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NewType
-from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
+from chassis.links import public_link
 from envelope.brand.payloads import SocialCreate
 from social.channels import BUILT_IN, CHANNELS, FEED, REMOTE, Channel
 from social.counting import utf8_bytes
@@ -154,13 +154,7 @@ def _problem_with_link(link: str | None) -> Refusal | None:
 
 
 def is_web_address(link: str) -> bool:
-    if clean_line(link) != link or " " in link:
-        return False
-    try:
-        parts = urlsplit(link)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
+    return clean_line(link) == link and public_link(link) is not None
 
 
 def post_id(content_id: UUID, channel: str) -> PostId:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Final
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, Field, SecretStr
 
 from chassis.http.client import Answer, PassingError, Peer, ServiceClient, UnusableAnswerError
 from chassis.http.documents import Documents
+from chassis.links import public_link
 from messaging import Dependency, RetryLater, Unprocessable
 from orchestrator.writing.article import Passage, Source
 
@@ -113,7 +113,7 @@ def _source(source: _Source) -> Source:
     return Source(
         n=source.n,
         title=source.title[:MAX_LINE],
-        url=_web_address(source.url),
+        url=public_link(source.url),
         path=source.path,
         licence=source.licence,
         published_on=source.published_on,
@@ -126,14 +126,3 @@ def _source(source: _Source) -> Source:
             for passage in source.passages
         ),
     )
-
-
-def _web_address(url: str | None) -> str | None:
-    """One of http or https, without a user's name and password: articles are public."""
-    try:
-        parts = urlsplit(url or "")
-    except ValueError:
-        return None
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        return None
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
-from urllib.parse import urlsplit
 
 from lxml import etree
 
+from chassis.links import public_link
 from research.reading.cleaning import one_line
 
 MAX_LICENCE: Final = 200
@@ -174,15 +174,7 @@ def facts_of_entries(entries: Mapping[str, str]) -> Facts:
 def web_address(value: str | None) -> str | None:
     """Only addresses a published page may link to: http or https, with a host; without a user's name and password."""
     address = (value or "").strip()
-    if len(address) > MAX_ADDRESS or any(each.isspace() or each == "\\" for each in address):
-        return None
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return None
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        return None
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return None if len(address) > MAX_ADDRESS else public_link(address)
 
 
 def licence(value: str | None) -> str | None:

@@ -33,8 +33,10 @@ log = structlog.get_logger(__name__)
 
 CONNECT_SECONDS: Final = 5.0
 """For each step of connecting: through a load balancer, the next try may lead to another node."""
-CONFIRM_SECONDS: Final = 10.0
-"""A batch not confirmed by then counts as not published, and the connection is given up."""
+CONFIRM_SECONDS: Final = 5.0
+"""A batch not confirmed by then counts as not published, and its channel is given up."""
+LONGEST_CONFIRM_SECONDS: Final = 20.0
+"""How far that grows while no batch is confirmed in time: a broker that is slow must not be sent the same for ever."""
 _MAX_SHORT_STRING: Final = 255
 _PERSISTENT: Final = 2
 _OTHER_USER: Final = re.compile(r"user_id property set to '.*' but authenticated user was '(.*)'")
@@ -52,6 +54,7 @@ class Publisher:
         self._connection: AbstractConnection | None = None
         self._channel: aiormq.Channel | None = None
         self._bulk: BulkPublisher | None = None
+        self._patience = CONFIRM_SECONDS
         self._refusals = Refusals()
         self.pulse = Pulse(
             f"{name} publish",
@@ -83,7 +86,7 @@ class Publisher:
         try:
             while True:
                 try:
-                    closed = await self._connect()
+                    closed = await self._open_channel()
                 except BROKER_ERRORS as error:
                     log.warning(
                         "broker_unavailable", connection=self._name, error=repr(error), retry_seconds=delay
@@ -97,7 +100,7 @@ class Publisher:
                 if not closed.cancelled():
                     self._refusals.note(closed.exception())
                     self._learn_user(closed.exception())
-                await self._drop_connection()
+                self._leave_channel()
         finally:
             await self._drop_connection()
 
@@ -107,10 +110,14 @@ class Publisher:
             log.warning("user_is_called_otherwise", connection=self._name, url=self._user, broker=found[1])
             self._user = found[1]
 
-    async def _connect(self) -> asyncio.Future[Any]:
-        self._connection = await aio_pika.connect(
-            self._url, timeout=CONNECT_SECONDS, client_properties={"connection_name": self._name}
-        )
+    async def _open_channel(self) -> asyncio.Future[Any]:
+        """A channel on the connection, if that is still there, or on a new one."""
+        transport = None if self._connection is None else self._connection.transport
+        if self._connection is None or transport is None or transport.connection.is_closed:
+            await self._drop_connection()
+            self._connection = await aio_pika.connect(
+                self._url, timeout=CONNECT_SECONDS, client_properties={"connection_name": self._name}
+            )
         async with asyncio.timeout(CONNECT_SECONDS):
             channel = await self._connection.channel(publisher_confirms=True, on_return_raises=True)
             underlay = await channel.get_underlay_channel()
@@ -121,9 +128,12 @@ class Publisher:
         closed: asyncio.Future[Any] = underlay.closing
         return closed
 
-    async def _drop_connection(self) -> None:
+    def _leave_channel(self) -> None:
         self._connected.clear()
         self._channel = self._bulk = None
+
+    async def _drop_connection(self) -> None:
+        self._leave_channel()
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(Exception):
@@ -178,16 +188,17 @@ class Publisher:
             return [BrokerUnavailableError("not connected") for _ in publications]
         if bulk is None:
             return await self._publish_singly(channel, publications)
-        batch = None
+        batch, patience = None, self._patience
         try:
-            async with asyncio.timeout(CONFIRM_SECONDS):
+            async with asyncio.timeout(patience):
                 batch = await bulk.send(publications, properties)
                 if fail_points.ARMED:
                     await asyncio.sleep(0.01)  # the client library writes in a task of its own
                     fail_points.reach("relay.sent")
                 await bulk.wait(batch)
-        except TimeoutError as error:
-            await self._give_up(channel, error, len(publications))
+            self._patience = CONFIRM_SECONDS
+        except TimeoutError:
+            await self._give_up(channel, patience, len(publications))
         if batch is None:
             return [BrokerUnavailableError("not sent in time") for _ in publications]
         self._refusals.note(batch.closed_by)
@@ -202,16 +213,31 @@ class Publisher:
     ) -> list[Exception | None]:
         """The client library's own way, for when its inside is not as `messaging.broker.frames` expects it."""
         futures = [asyncio.ensure_future(_publish_one(channel, each)) for each in publications]
+        patience = self._patience
         try:
-            async with asyncio.timeout(CONFIRM_SECONDS):
+            async with asyncio.timeout(patience):
                 await asyncio.wait(futures)
-        except TimeoutError as error:
-            await self._give_up(channel, error, len(publications))
+            self._patience = CONFIRM_SECONDS
+        except TimeoutError:
+            await self._give_up(channel, patience, len(publications))
         return [_outcome(future) for future in futures]
 
-    async def _give_up(self, channel: aiormq.Channel, error: Exception, messages: int) -> None:
-        """Leaves a connection in doubt; `run` makes a new one."""
-        log.warning("publish_not_confirmed", connection=self._name, error=repr(error), messages=messages)
+    async def _give_up(self, channel: aiormq.Channel, seconds: float, messages: int) -> None:
+        """Leaves a channel in doubt, and its connection if that is silent too; `run` makes new ones.
+
+        A broker that answers may have forgotten messages all the same: RabbitMQ 3.10 loses track of what a channel sent to
+        the leader of a quorum queue that was just replaced, and confirms it never. Another channel knows the new leader,
+        and another connection might lead to a node that stands still.
+        """
+        log.warning("publish_not_confirmed", connection=self._name, seconds=seconds, messages=messages)
+        self._patience = min(2 * seconds, LONGEST_CONFIRM_SECONDS)
+        if channel.is_closed:
+            return
+        if await self.pulse.answers():
+            with suppress(Exception):
+                async with asyncio.timeout(2):
+                    await channel.close()
+                    return
         with suppress(Exception):
             async with asyncio.timeout(2):
                 await channel.connection.close()
@@ -253,7 +279,7 @@ async def _publish_one(channel: aiormq.Channel, publication: Publication) -> Any
 def _outcome(future: asyncio.Future[Any]) -> Exception | None:
     if not future.done() or future.cancelled():
         future.cancel()
-        return BrokerUnavailableError(f"no confirm within {CONFIRM_SECONDS:g} s")
+        return BrokerUnavailableError("not confirmed in time, or the connection was lost")
     error = future.exception()
     if error is None:
         return None

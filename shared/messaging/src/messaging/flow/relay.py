@@ -28,7 +28,7 @@ BATCH: Final = 300
 IN_FLIGHT: Final = 2
 """Batches on their way at a time: while one waits for its confirms, the next is being sent."""
 LEASE: Final = timedelta(seconds=30)
-"""How long rows belong to the process that is publishing them; three times the time a publish may take."""
+"""How long rows belong to the process that is publishing them; longer than a publish may take, see `publisher`."""
 LONGEST_SLEEP: Final = 10.0
 """Seconds after which the sweeper looks for rows that a crashed replica left, even if nothing is due here."""
 BACKLOG_LIMIT: Final = 10_000

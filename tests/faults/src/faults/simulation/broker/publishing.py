@@ -13,7 +13,7 @@ _BUSY: Final = 0.15
 
 
 class PublishingConnection:
-    """Plays the aiormq connection that the publisher gives up, or asks whether it is blocked."""
+    """Plays the aiormq connection that the publisher gives up, or asks whether it is blocked: one for each channel."""
 
     __slots__ = ("_Connection__connection_unblocked", "_channel", "channels", "connection_tune")
 
@@ -31,10 +31,7 @@ class PublishingConnection:
             self._Connection__connection_unblocked.set()
 
     async def close(self) -> None:
-        channel = self._channel
-        if channel.process.alive and not channel.is_closed:
-            await channel.broker.schedule.loop.pause(channel.broker.schedule.latency())
-            channel.cut()
+        await self._channel.close()
 
 
 class _Tune:
@@ -177,11 +174,16 @@ class PublishingChannel:
             self.open = False
             self.broker.publishers.remove(self)
         if silent:
-            schedule.later(silent, self.close)
+            schedule.later(silent, self.end)
         else:
-            self.close()
+            self.end()
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        if self.process.alive and not self.is_closed:
+            await self.broker.schedule.loop.pause(self.broker.schedule.latency())
+            self.cut()
+
+    def end(self) -> None:
         if self.is_closed:
             return
         self.is_closed = True
