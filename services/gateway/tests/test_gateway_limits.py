@@ -109,7 +109,7 @@ def test_after_failures_in_a_row_one_request_at_a_time_looks_whether_it_is_back(
     assert isinstance(probe, Go)
     assert probe.probe_until == NOW + 10 * SECOND
     others = gate(failures=5, closed_until=probe.probe_until)
-    assert waits(decide("brave", "acme", others, bounds(), NOW)) == (10 * SECOND, "provider.away")
+    assert waits(decide("brave", "acme", others, bounds(), NOW)) == (10 * SECOND, "provider.failing")
 
 
 Replicas = tuple[httpx.AsyncClient, httpx.AsyncClient]

@@ -214,7 +214,7 @@ async def test_a_provider_that_breaks_off_counts_as_paid(
 ) -> None:
     brave.next_answers = [Response("cut off", headers={"Content-Length": "100"})]
     refused = await ask("a")
-    assert (refused.status_code, refused.json()["type"]) == (503, "provider.away")
+    assert (refused.status_code, refused.json()["type"]) == (424, "provider.no_answer")
     assert await spent(api) == 5000
 
 

@@ -67,6 +67,8 @@ async def test_keywords_become_a_cycle_with_one_request_each(
         "keyword": "cold brew",
         "state": "queued",
         "reason": None,
+        "waits": None,
+        "waits_until": None,
         "content_id": None,
         "published_url": None,
         "posts": [],

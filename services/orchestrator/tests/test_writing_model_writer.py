@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -152,11 +153,13 @@ async def test_what_was_answered_is_paid_once_however_often_the_command_comes(
 
     assert len(model.asked) == paid + 1
     keys = [asked.key for asked in model.asked]
-    assert keys[-1] == keys[-2] == f"{message.event_id}:model:front"
+    assert keys[-1] == keys[-2]
+    assert keys[-1].startswith(f"{message.event_id}:model:front:")
     assert len(set(keys[:-1])) == len(keys) - 1
     async with orchestrator_database.connection() as connection:
         rows = await connection.fetch(
-            "select result::text as result from workflow_steps where workflow_id = $1", message.event_id
+            "select result::text as result from workflow_steps where workflow_id = $1 and step like 'model:%'",
+            message.event_id,
         )
     assert [json.loads(row["result"])["usage"]["prompt_tokens"] for row in rows] == [100] * paid
 
@@ -347,7 +350,13 @@ async def test_instructions_in_sources_never_reach_the_model(
     assert "asino" not in content.body_markdown
 
 
-QUESTION = Request("daily-grind", "1:brief", ({"role": "user", "content": "?"},) * 2, json_schema(Brief), 100)
+QUESTION = Request(
+    "daily-grind",
+    "1:brief",
+    ({"role": "system", "content": ""}, {"role": "user", "content": "Data (JSON):\n{}"}),
+    json_schema(Brief),
+    100,
+)
 
 
 @pytest.mark.parametrize(
@@ -359,12 +368,8 @@ QUESTION = Request("daily-grind", "1:brief", ({"role": "user", "content": "?"},)
                 headers={"Retry-After": "90000", "Content-Type": "application/problem+json"},
                 body={"type": "budget.exhausted", "detail": "the month's budget of 5 dollars is spent"},
             ),
-            WaitFor(
-                "the model's budget",
-                "the budget for the model is spent: the month's budget of 5 dollars is spent",
-                after=timedelta(seconds=90_000),
-            ),
-            "budget",
+            WaitFor("the model's budget", "", after=timedelta(minutes=10)),
+            "the budget for the model is spent: the month's budget of 5 dollars is spent",
         ),
         (
             Reply(status=429, headers={"Retry-After": "7"}, body={}),
@@ -412,16 +417,8 @@ async def test_what_the_server_says_instead_of_an_answer(
     says: str,
 ) -> None:
     monkeypatch.setattr(model, "reply", lambda _: reply)
-    question = Request(
-        QUESTION.brand_slug,
-        QUESTION.key,
-        ({"role": "system", "content": ""}, {"role": "user", "content": "Data (JSON):\n{}"}),
-        QUESTION.response_format,
-        100,
-    )
-
     with pytest.raises(type(raised), match=says) as caught:
-        await chat_with(model.url).complete(question)
+        await chat_with(model.url).complete(QUESTION)
 
     assert type(caught.value) is type(raised)
     if isinstance(raised, WaitFor) and isinstance(caught.value, WaitFor):
@@ -430,11 +427,160 @@ async def test_what_the_server_says_instead_of_an_answer(
             assert abs(caught.value.after - raised.after) < timedelta(seconds=1)
 
 
+def gateway_says(problem: str, status: int, *, transient: bool, after: int | None = None) -> Reply:
+    """As `gateway.model.routes` answers it."""
+    detail = f"what {problem} means, and what to do"
+    body = {"type": problem, "detail": detail, "transient": transient, "retry_at": None}
+    error = {"error": {"message": detail, "type": problem, "param": None, "code": problem}}
+    return Reply(
+        status=status, headers={} if after is None else {"Retry-After": str(after)}, body=body | error
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "waits_for", "after"),
+    [
+        (gateway_says("limit.reached", 429, transient=True, after=15), "the model's limits", 15),
+        (gateway_says("provider.limited", 429, transient=True, after=40), "the model's limits", 40),
+        (gateway_says("provider.away", 503, transient=True, after=30), "the model's provider", 30),
+        (gateway_says("call.under_way", 503, transient=True, after=15), "the same call to the model", 15),
+        (gateway_says("budget.exhausted", 402, transient=True, after=80_000), "the model's budget", 600),
+        (gateway_says("budget.set_aside", 402, transient=True, after=30), "the model's budget", 30),
+        (gateway_says("spending.stopped", 402, transient=True, after=600), "the model's budget", 600),
+    ],
+    ids=lambda each: each.body["type"] if isinstance(each, Reply) else "",
+)
+async def test_what_the_gateway_says_of_one_brand_or_call_holds_up_no_other(
+    model: ScriptedModel, reply: Reply, waits_for: str, after: int
+) -> None:
+    chat = chat_with(model.url)
+    model.replies["Brief"] = [reply]
+
+    with pytest.raises(WaitFor, match="and what to do") as caught:
+        await chat.complete(QUESTION)
+
+    assert (caught.value.dependency, caught.value.after) == (waits_for, timedelta(seconds=after))
+    # The next command is not kept from asking.
+    assert (await chat.complete(QUESTION)).finish_reason == "stop"
+
+
+async def test_a_provider_that_fails_for_everybody_is_an_outage(model: ScriptedModel) -> None:
+    chat = chat_with(model.url)
+    model.replies["Brief"] = [gateway_says("provider.failing", 503, transient=True, after=60)]
+
+    for _ in range(3):
+        with pytest.raises(WaitFor) as caught:
+            await chat.complete(QUESTION)
+        assert caught.value.dependency == "model"
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("problem", "status"),
+    [
+        ("budget.too_small", 422),
+        ("provider.not_connected", 424),
+        ("provider.key_refused", 424),
+        ("provider.quota_exhausted", 424),
+        ("credentials.sealed", 424),
+        ("request.too_many_tokens", 422),
+        ("model.context_too_long", 422),
+    ],
+)
+async def test_what_an_operator_has_to_put_right_says_so(
+    model: ScriptedModel, problem: str, status: int
+) -> None:
+    model.replies["Brief"] = [gateway_says(problem, status, transient=False)]
+
+    with pytest.raises(Unprocessable, match=r"and what to do.*then replay"):
+        await chat_with(model.url).complete(QUESTION)
+
+
+async def test_what_was_paid_for_in_vain_is_not_asked_for_without_end(model: ScriptedModel) -> None:
+    model.replies["Brief"] = [gateway_says("provider.no_answer", 424, transient=True, after=30)]
+
+    with pytest.raises(RetryLater) as caught:
+        await chat_with(model.url).complete(QUESTION)
+    assert not isinstance(caught.value, WaitFor)
+
+
+async def test_a_question_that_takes_too_long_is_a_failure_of_its_own(model: ScriptedModel) -> None:
+    chat = chat_with(model.url, timeout_seconds=0.3)
+    model.seconds = 1.0
+
+    with pytest.raises(RetryLater, match="in time") as caught:
+        await chat.complete(QUESTION)
+    assert not isinstance(caught.value, WaitFor)
+
+
 async def test_a_server_that_is_not_there_is_an_outage(free_port: Callable[[], int]) -> None:
     chat = chat_with(f"http://127.0.0.1:{free_port()}/v1")
 
     with pytest.raises(WaitFor, match="does not answer"):
         await chat.complete(QUESTION)
+
+
+async def test_what_waits_says_why_until_it_goes_on(
+    orchestrator_database: Database,
+    model: ScriptedModel,
+    message: DomainMessage[ContentGenerate],
+    context: Context,
+) -> None:
+    model.replies["Outline"] = [gateway_says("budget.exhausted", 402, transient=True, after=80_000)]
+    workflow = workflow_of(orchestrator_database, chat_with(model.url))
+
+    with pytest.raises(WaitFor):
+        await workflow.generate(message, context)
+    assert await waits(orchestrator_database) == [
+        ("waits for the model's budget: what budget.exhausted means, and what to do", True)
+    ]
+    await written(orchestrator_database, workflow, message, context)
+    assert await waits(orchestrator_database) == []
+    assert [asked.shape for asked in model.asked].count("Brief") == 1
+
+
+async def waits(database: Database) -> list[tuple[str, bool]]:
+    """Why, and whether for some minutes."""
+    async with database.connection() as connection:
+        rows = await connection.fetch("select reason, until - now() as left from writing_waits")
+    return [(row["reason"], timedelta(minutes=9) < row["left"] <= timedelta(minutes=10)) for row in rows]
+
+
+async def test_one_that_all_others_wait_for_does_a_step_at_a_time(
+    orchestrator_database: Database, model: ScriptedModel, message: DomainMessage[ContentGenerate]
+) -> None:
+    workflow = workflow_of(orchestrator_database, chat_with(model.url))
+    alone = Context("orchestrator-commands", 1, structlog.get_logger(), alone=True)
+    steps, record = 0, None
+    while record is None:
+        before = len(model.asked)
+        with suppress(WaitFor):
+            record = await workflow.generate(message, alone)
+        assert len(model.asked) <= before + 1
+        steps += 1
+    assert steps >= CALLS
+    assert len(model.asked) == len({asked.key for asked in model.asked})
+
+
+async def test_the_same_is_asked_again_though_others_of_the_brand_were_published_meanwhile(
+    orchestrator_database: Database,
+    model: ScriptedModel,
+    message: DomainMessage[ContentGenerate],
+    message_of: MessageOf,
+    context: Context,
+) -> None:
+    """A key is good for one question: another under the same key is refused by the gateway, and a new key is paid for."""
+    workflow = workflow_of(orchestrator_database, chat_with(model.url))
+    model.replies["Brief"] = [gateway_says("limit.reached", 429, transient=True, after=1)]
+    with pytest.raises(WaitFor):
+        await workflow.generate(message, context)
+    other = message_of(message.payload.model_copy(update={"content_id": new_event_id()}))
+    await written(orchestrator_database, workflow, other, context)
+
+    with pytest.raises(Unprocessable, match="needs_review"):  # it is a copy of the other
+        await workflow.generate(message, context)
+    first, again = (asked for asked in model.asked if asked.key.startswith(f"{message.event_id}:model:brief"))
+    assert (first.key, first.messages) == (again.key, again.messages)
 
 
 async def test_a_brand_whose_model_was_taken_away_is_told_so(

@@ -36,17 +36,18 @@ def build(settings: Settings) -> Service:
         research=service.dependency("research", outages=(UnavailableError,)),
     )
     writers = _writers(service, settings)
-    workflow = ContentWorkflow(service.database, research.fetch, writers)
+    workflow = ContentWorkflow(service.database, research.fetch, writers, turn_seconds=settings.turn_seconds)
     housekeeping = Housekeeping(
         service.database,
         stall_after=settings.stall_after,
         keep_cycles=settings.keep_cycles,
         longest_sleep=settings.longest_sleep,
+        brand_articles=settings.brand_articles,
     )
     service.consume(
         "orchestrator-events",
         on_batch(
-            route,
+            partial(route, brand_articles=settings.brand_articles),
             ResearchCompleted,
             ResearchFailed,
             ContentGenerated,
@@ -62,7 +63,10 @@ def build(settings: Settings) -> Service:
         "orchestrator-commands",
         on_each(workflow.generate, ContentGenerate),
         policy=QueuePolicy(
-            max_concurrency=settings.writers, handler_timeout=settings.writing_timeout_seconds
+            max_concurrency=settings.writers,
+            handler_timeout=settings.writing_timeout_seconds,
+            # What would wait here for minutes is better off with another replica.
+            prefetch=settings.writers,
         ),
     )
     service.serve(http_api(service.database, ServiceKey(settings.service_key), writers=frozenset(writers)))

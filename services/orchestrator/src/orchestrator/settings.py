@@ -1,12 +1,13 @@
 """Settings of the orchestrator; each field is an environment variable, upper-cased."""
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from chassis import KeyedSettings, WebAddress
 from messaging import ServiceSettings
+from orchestrator.cycles import BRAND_ARTICLES
 
 Hours = Annotated[float, Field(gt=0, le=24 * 365)]
 Days = Annotated[float, Field(gt=0, le=3650)]
@@ -22,6 +23,9 @@ class Settings(ServiceSettings, KeyedSettings):
 
     writers: Annotated[int, Field(ge=1, le=64)] = 8
     """Articles in hand at the same time in one process; one of them is being composed, the others read and store."""
+    brand_articles: Annotated[int, Field(ge=1, le=10_000)] = BRAND_ARTICLES
+    """Articles of one brand that are being written or queued for it; its others wait, so that brands take turns. At least
+    WRITERS of all replicas, or one brand alone leaves some of them idle."""
     writing_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 600.0
     """For one article, reading its research included; past it, the attempt counts as failed. What a model has answered by
     then is kept."""
@@ -31,8 +35,8 @@ class Settings(ServiceSettings, KeyedSettings):
     Whoever answers there is sent the service key."""
     model_name: Annotated[str, Field(min_length=1, max_length=200)] = "default"
     """The model that requests name."""
-    model_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 120.0
-    """For one whole answer of the model."""
+    model_timeout_seconds: Annotated[float, Field(gt=0, le=1800)] = 150.0
+    """For one whole answer of the model; more than the gateway waits for a turn and for its provider."""
     model_context_tokens: Annotated[int, Field(ge=2048, le=2_000_000)] = 16_384
     """What the model takes and gives in one exchange; of the sources, as much is shown to it as fits."""
 
@@ -42,6 +46,20 @@ class Settings(ServiceSettings, KeyedSettings):
     """Ended cycles and finished workflow steps older than this are deleted; articles are kept."""
     housekeeping_seconds: Annotated[float, Field(gt=0, le=86_400)] = 3600.0
     """Longest sleep between two rounds of the reaper and the clean-up."""
+
+    @property
+    def turn_seconds(self) -> float:
+        """After which no further step of an article is begun before others had their turn: one more may be under way then."""
+        return self.writing_timeout_seconds / 2
+
+    @model_validator(mode="after")
+    def _answers_come_within_turns(self) -> Self:
+        if self.model_url is not None and self.model_timeout_seconds > self.writing_timeout_seconds / 2:
+            raise ValueError(
+                f"MODEL_TIMEOUT_SECONDS is {self.model_timeout_seconds:g}, so set WRITING_TIMEOUT_SECONDS to twice as much at"
+                " least: an answer that comes late must not end the writing of the article"
+            )
+        return self
 
     @property
     def stall_after(self) -> timedelta:

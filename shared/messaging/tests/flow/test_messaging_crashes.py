@@ -10,7 +10,7 @@ import pytest
 from chassis.testing import eventually, running
 from envelope import DomainMessage
 from envelope.brand.payloads import ResearchRequested
-from messaging import Context, Record, Service, on_each
+from messaging import Context, Record, Service, WaitFor, on_each
 from messaging.flow.dead_letters import read
 from messaging.storage import crashes
 
@@ -82,6 +82,24 @@ async def test_what_came_back_once_is_handled_side_by_side(world) -> None:
     async with running(service):
         await eventually(lambda: world.has_effects(3))
     assert await world.effects() == ["a", "b", "c"]
+
+
+async def test_a_handler_knows_that_all_others_wait_for_it(world) -> None:
+    alone: list[bool] = []
+
+    async def in_steps(message: DomainMessage, context: Context) -> Record:
+        alone.append(context.alone)
+        if context.alone:
+            raise WaitFor("its next turn", "one step is done")
+        return lambda tx: world.write(tx, message)
+
+    await world.send(world.request())
+    await make_suspect(world)
+    service = world.service()
+    service.consume(QUEUE, on_each(in_steps, ResearchRequested))
+    async with running(service):
+        await eventually(lambda: world.has_effects(1))
+    assert alone == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,42 @@ async def test_past_the_grace_period_the_attempt_is_given_back_uncounted(world) 
     assert await world.outcomes() == {}
 
 
+async def test_what_deployments_in_a_row_cut_short_is_no_suspect(world) -> None:
+    """Given back by the broker, it would be handled alone the third time, while all others wait."""
+    attempts: list[tuple[int, bool]] = []
+
+    async def endless(_message: DomainMessage, context: Context) -> None:
+        attempts.append((context.attempt, context.alone))
+        await asyncio.sleep(3600)
+
+    await world.send(world.request())
+    for number in range(1, 5):
+        service = world.service(shutdown_grace_seconds=0.1)
+        service.consume(QUEUE, on_each(endless, ResearchRequested))
+        async with running(service):
+            await eventually(lambda wanted=number: len(attempts) == wanted)
+    assert attempts == [(1, False)] * 4
+
+
+async def test_what_is_cut_short_while_the_database_is_away_is_given_back_by_the_broker(world) -> None:
+    started = asyncio.Event()
+
+    async def endless(_message: DomainMessage, _context: Context) -> None:
+        started.set()
+        await asyncio.sleep(3600)
+
+    async with world.proxy_to_database() as proxy:
+        service = world.service(database_url=proxy.url, shutdown_grace_seconds=0.3)
+        service.consume(QUEUE, on_each(endless, ResearchRequested))
+        await world.send(world.request())
+        async with running(service):
+            await started.wait()
+            proxy.close_at_once()
+            proxy.reset()
+    await eventually(lambda: world.has_waiting(1))
+    assert await world.outcomes() == {}
+
+
 async def test_a_service_whose_runner_breaks_ends_instead_of_standing_still(world, monkeypatch) -> None:
     async def broken(*_: object) -> None:
         raise AssertionError("a mistake in the runtime itself")

@@ -29,6 +29,9 @@ _TO_ITS_TURN: Final = timedelta(seconds=30)
 """From being set aside to being sent, at most; then its process is taken for dead."""
 _PATIENCE: Final = timedelta(seconds=5)
 """For a turn at the provider; whoever has to wait longer comes back."""
+_FOLLOWED: Final = timedelta(seconds=30)
+"""That somebody else's call is waited for. If its process died, its lease may have minutes left, and whoever waits here holds
+up others at home."""
 _LOOK_SECONDS: Final = (0.05, 0.1, 0.2, 0.4)
 """Between two looks at a call that somebody else is making; the last one again and again."""
 _SWEEP_SECONDS: Final = 5.0
@@ -83,7 +86,7 @@ class Paying:
             ProblemError: why there is none.
         """
         first_asked_at = None if asked.key is None else await self._use_key(asked, asked.key)
-        deadline = asyncio.get_running_loop().time() + (asked.within + AFTER_THE_CALL).total_seconds()
+        deadline = asyncio.get_running_loop().time() + _FOLLOWED.total_seconds()
         while True:
             match await self._begin(asked, first_asked_at):
                 case Kept() as kept:
@@ -300,10 +303,10 @@ def _waited_too_long() -> Problem:
 
 def _too_slow(asked: Asked) -> Problem:
     return Problem(
-        "provider.away",
+        "provider.no_answer",
         f"{asked.provider} did not answer within {asked.within.total_seconds():g} seconds; the call counts as spent,"
         " because nobody knows whether it was answered",
-        HTTPStatus.SERVICE_UNAVAILABLE,
+        HTTPStatus.FAILED_DEPENDENCY,
         transient=True,
         after=timedelta(seconds=60),
     )

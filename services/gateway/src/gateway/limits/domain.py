@@ -112,7 +112,7 @@ def pause_after(failures: int) -> timedelta | None:
 def _closed(account: str, gate: Gate, wait: timedelta) -> Wait:
     if gate.failures >= FAILURES:
         problem = Problem(
-            "provider.away",
+            "provider.failing",
             f"{account} failed {gate.failures} times in a row, so nobody asks it for now ({gate.closed_why or 'it is away'})",
             HTTPStatus.SERVICE_UNAVAILABLE,
             transient=True,

@@ -105,7 +105,7 @@ class Gates:
         match problem.type:
             case "provider.limited":
                 await self._close(account, problem.after or timedelta(), problem.detail)
-            case "provider.away":
+            case "provider.away" | "provider.no_answer":
                 await self._count_failure(account, problem.detail)
             case _:
                 # It answered, so it is there.

@@ -106,7 +106,7 @@ class Http:
         """Asks the provider of that name.
 
         Raises:
-            Failed: `provider.away`, free of charge if nothing was sent; `provider.unusable_answer`.
+            Failed: `provider.away`, free of charge; `provider.no_answer` to what was sent; `provider.unusable_answer`.
         """
         request = self._http.build_request(
             method,
@@ -123,10 +123,10 @@ class Http:
                 exchange.answered(response.status)
                 return response
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
-            raise Failed(_away(f"{name} cannot be reached", error)) from error
+            raise Failed(_away(name, error)) from error
         except httpx.HTTPError as error:
             # It was sent, and may have been answered.
-            raise Failed(_away(f"{name} broke off or did not answer in time", error), spent=None) from error
+            raise Failed(_no_answer(name, error), spent=None) from error
 
     async def _exchange(self, name: str, request: httpx.Request) -> Response:
         async with aclosing(await self._http.send(request, stream=True)) as response:
@@ -140,11 +140,23 @@ class Http:
             return Response(response.status_code, response.headers, bytes(body))
 
 
-def _away(what: str, error: Exception) -> Problem:
+def _away(name: str, error: Exception) -> Problem:
     return Problem(
         "provider.away",
-        f"{what}: {error!r}",
+        f"{name} cannot be reached: {error!r}",
         HTTPStatus.SERVICE_UNAVAILABLE,
+        transient=True,
+        after=_AWAY_FOR,
+    )
+
+
+def _no_answer(name: str, error: Exception) -> Problem:
+    # One request may be too much for a provider that is well, and each time it is sent it may be charged.
+    return Problem(
+        "provider.no_answer",
+        f"{name} broke off or did not answer in time: {error!r}; the call counts as spent, because nobody knows whether it"
+        " was answered",
+        HTTPStatus.FAILED_DEPENDENCY,
         transient=True,
         after=_AWAY_FOR,
     )

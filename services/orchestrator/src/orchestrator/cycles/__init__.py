@@ -1,13 +1,14 @@
 """Batches of keywords: how they begin, what follows from each event, how far they are."""
 
 from orchestrator.cycles.begin import begin_cycle
-from orchestrator.cycles.domain import CycleId, ReusedKeyError
+from orchestrator.cycles.domain import BRAND_ARTICLES, CycleId, ReusedKeyError
 from orchestrator.cycles.handlers import route
 from orchestrator.cycles.housekeeping import Housekeeping
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
 from orchestrator.cycles.store import Cycle, NewCycle
 
 __all__ = [
+    "BRAND_ARTICLES",
     "LARGER_BODIES",
     "Cycle",
     "CycleId",

@@ -37,6 +37,9 @@ CycleId = NewType("CycleId", UUID)
 MAX_REASON = 500
 """Characters of a reason that are kept; the whole story is in the dead letter or in the log."""
 
+BRAND_ARTICLES = 16
+"""Of one brand that are being written or queued for it at a time, unless the settings say otherwise."""
+
 RoutedEvent: TypeAlias = (
     ResearchCompleted
     | ResearchFailed
@@ -121,6 +124,8 @@ class Keyword:
     brand_name: str | None = None
     """As it is now, for what is sent; None if nobody needs it."""
     promoted: bool = False
+    awaits_turn: bool = False
+    """Researched, but enough articles of its brand are in hand: its own is not being written yet."""
     setbacks: Mapping[Stage, Setback] = field(default_factory=dict)
     posts: tuple[Post, ...] = ()
 
@@ -172,11 +177,13 @@ def decide(
     now: datetime,
     fresh_content_id: ContentId,
     article: ArticleContext | None,
+    has_turn: bool = True,
 ) -> Decision:
     """What an event changes, and what is to be sent because of it.
 
     `fresh_content_id` is used only when the keyword needs its first one. `article` is what is stored of the keyword's
-    article, None while there is none. An event that teaches nothing new (a duplicate, a straggler) changes nothing.
+    article, None while there is none. Without `has_turn` its article is not written yet; `take_turn` goes on. An event that
+    teaches nothing new (a duplicate, a straggler) changes nothing.
     """
     learned = _learn(keyword, event, fresh_content_id)
     if learned == keyword:
@@ -184,13 +191,24 @@ def decide(
     learned = replace(learned, moved_at=now)
     messages: list[Payload] = []
     if keyword.content_id is None and isinstance(event, ResearchCompleted):
-        messages.append(_generate(learned, event))
+        if has_turn:
+            messages.append(_generate(learned, event.keyword))
+        else:
+            learned = replace(learned, awaits_turn=True)
     if learned.generated and not keyword.generated and learned.published_url is None:
         messages.append(_publish(learned))
     if learned.published_url and learned.unanswered and article and not learned.promoted:
         messages.append(_promote(learned, learned.published_url, article))
         learned = replace(learned, promoted=True)
     return Decision(learned, tuple(messages))
+
+
+def take_turn(keyword: Keyword, name: str, *, now: datetime) -> Decision:
+    """A keyword called `name`, which has waited for its turn, is written now."""
+    learned = replace(keyword, awaits_turn=False, moved_at=now)
+    if keyword.stage is not Stage.WRITING or keyword.research_id is None:
+        return Decision(learned)  # its article came from elsewhere meanwhile
+    return Decision(learned, (_generate(learned, name),))
 
 
 def give_up(keyword: Keyword, *, waited: str, now: datetime) -> Keyword:
@@ -337,13 +355,14 @@ def _why(code: str, detail: str) -> str:
     return readable(f"{code}: {detail}" if detail else code)
 
 
-def _generate(keyword: Keyword, event: ResearchCompleted) -> ContentGenerate:
+def _generate(keyword: Keyword, name: str) -> ContentGenerate:
     assert keyword.content_id is not None
+    assert keyword.research_id is not None
     return ContentGenerate(
         brand_slug=keyword.brand_slug,
         content_id=keyword.content_id,
-        research_id=event.research_id,
-        keyword=event.keyword,
+        research_id=keyword.research_id,
+        keyword=name,
     )
 
 

@@ -12,7 +12,8 @@ import structlog
 
 from messaging import Database
 from orchestrator.cycles import store
-from orchestrator.cycles.domain import give_up
+from orchestrator.cycles.domain import BRAND_ARTICLES, give_up
+from orchestrator.cycles.handlers import give_turns
 from orchestrator.writing import delete_old_steps
 
 log = structlog.get_logger(__name__)
@@ -26,12 +27,19 @@ class Housekeeping:
     """`longest_sleep` bounds how late an old cycle, or a keyword added during the sleep, is looked at."""
 
     def __init__(
-        self, database: Database, *, stall_after: timedelta, keep_cycles: timedelta, longest_sleep: timedelta
+        self,
+        database: Database,
+        *,
+        stall_after: timedelta,
+        keep_cycles: timedelta,
+        longest_sleep: timedelta,
+        brand_articles: int = BRAND_ARTICLES,
     ) -> None:
         self._database = database
         self._stall_after = stall_after
         self._keep_cycles = keep_cycles
         self._longest_sleep = longest_sleep
+        self._brand_articles = brand_articles
 
     async def run(self) -> None:
         """Goes on until it is cancelled, asleep until the next keyword may have stalled."""
@@ -43,6 +51,7 @@ class Housekeeping:
         """One round: everything that is due now."""
         while await self.fail_stalled() == BATCH:
             pass
+        await self.give_overlooked_turns()
         while await self._delete_old() == BATCH:
             pass
 
@@ -61,6 +70,15 @@ class Housekeeping:
                 "keyword_stalled", brand=row.facts.brand_slug, keyword=row.keyword, stage=row.facts.stage
             )
         return len(failed)
+
+    async def give_overlooked_turns(self) -> None:
+        """Sends to be written what waits though its brand has room.
+
+        Keywords that stalled leave such behind, and so do replicas of the version before, which know no turns.
+        """
+        async with self._database.transaction() as tx:
+            slugs, now = await store.lock_brands_with_turns(tx.connection)
+            await give_turns(tx, slugs, self._brand_articles, now=now)
 
     async def _delete_old(self) -> int:
         async with self._database.transaction() as tx:

@@ -16,6 +16,7 @@ from orchestrator.requests import RequestBody, shown, visible
 
 MAX_KEYWORDS: Final = 1000
 MAX_KEYWORD_LENGTH: Final = 200
+NOT_ITS_TURN: Final = "waits for its turn: its brand has as many articles in hand as any may have at a time"
 
 
 def _keyword(text: str) -> str:
@@ -107,6 +108,10 @@ class KeywordView(View):
     `failed` keyword moves again if its missing outcome arrives after all, e.g. after a replay."""
     reason: str | None
     """Why it was refused or failed, or which posts a completed one lacks."""
+    waits: str | None
+    """Why its article is not being written right now: the budget is spent, the model is away, others have their turn."""
+    waits_until: datetime | None
+    """When it is looked at again, as far as known."""
     content_id: UUID | None
     """Once research has succeeded; the article is at `/v1/content/{content_id}` when it is written."""
     published_url: str | None
@@ -115,10 +120,13 @@ class KeywordView(View):
     @classmethod
     def of(cls, row: KeywordRow) -> Self:
         facts = row.facts
+        being_written = facts.state is KeywordState.WRITING
         return cls(
             keyword=row.keyword,
             state=facts.state,
             reason=facts.reason,
+            waits=(NOT_ITS_TURN if facts.awaits_turn else row.waits) if being_written else None,
+            waits_until=row.waits_until if being_written else None,
             content_id=facts.content_id,
             published_url=facts.published_url,
             posts=tuple(

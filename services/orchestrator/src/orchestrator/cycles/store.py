@@ -21,6 +21,13 @@ from orchestrator.writing import ContentId
 UNDER_WAY = "('queued', 'writing', 'publishing', 'promoting')"
 """As in the partial index keywords_under_way; a literal, so that the planner sees that the index applies."""
 
+STALLED = f"""
+    k.state in {UNDER_WAY} and k.moved_at < now() - $1::interval and not k.awaits_turn
+    and not exists (
+        select from writing_waits as w where w.content_id = k.content_id and w.until >= now() - $1::interval)
+"""
+"""Of keywords k: those that have not moved for the time $1, and were not known to wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
@@ -55,6 +62,9 @@ class KeywordRow:
     correlation_id: str
     keyword: str
     facts: Keyword
+    waits: str | None = None
+    """Why its article is not being written right now, if that is so."""
+    waits_until: datetime | None = None
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
@@ -156,15 +166,69 @@ async def save_keywords(connection: Connection, rows: Sequence[KeywordRow]) -> N
         update keywords as k
         set state = n.state, reason = n.reason, research_id = n.research_id, content_id = n.content_id,
             generated = n.generated, published_url = n.published_url, promoted = n.promoted,
-            setbacks = n.setbacks::jsonb, posts = n.posts::jsonb, moved_at = n.moved_at
+            awaits_turn = n.awaits_turn, setbacks = n.setbacks::jsonb, posts = n.posts::jsonb, moved_at = n.moved_at
         from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::bool[], $8::text[],
-                    $9::bool[], $10::text[], $11::text[], $12::timestamptz[])
+                    $9::bool[], $10::bool[], $11::text[], $12::text[], $13::timestamptz[])
             as n (cycle_id, position, state, reason, research_id, content_id, generated, published_url,
-                  promoted, setbacks, posts, moved_at)
+                  promoted, awaits_turn, setbacks, posts, moved_at)
         where k.cycle_id = n.cycle_id and k.position = n.position
         """,
         *(list(column) for column in zip(*(_columns(row) for row in rows), strict=True)),
     )
+
+
+async def in_hand(connection: Connection, slugs: Sequence[str]) -> dict[str, int]:
+    """How many articles of each of these brands are being written or queued for it, those that wait for a turn included."""
+    rows = await connection.fetch(
+        """
+        select brand_slug, count(*) as articles from keywords join cycles using (cycle_id)
+        where state = 'writing' and brand_slug = any ($1::text[]) group by brand_slug
+        """,
+        list(slugs),
+    )
+    return {row["brand_slug"]: row["articles"] for row in rows}
+
+
+async def next_turns(connection: Connection, slugs: Sequence[str], at_once: int) -> list[KeywordRow]:
+    """Keywords of these brands that have waited for their turn and get it, the longest waiting first."""
+    return await _keywords(
+        connection,
+        """
+        (k.cycle_id, k.position) in (
+            select cycle_id, position
+            from (
+                select cycle_id, position, awaits_turn,
+                       count(*) filter (where not awaits_turn) over (partition by brand_slug) as in_hand,
+                       row_number() over (partition by brand_slug, awaits_turn order by moved_at, position) as place
+                from keywords join cycles using (cycle_id)
+                where state = 'writing' and brand_slug = any ($1::text[])
+            ) as standing
+            where awaits_turn and in_hand + place <= $2
+        )
+        order by k.moved_at, k.position
+        """,
+        list(slugs),
+        at_once,
+    )
+
+
+async def lock_brands_with_turns(connection: Connection) -> tuple[list[str], datetime]:
+    """Locks the brands of which keywords wait for a turn, leaving out those that someone else is deciding about.
+
+    Returns:
+        Their slugs, and the database's time.
+    """
+    rows = await connection.fetch(
+        """
+        select slug from brands
+        where slug in (
+            select brand_slug from keywords join cycles using (cycle_id) where state = 'writing' and awaits_turn
+        )
+        order by slug for no key update skip locked
+        """
+    )
+    now: datetime = await connection.fetchval("select clock_timestamp()")
+    return [row["slug"] for row in rows], now
 
 
 async def lock_stalled_brands(connection: Connection, stall_after: timedelta) -> tuple[list[str], datetime]:
@@ -177,8 +241,8 @@ async def lock_stalled_brands(connection: Connection, stall_after: timedelta) ->
         f"""
         select slug from brands
         where slug in (
-            select brand_slug from keywords join cycles using (cycle_id)
-            where state in {UNDER_WAY} and moved_at < now() - $1::interval
+            select brand_slug from keywords as k join cycles using (cycle_id)
+            where {STALLED}
         )
         order by slug for no key update skip locked
         """,  # noqa: S608  (a constant of this module)
@@ -194,7 +258,7 @@ async def load_stalled(
     return await _keywords(
         connection,
         f"""
-        k.state in {UNDER_WAY} and k.moved_at < now() - $1::interval and c.brand_slug = any ($2::text[])
+        {STALLED} and c.brand_slug = any ($2::text[])
         order by k.moved_at limit $3
         """,
         stall_after,
@@ -206,7 +270,10 @@ async def load_stalled(
 async def next_stall(connection: Connection, stall_after: timedelta) -> timedelta | None:
     """How long until the next keyword may count as stalled (negative: overdue); None while none is under way."""
     due: timedelta | None = await connection.fetchval(
-        f"select min(moved_at) + $1::interval - now() from keywords where state in {UNDER_WAY}",  # noqa: S608
+        f"""
+        select min(greatest(moved_at, until)) + $1::interval - now()
+        from keywords left join writing_waits using (content_id) where state in {UNDER_WAY} and not awaits_turn
+        """,  # noqa: S608
         stall_after,
     )
     return due
@@ -232,9 +299,10 @@ async def delete_old_cycles(connection: Connection, older_than: timedelta, limit
 
 _KEYWORD_COLUMNS = """
     select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.published_url, k.promoted,
-           k.setbacks::text as setbacks, k.posts::text as posts, k.moved_at,
-           c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name
+           k.awaits_turn, k.setbacks::text as setbacks, k.posts::text as posts, k.moved_at,
+           c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name, w.reason as waits, w.until
     from keywords as k join cycles as c using (cycle_id) join brands as b on b.slug = c.brand_slug
+        left join writing_waits as w on w.content_id = k.content_id
     where
 """
 
@@ -268,10 +336,19 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         published_url=row["published_url"],
         brand_name=row["brand_name"],
         promoted=row["promoted"],
+        awaits_turn=row["awaits_turn"],
         setbacks={Stage(stage): Setback(**setback) for stage, setback in setbacks.items()},
         posts=tuple(Post(**post) for post in json.loads(row["posts"])),
     )
-    return KeywordRow(row["cycle_id"], row["position"], row["correlation_id"], row["keyword"], facts)
+    return KeywordRow(
+        row["cycle_id"],
+        row["position"],
+        row["correlation_id"],
+        row["keyword"],
+        facts,
+        row["waits"],
+        row["until"],
+    )
 
 
 _KeywordColumns: TypeAlias = tuple[
@@ -283,6 +360,7 @@ _KeywordColumns: TypeAlias = tuple[
     ContentId | None,
     bool,
     str | None,
+    bool,
     bool,
     str,
     str,
@@ -307,6 +385,7 @@ def _columns(row: KeywordRow) -> _KeywordColumns:
         facts.generated,
         facts.published_url,
         facts.promoted,
+        facts.awaits_turn,
         json.dumps(setbacks),
         json.dumps(posts),
         facts.moved_at,

@@ -1,7 +1,9 @@
 """The content workflow: `content.generate` in, an article and `content.generated` out."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
 from functools import partial
+from time import monotonic
 from typing import TypeAlias, TypeVar
 from uuid import UUID
 
@@ -9,11 +11,11 @@ from pydantic import TypeAdapter
 
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentRefused
-from messaging import Context, Database, Record, Transaction, Unprocessable
+from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.desk import Earlier, WriterAt
-from orchestrator.writing.store import insert_content, latest_articles
+from orchestrator.writing.store import forget_wait, insert_content, latest_articles, note_wait
 from orchestrator.writing.workflow import Workflow
 from orchestrator.writing.writer import InsufficientSourcesError
 
@@ -24,35 +26,59 @@ ResultT = TypeVar("ResultT")
 SOURCES = TypeAdapter(tuple[Source, ...])
 ARTICLE = TypeAdapter(Article)
 MAX_DETAIL = 2000
+TURN = "its next turn at the writers"
 
 
 class ContentWorkflow:
-    """fetch research → write article → store → announce; each step durable (see workflow.py)."""
+    """fetch research → write article → store → announce; each step durable (see workflow.py).
+
+    Args:
+        database: the orchestrator's.
+        fetch_research: reads what research found.
+        writers: by the names that brands choose them by.
+        turn_seconds: after which an article is put down between two steps of its writer, and goes on behind the others that
+            wait: a slow model would keep its message from being acknowledged, and other articles from being written.
+    """
 
     def __init__(
-        self, database: Database, fetch_research: FetchResearch, writers: Mapping[str, WriterAt]
+        self,
+        database: Database,
+        fetch_research: FetchResearch,
+        writers: Mapping[str, WriterAt],
+        *,
+        turn_seconds: float = 300.0,
     ) -> None:
         self._database = database
         self._fetch_research = fetch_research
         self._writers = writers
+        self._turn_seconds = turn_seconds
 
     async def generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:
         """Writes the article of a `content.generate`, or ends it with `content.refused` if the sources give none.
 
         Raises:
-            WaitFor: research is away.
+            WaitFor: research or the model is away, there is no money for it, or this article had its turn.
             RetryLater: this research cannot be read, or the writer cannot write, at the moment.
             Unprocessable: the brand is unknown, or research's answer cannot be used.
         """
+        try:
+            return await self._generate(message, context)
+        except WaitFor as wait:
+            async with self._database.connection() as connection:
+                reason = f"waits for {wait.dependency}: {wait}"[:MAX_DETAIL]
+                await note_wait(connection, message.payload.content_id, reason, wait.after or timedelta())
+            raise
+
+    async def _generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:
         command = message.payload
-        brand = await self._brand(command.brand_slug)
+        brand = await self._begin(command)
         workflow = await Workflow.resume(self._database, command.content_id)
         sources = await workflow.step(
             "fetch_research", SOURCES, partial(self._fetch_research, command.research_id, command.brand_slug)
         )
         try:
             article = await workflow.step(
-                "write_article", ARTICLE, partial(self._write, message, sources, brand)
+                "write_article", ARTICLE, partial(self._write, message, context, sources, brand)
             )
         except InsufficientSourcesError as refusal:
             context.log.info("article_refused", content_id=str(command.content_id), detail=str(refusal))
@@ -77,7 +103,11 @@ class ContentWorkflow:
         return record
 
     async def _write(
-        self, message: DomainMessage[ContentGenerate], sources: tuple[Source, ...], brand: Brand
+        self,
+        message: DomainMessage[ContentGenerate],
+        context: Context,
+        sources: tuple[Source, ...],
+        brand: Brand,
     ) -> Article:
         try:
             check_writer(brand.writer, brand.language, self._writers.keys())
@@ -85,27 +115,47 @@ class ContentWorkflow:
             raise Unprocessable(f"{error}; then replay") from error
         # By the message and not by the article: what comes again goes on, and a replay begins anew.
         steps = await Workflow.resume(self._database, message.event_id)
-        writer = self._writers[brand.writer](_Desk(self._database, steps, brand, message.event_id))
+        turn = _Turn(0.0 if context.alone else self._turn_seconds)
+        writer = self._writers[brand.writer](_Desk(self._database, steps, brand, message.event_id, turn))
         return await writer.write(
             keyword=message.payload.keyword, sources=sources, brand_name=brand.name, language=brand.language
         )
 
-    async def _brand(self, slug: str) -> Brand:
+    async def _begin(self, command: ContentGenerate) -> Brand:
+        slug = command.brand_slug
         async with self._database.connection() as connection:
+            await forget_wait(connection, command.content_id)
             brand = await find_brand(connection, slug)
         if brand is None:
             raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
         return brand
 
 
+class _Turn:
+    """How long an article may be worked on before others get their turn; one step of it is always done."""
+
+    def __init__(self, seconds: float) -> None:
+        self._ends = monotonic() + seconds
+        self._steps = 0
+
+    def begin_step(self) -> None:
+        """Raises WaitFor: the turn is over."""
+        if self._steps and monotonic() >= self._ends:
+            raise WaitFor(TURN, f"{self._steps} steps further, it is behind the others again")
+        self._steps += 1
+
+
 class _Desk:
     """Of one `content.generate`; see `desk.py`."""
 
-    def __init__(self, database: Database, steps: Workflow, brand: Brand, event_id: UUID) -> None:
+    def __init__(
+        self, database: Database, steps: Workflow, brand: Brand, event_id: UUID, turn: _Turn
+    ) -> None:
         self._database = database
         self._steps = steps
         self._brand = brand
         self._event_id = event_id
+        self._turn = turn
 
     @property
     def brand_slug(self) -> str:
@@ -118,6 +168,8 @@ class _Desk:
     async def step(
         self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
     ) -> ResultT:
+        if not self._steps.has(name):
+            self._turn.begin_step()
         return await self._steps.step(name, result_type, partial(work, f"{self._event_id}:{name}"))
 
     async def earlier(self) -> tuple[Earlier, ...]:

@@ -220,6 +220,23 @@ async def finish_steps(connection: Connection, workflow_id: UUID, steps: Sequenc
     return {row["step"] for row in rows}
 
 
+async def note_wait(connection: Connection, content_id: UUID, reason: str, wait: timedelta) -> None:
+    """Notes why the writing of an article waits, and for how long from now."""
+    await connection.execute(
+        """
+        insert into writing_waits (content_id, reason, until) values ($1, $2, clock_timestamp() + $3::interval)
+        on conflict (content_id) do update set reason = excluded.reason, until = excluded.until
+        """,
+        content_id,
+        reason,
+        wait,
+    )
+
+
+async def forget_wait(connection: Connection, content_id: UUID) -> None:
+    await connection.execute("delete from writing_waits where content_id = $1", content_id)
+
+
 async def delete_old_steps(connection: Connection, older_than: timedelta, limit: int) -> int:
     """Deletes results of workflow steps; they serve only until the article is stored. Returns how many went."""
     status = await connection.execute(

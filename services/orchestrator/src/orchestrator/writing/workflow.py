@@ -64,6 +64,10 @@ class Workflow:
             self._results[name] = faster
         return result_type.validate_json(self._results[name])
 
+    def has(self, name: str) -> bool:
+        """Whether the step has a result as far as this run knows."""
+        return name in self._results
+
     async def finish(self, connection: Connection, *names: str) -> set[str]:
         """Marks steps without a result as done, in the caller's transaction; returns those not done before."""
         return await finish_steps(connection, self._workflow_id, names)

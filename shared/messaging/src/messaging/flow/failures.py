@@ -28,6 +28,8 @@ class Failure:
     """The wait that the failing side asked for (`Retry-After`), if it did."""
     waits_for: str = ""
     """What was away; then the attempt does not count."""
+    at_once: bool = False
+    """Whether it need not wait although it did not end: its process does."""
 
     @property
     def permanent(self) -> bool:
@@ -44,6 +46,13 @@ def failure_of(error: BaseException) -> Failure:
         stack=_stack(error),
         after=error.after if isinstance(error, RetryLater) else None,
         waits_for=error.dependency if isinstance(error, WaitFor) else "",
+    )
+
+
+def put_down() -> Failure:
+    """For an attempt that was cut short because its process ends: another goes on at once."""
+    return Failure(
+        Reason.EXHAUSTED, "PutDown", "its process ended", waits_for="another process", at_once=True
     )
 
 

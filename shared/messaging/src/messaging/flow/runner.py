@@ -18,7 +18,7 @@ from messaging.broker.deliveries import Delivery, Unsettled
 from messaging.broker.subscription import Subscription
 from messaging.flow.codec import NotAnEnvelope, Reader
 from messaging.flow.dependencies import Dependency
-from messaging.flow.failures import Failure, failure_of
+from messaging.flow.failures import Failure, failure_of, put_down
 from messaging.flow.handlers import Context, Handler, OnEach
 from messaging.flow.intake import Work, read, utc_now
 from messaging.flow.policy import QueuePolicy
@@ -34,6 +34,8 @@ _SHORTEST_PAUSE: Final = 0.5
 """Seconds without consuming after the database failed, doubled for each failure in a row: it may answer and still
 refuse all work (a full disk), and every requeue brings a message nearer to the broker's delivery limit."""
 _LONGEST_PAUSE: Final = 30.0
+_PUT_DOWN_SECONDS: Final = 5.0
+"""For writing down what was cut short by the end of the process."""
 _TURN_PAUSE: Final = 0.2
 """Seconds between looks whether another replica has finished what was delivered here too."""
 
@@ -79,6 +81,7 @@ class QueueRunner:
         self._finished: list[Work] = []
         self._finished_any = asyncio.Event()
         self._singles: set[asyncio.Task[None]] = set()
+        self._cut_short: list[Work] = []
         self._crash_lock = crash_lock
         self._marked: dict[UUID, Delivery] = {}
         self._database_lost = asyncio.Event()
@@ -110,7 +113,9 @@ class QueueRunner:
         """Takes no more deliveries, finishes what is in hand within the grace period, gives back the rest.
 
         What slow handlers have not begun is given back at once. What set-based ones wait for is a matter of milliseconds,
-        and whatever is given back travels from replica to replica while one after the other stops.
+        and whatever is given back travels from replica to replica while one after the other stops. What slow handlers were
+        at goes back through the outbox: the broker would count it as returned, and after two restarts in a row each such
+        message would be handled alone, in case that it had killed its consumer.
         """
         self._stopping = True
         await self.subscription.pause()
@@ -124,9 +129,21 @@ class QueueRunner:
                 await self._unsettled.wait_until_none()
         except TimeoutError:
             log.warning("grace_period_over", queue=self.queue, unfinished=len(self._unsettled))
-        await cancel_all((*self._tasks, *self._singles))
+        await cancel_all(self._singles)
+        await self._put_down(grace_seconds)
+        await cancel_all(self._tasks)
         await self._take_marks_back()
         await self._unsettled.requeue(list(self._unsettled))
+
+    async def _put_down(self, within: float) -> None:
+        """For handlers that were cancelled; where that fails, the broker is asked to deliver their messages again."""
+        if not self._cut_short:
+            return
+        try:
+            async with asyncio.timeout(min(within, _PUT_DOWN_SECONDS)):
+                await self._settle(self._cut_short)
+        except (DatabaseUnavailableError, TimeoutError) as error:
+            log.warning("not_put_down", queue=self.queue, count=len(self._cut_short), error=repr(error))
 
     # -- intake ------------------------------------------------------------------------------------------------------
 
@@ -230,12 +247,16 @@ class QueueRunner:
         except DatabaseUnavailableError as error:
             await self._let_go(work, error)
             return
+        except asyncio.CancelledError:
+            work.failure = put_down()
+            self._cut_short.append(work)
+            raise
         finally:
             self._slots.release()
         self._finished.append(work)
         self._finished_any.set()
 
-    async def _attempt(self, work: Work) -> None:
+    async def _attempt(self, work: Work, *, alone: bool = False) -> None:
         """Runs a single handler; afterwards `work` has a record or a failure."""
         assert isinstance(work.handler, OnEach)
         assert work.message is not None
@@ -252,7 +273,7 @@ class QueueRunner:
             try:
                 async with asyncio.timeout(self.policy.handler_timeout):
                     work.record = await work.handler.handler(
-                        work.message, Context(self.queue, work.attempt, log.bind(**context))
+                        work.message, Context(self.queue, work.attempt, log.bind(**context), alone=alone)
                     )
             except DatabaseUnavailableError:
                 raise
@@ -328,7 +349,7 @@ class QueueRunner:
                 "look for out of memory or a native fault, then replay",
             )
         elif isinstance(work.handler, OnEach):
-            await self._attempt(work)
+            await self._attempt(work, alone=True)
         await self._settle([work])
         self._marked.pop(work.event_id, None)
 

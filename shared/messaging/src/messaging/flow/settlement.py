@@ -172,7 +172,9 @@ class Settlement:
 
     def _set_aside(self, work: Work, failure: Failure, trace: TraceHeaders) -> OutboxRow:
         """The same message again, as the same attempt."""
-        pause = max(self._policy.wait(work.waits), failure.after or timedelta())
+        pause = timedelta()
+        if not failure.at_once:
+            pause = max(self._policy.wait(work.waits), failure.after or timedelta())
         carried: dict[str, str | int] = {
             name: value
             for name in _CARRIED
@@ -183,7 +185,7 @@ class Settlement:
         headers = {
             **carried,
             **attempt_headers(work.attempt, work.replay_of, trace),
-            header.WAITS: work.waits + 1,
+            header.WAITS: work.waits + (not failure.at_once),
         }
         # Not all at the same moment: one probe is enough.
         delay = pause * uniform(1.0, 1.25)  # noqa: S311

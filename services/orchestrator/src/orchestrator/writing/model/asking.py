@@ -1,5 +1,7 @@
 """Asks the model step by step; every answer is a row before anything is made of it, so that none is paid for twice."""
 
+import hashlib
+import json
 from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -54,12 +56,14 @@ class Asking:
 
     async def _complete(self, step: str, shape: type[Shape], messages: tuple[Message, ...]) -> Completion:
         async def work(key: str) -> Completion:
+            response_format = json_schema(shape)
             return await self._chat.complete(
                 Request(
                     brand_slug=self._desk.brand_slug,
-                    key=key,
+                    # A key is good for one question. Another version of ours, or of the brand, may ask another one at this step.
+                    key=f"{key}:{_digest(messages, response_format, self._max_tokens)}",
                     messages=messages,
-                    response_format=json_schema(shape),
+                    response_format=response_format,
                     max_tokens=self._max_tokens,
                 )
             )
@@ -87,6 +91,10 @@ def _read(completion: Completion, shape: type[ShapeT]) -> ShapeT:
             f"{'.'.join(map(str, each['loc'])) or 'answer'}: {each['msg']}" for each in found[:5]
         )
         raise ValueError(problems[:MAX_PROBLEM]) from error
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _bare(content: str) -> str:

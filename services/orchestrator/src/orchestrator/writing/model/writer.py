@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import structlog
+from pydantic import TypeAdapter
 
 from messaging import Unprocessable
 from orchestrator.writing.article import Article, Source
@@ -29,6 +30,7 @@ MAX_LOSSES: Final = 6
 """Kinds of losses that an ending names."""
 EARLIER: Final = 20
 """Titles of the brand's articles that the brief is told."""
+TITLES: Final = TypeAdapter(tuple[str, ...])
 
 _log = structlog.get_logger(__name__)
 
@@ -88,6 +90,10 @@ class ModelWriter:
         await self._judge(keyword, article, sections)
         return article
 
+    async def _earlier(self, _: str) -> tuple[str, ...]:
+        """Kept, as answers are: what comes again asks the same, though others of the brand were published meanwhile."""
+        return tuple(each.title for each in (await self.desk.earlier())[:EARLIER])
+
     def _room(self) -> int:
         return self.context_tokens * CHARACTERS_A_TOKEN * (ANSWER_SHARE - 2) // ANSWER_SHARE
 
@@ -96,7 +102,7 @@ class ModelWriter:
     ) -> tuple[list[Section], list[str]]:
         passages = prompts.quoted(list(material.evidence.values()))
         about = {"keyword": keyword, "brand": brand_name, "language": language}
-        earlier = [each.title for each in (await self.desk.earlier())[:EARLIER]]
+        earlier = await self.desk.step("earlier_titles", TITLES, self._earlier)
         brief = await asking.ask(
             "brief", Brief, prompts.messages(prompts.BRIEF, **about, earlier=earlier, passages=passages)
         )

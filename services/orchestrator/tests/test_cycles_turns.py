@@ -1,0 +1,181 @@
+"""Brands take turns at the writers: of each only so many articles are in hand, and the next begins when one has ended."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from envelope import DomainMessage, Payload, new_event_id
+from envelope.brand.payloads import (
+    ContentGenerated,
+    ContentRefused,
+    DeadLetterRecorded,
+    Priority,
+    ResearchCompleted,
+)
+from messaging import Database
+from orchestrator.brands import BrandSlug, upsert_brand
+from orchestrator.cycles import Cycle, CycleId, Housekeeping, NewCycle, begin_cycle, route, store
+from orchestrator.cycles.models import NOT_ITS_TURN, CycleView
+from orchestrator.writing.store import note_wait
+
+AT_ONCE = 4
+MessageOf = Callable[..., DomainMessage[Any]]
+
+
+class Desk:
+    """Cycles of some brands, and the messages that pass by."""
+
+    def __init__(self, database: Database, message_of: MessageOf) -> None:
+        self._database = database
+        self._message_of = message_of
+        self.cycles: dict[str, Cycle] = {}
+
+    async def hand_in(self, slug: str, count: int) -> None:
+        async with self._database.transaction() as tx:
+            await upsert_brand(
+                tx.connection,
+                slug=slug,
+                name=slug,
+                description="",
+                language="en",
+                channels=["feed"],
+                target="site",
+            )
+        keywords = tuple(f"{slug} {number:02}" for number in range(count))
+        wanted = NewCycle(
+            CycleId(new_event_id()),
+            str(new_event_id()),
+            BrandSlug(slug),
+            Priority.NORMAL,
+            keywords,
+            None,
+            b"digest",
+        )
+        cycle = self.cycles[slug] = await begin_cycle(self._database, wanted)
+        await self.tell(
+            *(ResearchCompleted(brand_slug=slug, research_id=UUID(int=7), keyword=each) for each in keywords),
+            chain=cycle.correlation_id,
+        )
+
+    async def tell(self, *payloads: Payload, chain: str | None = None) -> None:
+        async with self._database.transaction() as tx:
+            await route([self._message_of(each, chain) for each in payloads], tx, brand_articles=AT_ONCE)
+
+    async def asked(self) -> Counter[str]:
+        """Keywords whose article was sent to be written, and how often."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                "select convert_from(body, 'utf8')::json #>> '{payload,keyword}' as keyword from outbox"
+                " where type = 'content.generate'"
+            )
+        return Counter(row["keyword"] for row in rows)
+
+    async def rows(self, slug: str) -> list[store.KeywordRow]:
+        async with self._database.connection() as connection:
+            return await store.keywords_of(connection, self.cycles[slug].cycle_id)
+
+    async def under_way(self, slug: str) -> list[store.KeywordRow]:
+        return [
+            row for row in await self.rows(slug) if row.facts.state == "writing" and not row.facts.awaits_turn
+        ]
+
+
+def ended(row: store.KeywordRow, how: int) -> Payload:
+    """One of the ways in which the writing of an article ends."""
+    slug, content_id = row.facts.brand_slug, row.facts.content_id
+    assert content_id is not None
+    match how % 3:
+        case 0:
+            return ContentGenerated(
+                brand_slug=slug, content_id=content_id, keyword=row.keyword, word_count=300
+            )
+        case 1:
+            return ContentRefused(
+                brand_slug=slug,
+                content_id=content_id,
+                keyword=row.keyword,
+                reason="insufficient_sources",
+                detail="",
+            )
+        case _:
+            return DeadLetterRecorded(
+                dead_event_id=new_event_id(),
+                message_type="content.generate",
+                queue="orchestrator-commands",
+                reason="exhausted",
+                detail="",
+                brand_slug=slug,
+                content_id=content_id,
+                keyword=row.keyword,
+            )
+
+
+async def test_a_brand_with_many_keywords_leaves_room_for_another(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    desk = Desk(orchestrator_database, message_of)
+    await desk.hand_in("many", 30)
+    await desk.hand_in("few", 3)
+
+    assert sorted(await desk.asked()) == [
+        "few 00",
+        "few 01",
+        "few 02",
+        *(f"many {n:02}" for n in range(AT_ONCE)),
+    ]
+    view = CycleView.of(desk.cycles["many"], await desk.rows("many"))
+    assert [each.waits for each in view.keywords] == [None] * AT_ONCE + [NOT_ITS_TURN] * (30 - AT_ONCE)
+
+
+async def test_each_keyword_gets_one_turn_however_those_before_it_end(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    desk = Desk(orchestrator_database, message_of)
+    await desk.hand_in("many", 14)
+    how = 0
+    while under_way := await desk.under_way("many"):
+        assert len(under_way) <= AT_ONCE
+        # Everything twice, as it may come.
+        events = [ended(row, how + place) for place, row in enumerate(under_way[:3])]
+        await desk.tell(*events, *events, chain=desk.cycles["many"].correlation_id)
+        how += 1
+
+    asked = await desk.asked()
+    assert sorted(asked) == [f"many {number:02}" for number in range(14)]
+    assert set(asked.values()) == {1}
+
+
+async def test_a_keyword_that_waits_is_not_taken_for_stalled_and_gets_the_turn_of_one_that_is(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    desk = Desk(orchestrator_database, message_of)
+    await desk.hand_in("many", AT_ONCE + 2)
+    first, second, *_ = await desk.under_way("many")
+    async with orchestrator_database.connection() as connection:
+        await connection.execute("update keywords set moved_at = now() - interval '2 hours'")
+        # One of them is known to wait: the budget of the day is spent.
+        assert second.facts.content_id is not None
+        await note_wait(connection, second.facts.content_id, "waits for money", timedelta(minutes=10))
+
+    housekeeping = Housekeeping(
+        orchestrator_database,
+        stall_after=timedelta(hours=1),
+        keep_cycles=timedelta(days=1),
+        longest_sleep=timedelta(hours=1),
+        brand_articles=AT_ONCE,
+    )
+    await housekeeping.tidy()
+
+    view = CycleView.of(desk.cycles["many"], await desk.rows("many"))
+    states = {each.keyword: (each.state.value, each.waits) for each in view.keywords}
+    assert states == {
+        first.keyword: ("failed", None),
+        second.keyword: ("writing", "waits for money"),
+        "many 02": ("failed", None),
+        "many 03": ("failed", None),
+        "many 04": ("writing", None),
+        "many 05": ("writing", None),
+    }
+    assert set((await desk.asked()).values()) == {1}
