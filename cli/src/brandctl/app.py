@@ -49,7 +49,10 @@ def run_demo(
     corpus: Annotated[
         Path,
         typer.Option(
-            envvar="CORPUS", exists=True, file_okay=False, help="Folder of .md, .txt and .html documents."
+            envvar="CORPUS",
+            exists=True,
+            file_okay=False,
+            help="Folder of .md, .html, .rst, .adoc, .txt and .pdf documents.",
         ),
     ] = Path("deploy/demo/corpus"),
     sample: Annotated[

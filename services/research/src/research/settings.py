@@ -9,7 +9,7 @@ from messaging import ServiceSettings
 class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8011
     corpus: DirectoryPath = Field(
-        description="folder of .md, .html, .rst, .adoc and .txt documents to research in"
+        description="folder of .md, .html, .rst, .adoc, .txt and .pdf documents to research in"
     )
     corpus_rescan_seconds: float = Field(
         default=300.0, gt=0, description="pause between looks for changed documents"

@@ -7,9 +7,8 @@ from pathlib import Path, PurePosixPath
 
 from research.clients.licences import licence_name
 from research.index_store import FileState
-from research.reading.formats import SUFFIXES, UnreadableFileError
+from research.reading.formats import SUFFIXES, UnreadableFileError, max_bytes
 
-MAX_FILE_BYTES = 5_000_000
 MAX_PATH_BYTES = 1_000
 _LICENCE_STEMS = frozenset({"license", "licence", "copying"})
 
@@ -79,11 +78,11 @@ def read(folder: Path, path: str) -> bytes:
         with os.fdopen(descriptor, "rb") as opened:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise UnreadableFileError("it is not a regular file")
-            content = opened.read(MAX_FILE_BYTES + 1)
+            content = opened.read(max_bytes(path) + 1)
     except OSError as error:
         raise UnreadableFileError(f"it cannot be opened ({error.strerror})") from error
-    if len(content) > MAX_FILE_BYTES:
-        raise UnreadableFileError(f"it is larger than {MAX_FILE_BYTES // 1_000_000} MB; split it")
+    if len(content) > max_bytes(path):
+        raise UnreadableFileError(f"it is larger than {max_bytes(path) // 1_000_000} MB; split it")
     return content
 
 

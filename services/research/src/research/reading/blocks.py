@@ -81,7 +81,7 @@ _HIDDEN_STYLE = re.compile(
 _HIDDEN_CLASS = frozenset(
     {"hidden", "d-none", "invisible", "visually-hidden", "sr-only", "screen-reader-text"}
 )
-_ADMONITIONS = frozenset(
+ADMONITIONS = frozenset(
     {"note", "notes", "tip", "tips", "warning", "caution", "important", "hint", "example"}
 )
 _PERMALINK = " #¶§"
@@ -257,7 +257,7 @@ class _Walk:
     def _close_heading(self, element: etree._Element) -> Iterator[Block]:
         text = without_number(one_line("".join(self._text)).rstrip(_PERMALINK))
         self._text, self._linked, self._heading_tag = [], 0, None
-        if not text or text.strip(":").casefold() in _ADMONITIONS:
+        if not text or text.strip(":").casefold() in ADMONITIONS:
             return
         level = _HEADINGS.get(element.tag, _TERM_LEVEL)
         scope = self._scope(element)

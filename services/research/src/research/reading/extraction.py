@@ -31,6 +31,7 @@ from research.reading.formats import (
     ASCIIDOC_SUFFIXES,
     HTML_SUFFIXES,
     MARKDOWN_SUFFIXES,
+    PDF_SUFFIXES,
     RESTRUCTURED_SUFFIXES,
     UnreadableFileError,
 )
@@ -125,6 +126,8 @@ def extract(path: str, content: bytes) -> Document:
         UnreadableFileError: binary content, an encoding that does not hold, or markup that cannot be parsed.
     """
     suffix = PurePosixPath(path).suffix.lower()
+    if suffix in PDF_SUFFIXES:
+        return _printed(content)
     text = _decode(content, declared_inside=suffix in HTML_SUFFIXES)
     facts = Facts()
     if suffix in HTML_SUFFIXES:
@@ -143,6 +146,17 @@ def extract(path: str, content: bytes) -> Document:
     if facts.published_on is None and suffix not in HTML_SUFFIXES:
         facts = replace(facts, published_on=told_day(text))
     return _document(facts, blocks)
+
+
+def _printed(content: bytes) -> Document:
+    # Takes a third of a second to load, which only those who need it should pay.
+    from research.reading import pdf  # noqa: PLC0415
+
+    facts, lines = pdf.read(content)
+    told = told_day("\n".join(line.text for line in lines))
+    # What the text says of its age holds; the file's own date may be that of a conversion.
+    facts = replace(facts, title=facts.title or pdf.title_of(lines), published_on=told or facts.published_on)
+    return _document(facts, pdf.blocks_of(lines))
 
 
 def _markup(suffix: str, text: str) -> ModuleType | None:

@@ -99,6 +99,22 @@ _NUMBER: Final = re.compile(
 )
 _PERMALINK: Final = " #¶§"
 
+_PRINTED_DAY: Final = re.compile(r"(?:D:)?(\d{4})(\d{2})(\d{2})")
+FIRST_YEAR: Final = 1993
+"""Of the format; clocks that were never set tell earlier ones."""
+_PRINTED_BY: Final = re.compile(
+    r"^(?:Microsoft (?:Office )?(?:Word|PowerPoint|Excel)|(?:Libre|Open)Office(?:\.org)?) - "
+)
+_NO_TITLE: Final = re.compile(
+    r"(?:untitled|no title|title|document|dokument|presentation|slide|(?:powerpoint|word) (?:presentation|document))[\s\d-]*"
+    r"|[a-z]:\\.*|/.*|.*\.(?:docx?|odt|rtf|pdf|indd|tex|dvi|pptx?|xlsx?|qxd|pages|md|html?|txt|ps)",
+    re.IGNORECASE,
+)
+_NOBODY: Final = re.compile(
+    r"(?:unknown|author|user|owner|admin|administrator|root|default|none|anonymous|microsoft office user)[\s\d]*",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -169,6 +185,24 @@ def facts_of_entries(entries: Mapping[str, str]) -> Facts:
         published_on=_dated(entries) or day(entries.get("revdate")),
         author=person(entries.get("author")),
     )
+
+
+def facts_of_print(entries: Mapping[str, str]) -> Facts:
+    """What the entries of a PDF say, by their names; programs fill them in unasked, so that much of it is none."""
+    title = _PRINTED_BY.sub("", entries.get("/Title", ""))[:MAX_NAME]
+    author = person(entries.get("/Author"))
+    days = (_printed_day(entries.get(name, "")) for name in ("/ModDate", "/CreationDate"))
+    return Facts(
+        title=title if sum(map(str.isalpha, title)) > 1 and not _NO_TITLE.fullmatch(title) else None,
+        author=author if author and not _NOBODY.fullmatch(author) else None,
+        published_on=next(filter(None, days), None),
+    )
+
+
+def _printed_day(value: str) -> date | None:
+    match = _PRINTED_DAY.match(value)
+    found = day("-".join(match.groups())) if match else None
+    return found if found and found.year >= FIRST_YEAR else None
 
 
 def web_address(value: str | None) -> str | None:
