@@ -18,10 +18,12 @@ from chassis import ServiceKey
 from chassis.http import guard
 from chassis.http.guard import Guard, shown_size
 from chassis.http.server import server
+from chassis.testing import eventually
 
 KEY = "test-service-key-0123456789"
 LIMIT = 1000
 BOOK_LIMIT = 50_000
+FILE_LIMIT = 100_000
 
 
 class Api:
@@ -33,6 +35,7 @@ class Api:
             routes=[
                 Route("/v1/notes", self._take, methods=["POST", "GET"]),
                 Route("/v1/books/{name}", self._take, methods=["POST"]),
+                Route("/v1/files", self._take, methods=["POST", "PUT"]),
                 Route("/page", self._page),
             ]
         )
@@ -41,12 +44,13 @@ class Api:
             authorise=ServiceKey(SecretStr(KEY)),
             max_body_bytes=LIMIT,
             larger_bodies={"/v1/books/{name}": BOOK_LIMIT},
+            files={"/v1/files": FILE_LIMIT},
         )
         self.port = 0
 
     async def _take(self, request: Request) -> Response:
         self.bodies.append(await request.body())
-        return JSONResponse({"type": request.headers["content-type"]})
+        return JSONResponse({"type": request.headers.get("content-type")})
 
     async def _page(self, _: Request) -> Response:
         return JSONResponse("for everybody")
@@ -161,6 +165,46 @@ async def test_a_route_may_take_larger_bodies_than_the_others(api: Api, http: ht
     ):
         assert (await http.post(path, content=content, headers=headers)).status_code == 413
     assert api.bodies == [body]
+
+
+async def test_a_file_is_handed_on_as_it_came(api: Api, http: httpx.AsyncClient) -> None:
+    headers = {"X-Service-Key": KEY, "Content-Type": "application/pdf"}
+    content = (b"%PDF-\xff{" * FILE_LIMIT)[:FILE_LIMIT]
+    answer = await http.post("/v1/files", content=content, headers=headers)
+    assert answer.json() == {"type": "application/pdf"}
+    assert api.bodies == [content]
+    for refused in (content + b"x", in_chunks(FILE_LIMIT // LIMIT + 1)):
+        assert (await http.post("/v1/files", content=refused, headers=headers)).status_code == 413
+    assert (
+        await http.post("/v1/files", content=content, headers={"X-Service-Key": "wrong"})
+    ).status_code == 401
+    assert (await http.put("/v1/files", content=b"%PDF-", headers=headers)).status_code == 422
+    assert api.bodies == [content]
+
+
+async def test_few_files_are_held_at_a_time(api: Api, http: httpx.AsyncClient) -> None:
+    headers = {"X-Service-Key": KEY}
+    goes_on = asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b"begun"
+        await goes_on.wait()
+
+    sending = [
+        asyncio.create_task(http.post("/v1/files", content=slowly(), headers=headers))
+        for _ in range(guard.FILES_AT_A_TIME)
+    ]
+
+    async def is_refused() -> bool:
+        refused = await http.post("/v1/files", content=b"one more", headers=headers)
+        return refused.status_code == 503 and refused.headers["retry-after"] == "5"
+
+    await eventually(is_refused)
+    # What is no file goes on.
+    assert (await http.post("/v1/notes", json="a note", headers=headers)).status_code == 200
+    goes_on.set()
+    assert [(await each).status_code for each in sending] == [200] * guard.FILES_AT_A_TIME
+    assert (await http.post("/v1/files", content=b"one more", headers=headers)).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,12 @@ READ: Final[Responses] = {
 
 
 def api(
-    title: str, authorise: Authorise, *, larger_bodies: Mapping[str, int] | None = None, **described: Any
+    title: str,
+    authorise: Authorise,
+    *,
+    larger_bodies: Mapping[str, int] | None = None,
+    files: Mapping[str, int] | None = None,
+    **described: Any,
 ) -> FastAPI:
     """An application behind the guard, whose routes come from `router`.
 
@@ -75,6 +80,8 @@ def api(
         title: of the document.
         authorise: asks for the key.
         larger_bodies: paths of routes with the bytes that a body may have there; elsewhere it is `MAX_BODY_BYTES`.
+        files: paths of routes to which files are posted as they are, with the bytes that one may have; describe them to
+            readers of the document by `file_body`.
         described: further arguments of FastAPI, for its document.
     """
     app = FastAPI(
@@ -91,13 +98,19 @@ def api(
     app.router.routes += reference_routes(app)
     # Within the guard: whoever has no key does not get a word into our traces.
     app.add_middleware(TracedApi)
-    app.add_middleware(Guard, authorise=authorise, larger_bodies=larger_bodies)
+    app.add_middleware(Guard, authorise=authorise, larger_bodies=larger_bodies, files=files)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(DatabaseUnavailableError, _unavailable)
     app.add_exception_handler(Exception, _failed)
-    app.openapi = _with_sizes(app.openapi, larger_bodies or {})  # type: ignore[method-assign]
+    app.openapi = _with_sizes(app.openapi, {**(larger_bodies or {}), **(files or {})})  # type: ignore[method-assign]
     return app
+
+
+def file_body(*media_types: str) -> dict[str, Any]:
+    """`openapi_extra` of a route that takes a file: the body is read as it came, by `request.body()`."""
+    anything = {"schema": {"type": "string", "format": "binary"}}
+    return {"requestBody": {"required": True, "content": dict.fromkeys(media_types, anything)}}
 
 
 def router(path: str = "", *, tags: list[str] | None = None) -> APIRouter:

@@ -1,11 +1,14 @@
 """What stands before the routes of an API: the key, the size, and that a body is JSON that is quickly looked through.
 
+Where a route takes a file instead, it is handed on as it came: nothing here looks into it.
+
 It is an ASGI middleware, because a web framework reads and parses the body before it asks any dependency: a stranger
 would learn what is wrong with his body, and would have it held in memory, before he is told that he lacks the key.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
@@ -27,6 +30,8 @@ MAX_VALUES: Final = 10_000
 MAX_DISCARD_BYTES: Final = 32 * 1024 * 1024
 MAX_DISCARD_SECONDS: Final = 5.0
 """How much of a refused body is read, and thrown away, before the answer."""
+FILES_AT_A_TIME: Final = 2
+"""Files are held in memory while they are received and kept; there are more clients than memory for them."""
 
 Authorise: TypeAlias = Callable[[Request], Awaitable[None]]
 """Raises HTTPException 401 for a request without the service's key."""
@@ -40,6 +45,7 @@ class Guard:
         authorise: asks for the key.
         max_body_bytes: of any body, but for `larger_bodies`.
         larger_bodies: paths as routes have them, `/v1/brands/{slug}/research`, with the bytes that a body may have there.
+        files: paths likewise, where the body of a POST is a file of so many bytes at most.
     """
 
     def __init__(
@@ -49,11 +55,14 @@ class Guard:
         authorise: Authorise,
         max_body_bytes: int = MAX_BODY_BYTES,
         larger_bodies: Mapping[str, int] | None = None,
+        files: Mapping[str, int] | None = None,
     ) -> None:
         self._app = app
         self._authorise = authorise
         self._max_body_bytes = max_body_bytes
-        self._larger_bodies = [(compile_path(path)[0], size) for path, size in (larger_bodies or {}).items()]
+        self._larger_bodies = _compiled(larger_bodies)
+        self._files = _compiled(files)
+        self._files_in_hand = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(API_PREFIX):
@@ -63,7 +72,12 @@ class Guard:
         request = Request(scope, incoming)
         try:
             await self._authorise(request)
-            body = await _read(request, self._limit_at(scope["path"]))
+            if request.method == "POST" and (size := _size_at(scope["path"], self._files)) is not None:
+                await self._take_file(request, size, send)
+                return
+            body = await _read(request, _size_at(scope["path"], self._larger_bodies) or self._max_body_bytes)
+            if body:
+                _look_through(body)
         except HTTPException as refusal:
             await incoming.discard()
             response = JSONResponse({"detail": refusal.detail}, refusal.status_code, refusal.headers)
@@ -75,8 +89,19 @@ class Guard:
         MutableHeaders(scope=scope)["content-type"] = "application/json"
         await self._app(scope, _replay(body, receive), send)
 
-    def _limit_at(self, path: str) -> int:
-        return next((size for regex, size in self._larger_bodies if regex.match(path)), self._max_body_bytes)
+    async def _take_file(self, request: Request, max_bytes: int, send: Send) -> None:
+        if self._files_in_hand >= FILES_AT_A_TIME:
+            raise HTTPException(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "too many files are being sent at once; try again in a few seconds",
+                {"Retry-After": "5", "Connection": "close"},
+            )
+        self._files_in_hand += 1
+        try:
+            body = await _read(request, max_bytes)
+            await self._app(request.scope, _replay(body, request.receive), send)
+        finally:
+            self._files_in_hand -= 1
 
 
 class _Incoming:
@@ -100,6 +125,14 @@ class _Incoming:
                     size += len((await self()).get("body", b""))
 
 
+def _compiled(sizes: Mapping[str, int] | None) -> list[tuple[re.Pattern[str], int]]:
+    return [(compile_path(path)[0], size) for path, size in (sizes or {}).items()]
+
+
+def _size_at(path: str, sizes: Sequence[tuple[re.Pattern[str], int]]) -> int | None:
+    return next((size for regex, size in sizes if regex.match(path)), None)
+
+
 def shown_size(size: int) -> str:
     """A number of bytes as people read it: `64 kB`, `2.5 MB`."""
     return f"{size / 1e6:g} MB" if size >= 1e6 else f"{size / 1000:g} kB"  # noqa: PLR2004  (a megabyte)
@@ -113,12 +146,10 @@ async def _read(request: Request, max_bytes: int) -> bytes:
         body += chunk
         if len(body) > max_bytes:
             raise _too_large(max_bytes)
-    if body:
-        _look_through(body)
     return bytes(body)
 
 
-def _look_through(body: bytearray) -> None:
+def _look_through(body: bytes) -> None:
     try:
         # This parser bounds the depth of nesting and refuses lone surrogates, unlike the one of the framework.
         document = from_json(body, allow_inf_nan=False)
