@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -133,6 +134,8 @@ async def test_an_article_of_supported_sentences_with_their_citations(
     assert shapes[-1] == "Front"
     assert all(asked.headers["X-Service-Key"] == KEY.get_secret_value() for asked in model.asked)
     assert all(asked.headers["X-Brand"] == "daily-grind" for asked in model.asked)
+    # As the gateway takes them.
+    assert all(re.fullmatch("[!-~]{1,200}", asked.key) for asked in model.asked)
 
 
 async def test_what_was_answered_is_paid_once_however_often_the_command_comes(

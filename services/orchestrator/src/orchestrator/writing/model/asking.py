@@ -61,7 +61,7 @@ class Asking:
                 Request(
                     brand_slug=self._desk.brand_slug,
                     # A key is good for one question. Another version of ours, or of the brand, may ask another one at this step.
-                    key=f"{key}:{_digest(messages, response_format, self._max_tokens)}",
+                    key=f"{key.replace(' ', '-')}:{_digest(messages, response_format, self._max_tokens)}",
                     messages=messages,
                     response_format=response_format,
                     max_tokens=self._max_tokens,
