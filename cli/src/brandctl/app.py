@@ -14,6 +14,7 @@ from brandctl import topology
 from brandctl.dead_letters import app as dead_letters_app
 from brandctl.documents import app as documents_app
 from brandctl.gateway import providers_app, spend_app
+from brandctl.sources import app as sources_app
 from brandctl.terminal import say
 from brandctl.traces import trace
 
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.add_typer(dead_letters_app)
 app.add_typer(documents_app)
 app.add_typer(providers_app)
+app.add_typer(sources_app)
 app.add_typer(spend_app)
 app.add_typer(topology.app)
 app.command()(trace)

@@ -26,7 +26,7 @@ import sys, time
 from pathlib import Path
 from research.reading import child, extraction
 
-def read(path, content):
+def read(path, content, charset):
     with open(sys.argv[1], "a") as log:
         log.write(path + "\\n")
     while b"wait" in content and not Path(sys.argv[2]).exists():

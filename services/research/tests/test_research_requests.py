@@ -18,11 +18,13 @@ from chassis.testing.strange_requests import Target, ask_strangely
 from envelope import DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import Priority, ResearchRequested
-from messaging import Context, Database, Dependency, Transaction, WaitFor
-from research.clients.provider import ProviderUnavailableError
+from messaging import Context, Database, Transaction
+from research.clients.provider import Wanted
 from research.domain import Findings, Found, Insufficient, RankedPassage, Source
 from research.handlers import Handlers
 from research.http_api import create_api
+from research.sources.domain import Sources, WebSearch
+from research.sources.store import set_sources
 
 KEY = "a-service-key-for-tests"
 SOURCES = tuple(
@@ -43,15 +45,20 @@ CONTEXT = Context(queue="research-commands", attempt=1, log=structlog.get_logger
 class Answers:
     """A provider that answers as told and counts how often it was asked."""
 
-    name = "answers"
-
     def __init__(self, findings: Findings | Exception) -> None:
         self.findings = findings
-        self.asked = 0
+        self.wanted: list[Wanted] = []
 
-    async def search(self, keyword: str, *, brand: str) -> Findings:
-        assert keyword
-        self.asked += 1
+    @property
+    def asked(self) -> int:
+        return len(self.wanted)
+
+    def name(self, sources: Sources) -> str:
+        return "answers"
+
+    async def search(self, wanted: Wanted) -> Findings:
+        assert wanted.keyword
+        self.wanted.append(wanted)
         if isinstance(self.findings, Exception):
             raise self.findings
         return self.findings
@@ -71,15 +78,11 @@ def request(
     )
 
 
-def searching() -> Dependency:
-    return Dependency("corpus", outages=(ProviderUnavailableError,))
-
-
 async def sent(
     database: Database, provider: Answers, message: DomainMessage[ResearchRequested]
 ) -> dict[str, Any]:
     """Handle the message as the runtime does; the envelope of the one message that was sent."""
-    record = await Handlers(database, provider, searching()).research_requested(message, CONTEXT)
+    record = await Handlers(database, provider).research_requested(message, CONTEXT)
     async with database.connection() as connection, connection.transaction():
         tx = Transaction(connection, "research", CATALOGUE)
         await record(tx)
@@ -146,7 +149,7 @@ async def test_other_brands_and_later_weeks_search_again(research_database: Data
 
 async def test_simultaneous_requests_share_one_research(research_database: Database) -> None:
     provider = Answers(Found(SOURCES))
-    handlers = Handlers(research_database, provider, searching())
+    handlers = Handlers(research_database, provider)
     # Both have searched before either has written.
     records = await asyncio.gather(*(handlers.research_requested(request(), CONTEXT) for _ in range(2)))
 
@@ -160,10 +163,32 @@ async def test_simultaneous_requests_share_one_research(research_database: Datab
     assert provider.asked == 2
 
 
-async def test_an_unavailable_provider_is_waited_for(research_database: Database) -> None:
-    handlers = Handlers(research_database, Answers(ProviderUnavailableError("still indexing")), searching())
-    with pytest.raises(WaitFor, match="still indexing"):
-        await handlers.research_requested(request(), CONTEXT)
+async def test_other_sources_of_the_brand_are_searched_anew(research_database: Database) -> None:
+    provider = Answers(Found(SOURCES))
+    first = await sent(research_database, provider, request())
+    async with research_database.connection() as connection:
+        await set_sources(connection, "daily-grind", Sources(web=WebSearch()))
+        await set_sources(connection, "other", Sources(folder=False))
+    second = await sent(research_database, provider, request())
+    assert second["payload"]["research_id"] != first["payload"]["research_id"]
+    assert [each.sources.web for each in provider.wanted] == [None, WebSearch()]
+    # As it was before: what was found then is good again.
+    async with research_database.connection() as connection:
+        await set_sources(connection, "daily-grind", Sources())
+    assert (await sent(research_database, provider, request()))["payload"] == first["payload"]
+    assert provider.asked == 2
+
+
+async def test_a_provider_is_told_the_command_and_how_much_patience_is_left(
+    research_database: Database,
+) -> None:
+    provider = Answers(Insufficient("Too little."))
+    message = request()
+    for attempt in (1, 2, 3):
+        context = Context(queue="research-commands", attempt=attempt, log=structlog.get_logger())
+        await Handlers(research_database, provider).research_requested(message, context)
+    assert [each.patient for each in provider.wanted] == [True, True, False]
+    assert {each.command for each in provider.wanted} == {message.event_id}
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ import os, re, signal, sys, time
 from pathlib import Path
 from research.reading import child, extraction
 
-def read(path, content):
+def read(path, content, charset):
     with open(sys.argv[1], "a") as log:
         log.write(path + "\\n")
     if content.startswith(b"spin"):

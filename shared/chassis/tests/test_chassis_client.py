@@ -293,3 +293,36 @@ async def test_one_document_that_the_service_fails_over_leaves_its_neighbours_al
 )
 def test_retry_after_is_a_number_or_a_date_and_has_a_limit(header: str | None, wait: Any) -> None:
     assert retry_after(header, datetime(2026, 7, 1, tzinfo=UTC)) == wait
+
+
+async def test_a_refusal_with_a_type_is_an_answer_whatever_its_status(
+    library: Library, client: ServiceClient
+) -> None:
+    for status in (200, 402, 404, 424, 429, 503):
+        library.answer = lambda _, status=status: JSONResponse(
+            {"type": "limit.reached", "detail": "Later."}, status, {"Retry-After": "7"}
+        )
+        reply = await client.ask("GET", "/v1/note/5?about=tea", headers={"X-More": "yes"})
+        assert (reply.status, reply.document["type"]) == (status, "limit.reached")
+        assert reply.after == timedelta(seconds=7)
+        assert library.asked[-1].headers["x-more"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (JSONResponse({"detail": "too much is asked at once"}, 503), UnavailableError),
+        (Response("<title>Bad gateway</title>", 502), UnavailableError),
+        (Response("[1]", 429), UnavailableError),
+        (JSONResponse({"type": "about:blank"}, 401), UnavailableError),
+        (Response("oops", 500), FailedError),
+        (Response("x" * 1001), UnusableAnswerError),
+    ],
+)
+async def test_what_is_no_answer_to_the_question_is_told_as_ever(
+    library: Library, client: ServiceClient, answer: Response, kind: type[Exception]
+) -> None:
+    library.answer = lambda _: answer
+    with pytest.raises(kind) as raised:
+        await client.ask("GET", "/v1/note/5")
+    assert type(raised.value) is kind

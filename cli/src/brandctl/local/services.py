@@ -97,6 +97,7 @@ def environment(
         "PYTHONUNBUFFERED": "1",
         "ORCHESTRATOR_URL": addresses.url("orchestrator"),
         "RESEARCH_URL": addresses.url("research"),
+        "GATEWAY_URL": addresses.url("gateway"),
         "CORPUS": str(corpus.resolve()),
     }
     if rabbitmq_url is not None:

@@ -1,6 +1,7 @@
 """The only place that wires the service together."""
 
 from chassis import ServiceKey
+from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import QueuePolicy, Service, on_each
@@ -11,6 +12,9 @@ from research.handlers import Handlers
 from research.http_api import create_api
 from research.reading.pool import Readers
 from research.settings import Settings
+from research.web.gateway import Gateway
+from research.web.looking import BrandSources, Web
+from research.web.pages import Pages
 
 
 def build(settings: Settings) -> Service:
@@ -19,17 +23,35 @@ def build(settings: Settings) -> Service:
     corpus = LocalCorpus(
         service.database, settings.corpus, rescan_seconds=settings.corpus_rescan_seconds, readers=readers
     )
-    searching = service.dependency(corpus.name, outages=(ProviderUnavailableError,))
-    handlers = Handlers(service.database, corpus, searching)
+    searching = service.dependency("local_corpus", outages=(ProviderUnavailableError,))
+    handlers = Handlers(service.database, BrandSources(corpus, searching, _web(service, settings, readers)))
     service.consume(
         "research-commands",
         on_each(handlers.research_requested, ResearchRequested),
-        # The deadline leaves room for the first indexing of a large corpus, which a request waits for.
-        policy=QueuePolicy(max_concurrency=8, handler_timeout=120.0),
+        # The deadline leaves room for the first indexing of a large corpus, which a request waits for, and for searches
+        # and pages that have to wait for their turns.
+        policy=QueuePolicy(max_concurrency=8, handler_timeout=300.0),
     )
     service.serve(
-        create_api(service.database, ServiceKey(settings.service_key), look_again=corpus.look_again)
+        create_api(
+            service.database,
+            ServiceKey(settings.service_key),
+            look_again=corpus.look_again,
+            has_gateway=settings.gateway_url is not None,
+        )
     )
     service.gauge("documents", "Files of the corpus.", "state", index_store.counts)
     service.background("corpus-index", corpus.run)
     return service
+
+
+def _web(service: Service, settings: Settings, readers: Readers) -> Web | None:
+    """Without a gateway's address there is no dependency on one either."""
+    if settings.gateway_url is None:
+        return None
+    gateway = Gateway(
+        settings.gateway_url,
+        settings.service_key,
+        dependency=service.dependency("gateway", outages=(UnavailableError,)),
+    )
+    return Web(gateway, Pages(gateway, readers))

@@ -6,6 +6,7 @@ so that "the same word" means the same here and in the index.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -18,6 +19,8 @@ CACHE_PERIOD = timedelta(days=7)
 MIN_SOURCES = 3
 MAX_SOURCES = 8
 MAX_PASSAGES_PER_SOURCE = 6
+# Of the web: more than that, and an article would be one site's.
+MAX_SOURCES_PER_HOST = 2
 
 # A one-word keyword that neither title nor heading names must at least be used repeatedly in the document.
 MIN_LONE_USES = 2
@@ -67,6 +70,20 @@ class Document:
     """When it was changed last, or published, as the text itself says; never the date of the file."""
     quality: float = 1.0
     author: str | None = None
+    robots: str = ""
+    """What it asks of robots, as its meta tags say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the web, read for one keyword. `weight` is what its quality counts for: more than 1 if it is preferred.
+
+    Of one `host` only so many become sources; None: as many as there are.
+    """
+
+    document: Document
+    host: str | None
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +132,8 @@ class Candidate:
 
     document_id: int
     document_title: str
-    path: str
+    path: str | None
+    """Below the corpus folder; None of a page of the web."""
     url: str | None
     licence: str | None
     quality: float
@@ -127,6 +145,8 @@ class Candidate:
     heading_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     title_hits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     author: str | None = None
+    host: str | None = None
+    """As of `Page`; None of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +173,17 @@ def abbreviation(keyword: str, texts: Iterable[str]) -> str | None:
     return initials if any(introduction.search(text) for text in texts) else None
 
 
-def decide(query: Query, candidates: Sequence[Candidate], named_by: Hits | None = None) -> Findings:
+def decide(
+    query: Query,
+    candidates: Sequence[Candidate],
+    named_by: Hits | None = None,
+    *,
+    looked_in: str = "The corpus",
+) -> Findings:
     """Rank the candidates and refuse when fewer than `MIN_SOURCES` documents really treat the keyword.
 
     `named_by` is the look-up of the keyword's abbreviation; of its candidates only those count whose title or
-    heading carries it, because abbreviations are ambiguous.
+    heading carries it, because abbreviations are ambiguous. `looked_in` begins the sentence that a refusal is.
     """
     if not query.terms:
         return Insufficient(f"The keyword “{query.keyword}” has no searchable words; use more specific ones.")
@@ -166,11 +192,11 @@ def decide(query: Query, candidates: Sequence[Candidate], named_by: Hits | None 
         scored = _merged(scored, _by_abbreviation(named_by))
     sources = _best_sources(query, scored)
     if len(sources) < MIN_SOURCES:
-        return Insufficient(_shortage(query, len(sources)))
+        return Insufficient(_shortage(query, len(sources), looked_in))
     return Found(tuple(sources))
 
 
-def _shortage(query: Query, found: int) -> str:
+def _shortage(query: Query, found: int, looked_in: str) -> str:
     unknown = [term for term in query.terms if term.frequency == 0]
     if len(unknown) == len(query.lexemes):
         because = "none of its words occurs there"
@@ -181,7 +207,7 @@ def _shortage(query: Query, found: int) -> str:
             f"only {found} {'document treats' if found == 1 else 'documents treat'} it (copies count once)"
         )
     return (
-        f"The corpus has too little about “{query.keyword}”: {because}, and an article needs at least "
+        f"{looked_in} has too little about “{query.keyword}”: {because}, and an article needs at least "
         f"{MIN_SOURCES} sources. Add documents on the topic or choose another keyword."
     )
 
@@ -291,7 +317,7 @@ def _best_sources(query: Query, scored: Sequence[_Scored]) -> list[Source]:
         by_document.setdefault(each.candidate.document_id, []).append(each)
     ranked = sorted(
         (passages for passages in by_document.values() if _counts(query, passages)),
-        key=lambda passages: (-_document_score(passages), passages[0].candidate.path),
+        key=lambda passages: (-_document_score(passages), _place(passages[0].candidate)),
     )
     if not any(each.anchored for passages in ranked for each in passages):
         # Both words of "time management" stand close together on some pages of a database manual, by chance.
@@ -301,13 +327,22 @@ def _best_sources(query: Query, scored: Sequence[_Scored]) -> list[Source]:
     return [_source(passages) for passages in _independent(good)]
 
 
+def _place(candidate: Candidate) -> str:
+    return candidate.path or candidate.url or ""
+
+
 def _independent(ranked: Sequence[Sequence[_Scored]]) -> list[Sequence[_Scored]]:
-    """The best of them that do not say the same in the same words; as many as an article can use."""
+    """The best of them that do not say the same in the same words, of many hosts; as many as an article can use."""
     chosen: list[tuple[Sequence[_Scored], Shingles]] = []
+    hosts: Counter[str | None] = Counter()
     for passages in ranked:
+        host = passages[0].candidate.host
+        if host is not None and hosts[host] == MAX_SOURCES_PER_HOST:
+            continue
         words = shingles(each.candidate.passage.text for each in passages)
         if not any(are_one_text(words, others) for _, others in chosen):
             chosen.append((passages, words))
+            hosts[host] += 1
         if len(chosen) == MAX_SOURCES:
             break
     return [passages for passages, _ in chosen]

@@ -6,36 +6,49 @@ import structlog
 
 from envelope import DomainMessage
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested
-from messaging import Context, Database, Dependency, Record, Transaction
+from messaging import Context, Database, Record, Transaction
 from research import store
-from research.clients.provider import Provider
+from research.clients.provider import Provider, Wanted
 from research.domain import CACHE_PERIOD, Found, Insufficient
+from research.sources.domain import Sources
+from research.sources.store import sources_of
 
 log = structlog.get_logger(__name__)
 
+PATIENT_ATTEMPTS = 3
+"""From this attempt on, what can be read now has to do."""
+
 
 class Handlers:
-    """`searching` knows whether the provider can search at present."""
-
-    def __init__(self, database: Database, provider: Provider, searching: Dependency) -> None:
+    def __init__(self, database: Database, provider: Provider) -> None:
         self._database = database
         self._provider = provider
-        self._searching = searching
 
     async def research_requested(self, message: DomainMessage[ResearchRequested], context: Context) -> Record:
         """Answer from the cache or search; the search runs with no transaction open."""
         request = message.payload
         async with self._database.connection() as connection:
+            sources = await sources_of(connection, request.brand_slug)
             cached = await store.fresh_research(
-                connection, request.brand_slug, request.keyword, self._provider.name
+                connection,
+                request.brand_slug,
+                request.keyword,
+                self._provider.name(sources),
+                sources.fingerprint,
             )
         if cached is not None:
             log.info(
                 "research_reused", brand=request.brand_slug, keyword=request.keyword, research_id=str(cached)
             )
             return _completed(message, cached)
-        async with self._searching.call():
-            findings = await self._provider.search(request.keyword, brand=request.brand_slug)
+        wanted = Wanted(
+            request.keyword,
+            request.brand_slug,
+            sources,
+            command=message.event_id,
+            patient=context.attempt < PATIENT_ATTEMPTS,
+        )
+        findings = await self._provider.search(wanted)
         match findings:
             case Insufficient():
                 log.info(
@@ -53,9 +66,9 @@ class Handlers:
                     sources=len(findings.sources),
                     attempt=context.attempt,
                 )
-                return self._found(message, findings)
+                return self._found(message, findings, sources)
 
-    def _found(self, message: DomainMessage[ResearchRequested], findings: Found) -> Record:
+    def _found(self, message: DomainMessage[ResearchRequested], findings: Found, sources: Sources) -> Record:
         request = message.payload
 
         async def record(tx: Transaction) -> None:
@@ -64,7 +77,8 @@ class Handlers:
                 brand_slug=request.brand_slug,
                 keyword=request.keyword,
                 priority=request.priority,
-                provider=self._provider.name,
+                provider=self._provider.name(sources),
+                looked_in=sources.fingerprint,
                 sources=findings.sources,
                 cached=timedelta(0) if findings.is_preliminary else CACHE_PERIOD,
             )

@@ -14,6 +14,7 @@ from chassis.http.guard import Authorise
 from messaging import Database
 from research import index_store, store
 from research.index_store import State
+from research.sources.routes import source_routes
 
 
 class PassageView(BaseModel):
@@ -95,11 +96,21 @@ _STORED = TypeAdapter(store.StoredResearch)
 _STORED_LIST = TypeAdapter(dict[str, list[store.StoredResearch]])
 
 
-def create_api(database: Database, authorise: Authorise, *, look_again: Callable[[], None]) -> FastAPI:
-    """`look_again` is called when a document was released, and makes the corpus read it."""
+def create_api(
+    database: Database, authorise: Authorise, *, look_again: Callable[[], None], has_gateway: bool = False
+) -> FastAPI:
+    """The application.
+
+    Args:
+        database: of the service.
+        authorise: asks for the key.
+        look_again: called when a document was released; makes the corpus read it.
+        has_gateway: whether the web can be read.
+    """
     app = api("Brand Engine: research", authorise)
     app.include_router(_routes(database))
     app.include_router(_document_routes(database, look_again))
+    app.include_router(source_routes(database, has_gateway=has_gateway))
     return app
 
 

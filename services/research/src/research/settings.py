@@ -2,7 +2,7 @@
 
 from pydantic import DirectoryPath, Field
 
-from chassis import KeyedSettings
+from chassis import KeyedSettings, WebAddress
 from messaging import ServiceSettings
 
 
@@ -13,4 +13,8 @@ class Settings(ServiceSettings, KeyedSettings):
     )
     corpus_rescan_seconds: float = Field(
         default=300.0, gt=0, description="pause between looks for changed documents"
+    )
+    gateway_url: WebAddress | None = Field(
+        default=None,
+        description="address of the gateway, through which the web is read; unset: it is not read",
     )

@@ -27,15 +27,19 @@ class StoredResearch:
 
 
 async def fresh_research(
-    connection: Connection, brand_slug: str, keyword: str, provider: str
+    connection: Connection, brand_slug: str, keyword: str, provider: str, looked_in: str
 ) -> ResearchId | None:
-    """The brand's unexpired research on the keyword, spelled in any way, by the database's clock."""
+    """The brand's unexpired research on the keyword, spelled in any way, by the database's clock.
+
+    `looked_in` is the fingerprint of the sources that it has to be from.
+    """
     found: UUID | None = await connection.fetchval(
         "select research_id from research where brand_slug = $1 and cache_key = $2 and provider = $3"
-        " and expires_at > now() order by created_at desc limit 1",
+        " and looked_in = $4 and expires_at > now() order by created_at desc limit 1",
         brand_slug,
         normalise_keyword(keyword),
         provider,
+        looked_in,
     )
     return None if found is None else ResearchId(found)
 
@@ -47,6 +51,7 @@ async def save_research(
     keyword: str,
     priority: str,
     provider: str,
+    looked_in: str,
     sources: Sequence[Source],
     cached: timedelta = CACHE_PERIOD,
 ) -> ResearchId:
@@ -55,14 +60,14 @@ async def save_research(
     await connection.execute(
         "select pg_advisory_xact_lock(hashtextextended($1, 0))", f"{brand_slug}/{normalise_keyword(keyword)}"
     )
-    existing = await fresh_research(connection, brand_slug, keyword, provider)
+    existing = await fresh_research(connection, brand_slug, keyword, provider, looked_in)
     if existing is not None:
         return existing
     research_id: UUID = await connection.fetchval(
         """
         with new as (
-            insert into research (brand_slug, keyword, cache_key, priority, provider, expires_at)
-            values ($1, $2, $3, $4, $5, now() + $6) returning research_id
+            insert into research (brand_slug, keyword, cache_key, priority, provider, expires_at, looked_in)
+            values ($1, $2, $3, $4, $5, now() + $6, $14) returning research_id
         ), new_sources as (
             insert into sources (research_id, n, title, url, path, licence, published_on, author, passages)
             select research_id, n, title, url, path, licence, published_on, author, passages::jsonb
@@ -84,6 +89,7 @@ async def save_research(
         [source.published_on for source in sources],
         [source.author for source in sources],
         [json.dumps([asdict(passage) for passage in source.passages]) for source in sources],
+        looked_in,
     )
     return ResearchId(research_id)
 

@@ -21,7 +21,7 @@ from research.reading import child, formats
 
 kept = []
 
-def obey(path, content):
+def obey(path, content, charset):
     order, _, argument = content.decode().partition(" ")
     if order == "spin":
         re.search("#+$", "#" * 10_000_000 + "x")  # one call that takes hours and holds the interpreter

@@ -1,6 +1,7 @@
 """Research over a local folder of documents, indexed in the service's own PostgreSQL. Needs no key and no network."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,9 @@ from research import index_store, progress
 from research.clients import corpus_folder
 from research.clients.corpus_folder import CorpusUnavailableError
 from research.clients.indexer import Indexer
+from research.clients.page_hits import with_pages
 from research.clients.provider import ProviderUnavailableError
-from research.domain import Findings, Found, Hits, Insufficient, abbreviation, decide
+from research.domain import Findings, Found, Hits, Insufficient, Page, abbreviation, decide
 from research.index_store import corpus_of_brand
 from research.progress import Progress
 from research.reading.pool import Readers
@@ -24,7 +26,7 @@ PATIENCE_SECONDS = 20.0
 
 
 class LocalCorpus:
-    """A `Provider`. `run` keeps the index up to date; `search` answers beside it."""
+    """`run` keeps the index up to date; `search` answers beside it."""
 
     def __init__(
         self,
@@ -46,10 +48,6 @@ class LocalCorpus:
         self._failure: str | None = None
         self._licence: str | None = None
         self._licence_is_known = False
-
-    @property
-    def name(self) -> str:
-        return "local_corpus"
 
     async def run(self) -> None:
         """Index the folder, then again every so often; only changed files are read. Never returns.
@@ -86,13 +84,35 @@ class LocalCorpus:
         self._licence = await asyncio.to_thread(corpus_folder.licence, self._folder)
         self._licence_is_known = True
 
-    async def search(self, keyword: str, *, brand: str) -> Findings:
-        """As of `Provider`. Searches the folder and what is the brand's alone. Before all was read once, what has been read is searched, and too little is no answer."""
-        now = await self._readiness()
+    async def search(
+        self,
+        keyword: str,
+        *,
+        brand: str,
+        folder: bool = True,
+        pages: Sequence[Page] = (),
+        looked_in: str = "The corpus",
+    ) -> Findings:
+        """Searches the folder, what is the brand's alone, and these pages. Too little is an answer, not an error.
+
+        Before all of the folder was read once, what has been read is searched, and too little is no answer.
+
+        Args:
+            keyword: what is looked for.
+            brand: its slug.
+            folder: whether the folder is searched.
+            pages: of the web; they are in no index, and are ranked by the same rules.
+            looked_in: what all this is called at the beginning of a refusal.
+
+        Raises:
+            ProviderUnavailableError: the folder cannot be read, or not enough of it has been.
+        """
+        now = await self._readiness() if folder else Progress(complete=True)
         if not self._licence_is_known:
             await self._read_licence()
+        corpora = [self._corpus, corpus_of_brand(brand)] if folder else [corpus_of_brand(brand)]
         async with self._database.connection() as connection:
-            hits = await self._look_up(connection, brand, keyword)
+            hits = await _look_up(connection, corpora, pages, keyword)
             texts = [
                 text
                 for each in hits.candidates
@@ -100,8 +120,8 @@ class LocalCorpus:
             ]
             # In threads: what a hostile document fills the index with takes tenths of a second.
             short = await asyncio.to_thread(abbreviation, keyword, texts)
-            named_by = await self._look_up(connection, brand, short) if short else None
-        findings = await asyncio.to_thread(decide, hits.query, hits.candidates, named_by)
+            named_by = await _look_up(connection, corpora, pages, short) if short else None
+        findings = await asyncio.to_thread(decide, hits.query, hits.candidates, named_by, looked_in=looked_in)
         match findings:
             case Insufficient() if not now.complete:
                 raise ProviderUnavailableError(
@@ -110,13 +130,11 @@ class LocalCorpus:
             case Insufficient():
                 return findings
             case Found():
-                sources = (replace(each, licence=each.licence or self._licence) for each in findings.sources)
+                sources = (
+                    replace(each, licence=each.licence or self._licence) if each.path is not None else each
+                    for each in findings.sources
+                )
                 return Found(tuple(sources), is_preliminary=not now.complete)
-
-    async def _look_up(self, connection: Connection, brand: str, keyword: str) -> Hits:
-        corpora = [self._corpus, corpus_of_brand(brand)]
-        query: Query = await index_store.parse_query(connection, corpora, keyword)
-        return Hits(query, await index_store.candidates(connection, corpora, query) if query.terms else [])
 
     async def _readiness(self) -> Progress:
         """Waits a while for the first reading; a corpus that was read before is searched at once.
@@ -137,3 +155,11 @@ class LocalCorpus:
     async def _progress(self) -> Progress:
         async with self._database.connection() as connection:
             return await progress.of(connection, self._corpus)
+
+
+async def _look_up(
+    connection: Connection, corpora: Sequence[str], pages: Sequence[Page], keyword: str
+) -> Hits:
+    query: Query = await index_store.parse_query(connection, corpora, keyword)
+    found = await index_store.candidates(connection, corpora, query) if query.terms else []
+    return await with_pages(connection, Hits(query, found), pages)

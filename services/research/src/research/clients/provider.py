@@ -1,26 +1,43 @@
 """What a research provider is."""
 
+from dataclasses import dataclass
 from typing import Protocol
+from uuid import UUID
 
 from research.domain import Findings
+from research.sources.domain import Sources
 
 
 class ProviderUnavailableError(Exception):
     """The provider cannot answer now but may later; the message says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is looked for, on whose behalf, and where."""
+
+    keyword: str
+    brand: str
+    """Its slug."""
+    sources: Sources
+    """Those of the brand."""
+    command: UUID
+    """The same for every delivery of one request, so that what costs money is paid for once."""
+    patient: bool = False
+    """Whether it may be asked to come again for what is missing now, instead of being refused."""
+
+
 class Provider(Protocol):
     """Finds sources on a keyword."""
 
-    @property
-    def name(self) -> str:
+    def name(self, sources: Sources) -> str:
         """Recorded with each research, so that a reader knows where its sources come from."""
 
-    async def search(self, keyword: str, *, brand: str) -> Findings:
-        """Look for sources among those that the brand may use; `brand` is its slug.
+    async def search(self, wanted: Wanted) -> Findings:
+        """Look for sources among those that the brand may use.
 
         Too few of them is an answer, not an error. May take long; opens no transaction.
 
         Raises:
-            ProviderUnavailableError: try again later.
+            WaitFor, RetryLater, Unprocessable: there is no answer now, as `messaging` has it.
         """

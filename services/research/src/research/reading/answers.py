@@ -6,6 +6,7 @@ from datetime import date
 from typing import Final
 
 from research.domain import Document
+from research.reading.feeds import Entry
 
 SIZE_BYTES: Final = 4
 """Each answer comes after its length in bytes, a big-endian number of this size."""
@@ -15,12 +16,13 @@ READY: Final = b"!"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The document; or what is wrong with the file; or why reading it was given up, which would end like that again.
+    """The document, or the entries of a feed; or what is wrong with the file; or why reading it was given up, which would end like that again.
 
     `worn`: the process makes room for a fresh one.
     """
 
     document: Document | None = None
+    entries: tuple[Entry, ...] | None = None
     problem: str | None = None
     refusal: str | None = None
     worn: bool = False

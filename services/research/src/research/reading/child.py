@@ -1,6 +1,6 @@
 """A process that reads documents for the service, one after the other, and may die of any of them.
 
-On standard input: a line of JSON `{"path": …, "size": bytes, "seconds": …}`, then the bytes; again and again, until it
+On standard input: a line of JSON `{"path": …, "size": bytes, "seconds": …, "charset": …, "feed": …}`, then the bytes; again and again, until it
 ends. On standard output: that it is ready, then an answer for each, as in `research.reading.answers`. It opens no file
 and no connection, and no secret is handed to it.
 """
@@ -16,6 +16,7 @@ from typing import BinaryIO, Final
 
 from research.reading.answers import READY, Answer, encode
 from research.reading.extraction import extract
+from research.reading.feeds import entries_of
 from research.reading.formats import UnreadableFileError
 
 MEMORY_BYTES: Final = 160 * 1024 * 1024
@@ -57,14 +58,16 @@ def _read(requests: BinaryIO, line: bytes, *, worn_from: int) -> Answer:
     content = requests.read(request["size"])
     # Time of the processor, so that a busy machine makes no document suspect.
     signal.setitimer(signal.ITIMER_PROF, request["seconds"])
-    answer = _extracted(request["path"], content)
+    answer = _extracted(request["path"], content, request["charset"], is_feed=request["feed"])
     signal.setitimer(signal.ITIMER_PROF, 0)
     return replace(answer, worn=_address_space() > worn_from)
 
 
-def _extracted(path: str, content: bytes) -> Answer:
+def _extracted(path: str, content: bytes, charset: str | None, *, is_feed: bool) -> Answer:
     try:
-        return Answer(document=extract(path, content))
+        if is_feed:
+            return Answer(entries=entries_of(content, charset))
+        return Answer(document=extract(path, content, charset))
     except UnreadableFileError as error:
         return Answer(problem=str(error))
     except MemoryError:

@@ -105,6 +105,9 @@ _ENCODINGS = frozenset(
 )
 
 
+_LATIN = frozenset({"iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"})
+
+
 def _prose_alone(state: StateCore) -> None:
     """Empties paragraphs that are no prose anyway: looking for their links may take the square of their brackets."""
     for token in state.tokens:
@@ -119,8 +122,10 @@ _markdown = MarkdownIt("commonmark").enable("table")
 _markdown.core.ruler.before("inline", "prose_alone", _prose_alone)
 
 
-def extract(path: str, content: bytes) -> Document:
+def extract(path: str, content: bytes, charset: str | None = None) -> Document:
     """Read one file; `path` (relative, POSIX) chooses the format.
+
+    `charset` is what the site of a page has said of it, which goes before what the page says itself.
 
     Raises:
         UnreadableFileError: binary content, an encoding that does not hold, or markup that cannot be parsed.
@@ -128,7 +133,7 @@ def extract(path: str, content: bytes) -> Document:
     suffix = PurePosixPath(path).suffix.lower()
     if suffix in PDF_SUFFIXES:
         return _printed(content)
-    text = _decode(content, declared_inside=suffix in HTML_SUFFIXES)
+    text = _decode(content, declared_inside=suffix in HTML_SUFFIXES, told=charset)
     facts = Facts()
     if suffix in HTML_SUFFIXES:
         root = _parse(text)
@@ -185,6 +190,7 @@ def _document(facts: Facts, blocks: list[Block]) -> Document:
         published_on=facts.published_on,
         quality=_quality(blocks),
         author=facts.author,
+        robots=facts.robots,
     )
 
 
@@ -272,13 +278,15 @@ def _quality(blocks: list[Block]) -> float:
     return round(max(0.05, 1.0 - 1.2 * max(0.0, linked - 0.1) - REFERENCE_DISCOUNT * defined), 3)
 
 
-def _decode(content: bytes, *, declared_inside: bool) -> str:
+def _decode(content: bytes, *, declared_inside: bool, told: str | None = None) -> str:
     encoding = next((name for bom, name in _BOMS if content.startswith(bom)), None)
     if encoding is None:
         if b"\0" in content:
             raise UnreadableFileError("it is a binary file (it contains NUL bytes)")
         declared = _CHARSET.search(content[:2048]) if declared_inside else None
-        encoding = declared[1].decode("ascii") if declared else "utf-8"
+        encoding = told or (declared[1].decode("ascii") if declared else "utf-8")
+        # As the Encoding Standard has it: what sites call Latin-1 is Windows' own.
+        encoding = "cp1252" if told and told.lower() in _LATIN else encoding
     try:
         known = codecs.lookup(encoding).name in _ENCODINGS
     except LookupError:

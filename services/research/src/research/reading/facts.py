@@ -125,15 +125,19 @@ class Facts:
     licence: str | None = None
     published_on: date | None = None
     author: str | None = None
+    robots: str = ""
 
 
 def facts_of_page(root: etree._Element) -> Facts:
     meta: dict[str, str] = {}
+    robots: list[str] = []
     for element in root.iter("meta"):
         name = (element.get("name") or element.get("property") or element.get("itemprop") or "").lower()
         name = name or (element.get("http-equiv") or "").lower()
         if name and element.get("content"):
             meta.setdefault(name, one_line(element.get("content") or ""))
+            if name in {"robots", "brandengine"}:
+                robots.append(one_line((element.get("content") or "")[:MAX_NAME]))
     links: dict[str, str] = {}
     for element in root.iter("link", "a"):
         for relation in (element.get("rel") or "").lower().split():
@@ -153,6 +157,7 @@ def facts_of_page(root: etree._Element) -> Facts:
         or None,
         published_on=_dated(meta) or _dated(_times(root)) or _linked_data(root) or _told_by_page(root),
         author=next((found for name in _AUTHORS if (found := person(meta.get(name)))), None),
+        robots=",".join(robots)[:MAX_NAME],
     )
 
 

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
@@ -17,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from research.domain import Document
 from research.reading.answers import READY, SIZE_BYTES, Answer
+from research.reading.feeds import Entry
 from research.reading.formats import UnreadableFileError, is_pdf
 
 PROCESSES: Final = 2
@@ -71,39 +73,70 @@ class Readers:
         while self._idle and not self._users:
             await self._idle.pop().end()
 
-    async def read(self, path: str, content: bytes) -> Document:
+    async def read(self, path: str, content: bytes, *, charset: str | None = None) -> Document:
         """What the file holds; `path` chooses the format. Several documents are read at a time.
+
+        `charset` is known of a page whose site has said it.
 
         Raises:
             UnreadableFileError: it holds no text that could be used.
             HostileDocumentError: it takes too much time or memory, or ends whoever reads it.
             ReadersUnavailableError: this machine starts no process.
         """
+        answer = await self._answer(_Request(path, content, charset))
+        if answer.document is None:
+            raise UnreadableFileError(answer.problem or "it cannot be read")
+        return answer.document
+
+    async def read_feed(self, content: bytes, *, charset: str | None = None) -> tuple[Entry, ...]:
+        """What a feed leads to. Raises what `read` raises."""
+        answer = await self._answer(_Request("feed", content, charset, is_feed=True))
+        if answer.entries is None:
+            raise UnreadableFileError(answer.problem or "it cannot be read")
+        return answer.entries
+
+    async def _answer(self, request: "_Request") -> Answer:
         async with self._turns:
             for _ in range(TRIES - 1):
                 with suppress(_DiedError):
-                    return await self._read(path, content)
+                    return await self._ask(request)
             try:
-                return await self._read(path, content)
+                return await self._ask(request)
             except _DiedError as error:
                 raise HostileDocumentError(str(error)) from error
 
-    async def _read(self, path: str, content: bytes) -> Document:
+    async def _ask(self, request: "_Request") -> Answer:
         reader = self._idle.pop() if self._idle else await _Reader.started(self._program)
         worn = True
         try:
-            answer = await reader.ask(path, content)
+            answer = await reader.ask(request)
             worn = answer.worn
         finally:
             if worn:
                 await reader.end()
             else:
                 self._idle.append(reader)
-        if answer.document is not None:
-            return answer.document
         if answer.refusal is not None:
             raise HostileDocumentError(answer.refusal)
-        raise UnreadableFileError(answer.problem or "it cannot be read")
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    path: str
+    content: bytes
+    charset: str | None
+    is_feed: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return processor_seconds(self.path, len(self.content))
+
+    def encoded(self) -> bytes:
+        head = {"path": self.path, "size": len(self.content), "seconds": self.seconds}
+        return (
+            json.dumps(head | {"charset": self.charset, "feed": self.is_feed}).encode() + b"\n" + self.content
+        )
 
 
 class _DiedError(Exception):
@@ -150,12 +183,10 @@ class _Reader:
             raise ReadersUnavailableError(f"{' '.join(program)} does not start (exit code {code})")
         return reader
 
-    async def ask(self, path: str, content: bytes) -> Answer:
-        seconds = processor_seconds(path, len(content))
-        request = {"path": path, "size": len(content), "seconds": seconds}
+    async def ask(self, request: _Request) -> Answer:
         try:
             async with asyncio.timeout(MAX_SECONDS):
-                return await self._exchange(json.dumps(request).encode() + b"\n" + content)
+                return await self._exchange(request.encoded())
         except TimeoutError:
             raise HostileDocumentError(f"reading it does not end within {MAX_SECONDS:.0f} seconds") from None
         except ValidationError as error:
@@ -164,7 +195,7 @@ class _Reader:
             code = await self._ended_by_itself()
             if code == -signal.SIGPROF:
                 raise HostileDocumentError(
-                    f"reading it takes more than {seconds:.0f} seconds of processor time"
+                    f"reading it takes more than {request.seconds:.0f} seconds of processor time"
                 ) from error
             raise _DiedError(f"it ended the process that read it ({_ending(code)})") from error
 

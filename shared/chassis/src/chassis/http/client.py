@@ -1,15 +1,16 @@
-"""Asking another service over its read-only API; takes the extra `chassis[client]`.
+"""Asking another process of ours over its API; takes the extra `chassis[client]`.
 
 Nothing is tried again here: that is the business of whoever asks, who knows what waits for the answer.
 """
 
 import asyncio
-from collections.abc import Mapping
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import httpx
 from pydantic import SecretStr
@@ -31,6 +32,7 @@ _OUT_OF_SERVICE: Final = {
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
 }
+_AnswerT = TypeVar("_AnswerT")
 _PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.FAILED_DEPENDENCY, HTTPStatus.TOO_EARLY}
 
 
@@ -74,6 +76,24 @@ class Peer:
 class Answer:
     body: bytes
     etag: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Whatever was answered; `document` is its JSON object, or empty if it is none."""
+
+    status: int
+    body: bytes
+    after: timedelta | None
+    """What `Retry-After` asks for."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        try:
+            document = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return {}
+        return document if isinstance(document, dict) else {}
 
 
 class Unchanged:
@@ -135,16 +155,62 @@ class ServiceClient:
             NotThereError: the service does not know it (yet).
             UnusableAnswerError: any other status, or an answer that is too large.
         """
-        url = f"{self._url}{path}"
         # A query names what others want too, and the error may be about one of them alone.
         place = path.partition("?")[0]
         headers = {} if known_etag is None else {"If-None-Match": known_etag}
+
+        async def read(exchange: Exchange) -> Answer | Unchanged:
+            return await self._exchange(path, place, about, headers, exchange)
+
+        return await self._in_time("GET", path, place, read)
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """For a process whose refusals say more than their status: each has a `type` in a JSON object.
+
+        Such a refusal is an answer, whatever its status; what is none says nothing about what was asked.
+
+        Raises:
+            UnavailableError: it cannot be reached or breaks off, does not answer in time and is not ready either, refuses
+                our key, or is out of service (429, 502, 503, 504 without a `type`).
+            FailedError: it failed over this request (another 5xx without a `type`), or did not answer it in time though
+                ready.
+            UnusableAnswerError: an answer that is too large.
+        """
+        place = path.partition("?")[0]
+
+        async def read(exchange: Exchange) -> Reply:
+            request = self._http.build_request(
+                method, f"{self._url}{path}", json=json, headers={**(headers or {}), **exchange.headers}
+            )
+            async with aclosing(await self._sent(request)) as response:
+                exchange.answered(response.status_code)
+                body = await self._body(response, place)
+                after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
+                reply = Reply(response.status_code, body, after)
+                is_told = isinstance(reply.document.get("type"), str)
+                away = response.status_code in _OUT_OF_SERVICE or response.is_server_error
+                if response.status_code in _REFUSED_KEY or (away and not is_told):
+                    self._check(response, place, "this")
+                return reply
+
+        return await self._in_time(method, path, place, read)
+
+    async def _in_time(
+        self, method: str, path: str, place: str, read: Callable[[Exchange], Awaitable[_AnswerT]]
+    ) -> _AnswerT:
         halfway = asyncio.create_task(self._is_ready(after=self._timeout_seconds / 2))
         try:
             # Each read is bounded by the client, their sum by this: a slow trickle would keep it content for ever.
             async with asyncio.timeout(self._timeout_seconds):
-                with client_span("GET", url) as exchange:
-                    return await self._exchange(url, place, about, headers, exchange)
+                with client_span(method, f"{self._url}{path}") as exchange:
+                    return await read(exchange)
         except (httpx.ConnectTimeout, httpx.ConnectError, httpx.InvalidURL) as error:
             raise UnavailableError(
                 f"{self.peer.name} does not answer at {self._url}{place}: {error!r}"
@@ -171,25 +237,31 @@ class ServiceClient:
         return answer.status_code == HTTPStatus.OK
 
     async def _exchange(
-        self, url: str, place: str, about: str, headers: Mapping[str, str], exchange: Exchange
+        self, path: str, place: str, about: str, headers: Mapping[str, str], exchange: Exchange
     ) -> Answer | Unchanged:
-        async with aclosing(await self._send(url, {**headers, **exchange.headers})) as response:
+        request = self._http.build_request(
+            "GET", f"{self._url}{path}", headers={**headers, **exchange.headers}
+        )
+        async with aclosing(await self._sent(request)) as response:
             exchange.answered(response.status_code)
             if response.status_code == HTTPStatus.NOT_MODIFIED and headers:
                 return Unchanged()
             self._check(response, place, about)
-            body = bytearray()
-            async for chunk in response.aiter_raw():
-                body += chunk
-                if len(body) > self._max_bytes:
-                    raise UnusableAnswerError(
-                        f"{self.peer.name}'s answer at {place} is larger than {self._max_bytes} bytes{self._if_too_large}"
-                    )
-            return Answer(bytes(body), response.headers.get("ETag"))
+            return Answer(await self._body(response, place), response.headers.get("ETag"))
 
-    async def _send(self, url: str, headers: Mapping[str, str]) -> httpx.Response:
+    async def _body(self, response: httpx.Response, place: str) -> bytes:
+        body = bytearray()
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > self._max_bytes:
+                raise UnusableAnswerError(
+                    f"{self.peer.name}'s answer at {place} is larger than {self._max_bytes} bytes{self._if_too_large}"
+                )
+        return bytes(body)
+
+    async def _sent(self, request: httpx.Request) -> httpx.Response:
         try:
-            return await self._http.send(self._http.build_request("GET", url, headers=headers), stream=True)
+            return await self._http.send(request, stream=True)
         except AttributeError as error:
             # Of the libraries below, on uvloop: a connection that was reset while it was idle has lost its socket, and
             # they ask that socket for its address.

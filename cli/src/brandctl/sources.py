@@ -1,0 +1,200 @@
+"""`brandctl sources`: where research looks for a brand."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+import typer
+
+from brandctl.access import AccessError, find_access
+from brandctl.service_client import ServiceClient, ServiceError
+from brandctl.terminal import note, out, print_json, printable
+
+app = typer.Typer(
+    name="sources",
+    no_args_is_help=True,
+    help="""Where research looks for a brand: the folder of documents, addresses, feeds, the web.
+
+A brand of which nothing was set has the folder alone. What is read of the web comes through the gateway.
+
+Each command asks the research service. It finds it through --research-url or RESEARCH_URL, and the key through
+SERVICE_KEY or --key-file; beside a local run, `.local/endpoints.json` tells both.
+
+Exit codes: 0 done, 1 something failed, 2 wrong usage.
+
+For example:
+
+    brandctl sources set daily-grind --web --language en
+    brandctl sources set daily-grind --no-folder --url https://example.org/guide
+    brandctl sources show daily-grind
+""",
+)
+
+_USAGE: Final = 2
+_LISTS: Final = ("urls", "feeds", "blocked_hosts", "preferred_hosts")
+
+Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
+ResearchUrl = Annotated[
+    str | None,
+    typer.Option("--research-url", envvar="RESEARCH_URL", help="Address of the research service."),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key-file", dir_okay=False, help="File that holds the service key; else SERVICE_KEY."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for scripts.")]
+
+
+class Freshness(StrEnum):
+    """How old pages may be at most."""
+
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    YEAR = "year"
+    ANY = "any"
+
+
+class SourcesError(ServiceError):
+    """Research cannot be reached or refused; the message is for people."""
+
+
+class _Research(ServiceClient):
+    service = "research"
+    error = SourcesError
+
+    def sources(self, brand: str) -> dict[str, Any]:
+        return self._ask("GET", _path(brand))
+
+    def set_sources(self, brand: str, sources: dict[str, Any]) -> dict[str, Any]:
+        return self._ask("PUT", _path(brand), json=sources)
+
+
+@app.command()
+def show(
+    brand: Brand, as_json: AsJson = False, research_url: ResearchUrl = None, key_file: KeyFile = None
+) -> None:
+    """Says where research looks for a brand.
+
+    For example:
+
+        brandctl sources show daily-grind
+    """
+    with _research(research_url, key_file) as research:
+        _show(research.sources(brand), as_json=as_json)
+
+
+@app.command(name="set")
+def set_sources(
+    brand: Brand,
+    folder: Annotated[
+        bool | None, typer.Option("--folder/--no-folder", help="Search the folder of documents.")
+    ] = None,
+    web: Annotated[
+        bool | None, typer.Option("--web/--no-web", help="Search the web; each search may cost money.")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Of the pages that are searched for: en, pt-BR; “any”.")
+    ] = None,
+    freshness: Annotated[Freshness | None, typer.Option(help="How old they may be.")] = None,
+    queries: Annotated[int | None, typer.Option(min=1, max=3, help="Searches for one keyword.")] = None,
+    url: Annotated[
+        list[str] | None, typer.Option(help="A page that is read for every keyword; repeat for more.")
+    ] = None,
+    feed: Annotated[list[str] | None, typer.Option(help="A feed; repeat for more.")] = None,
+    block: Annotated[
+        list[str] | None, typer.Option(help="A host nothing is read of, nor of those below it; repeat.")
+    ] = None,
+    prefer: Annotated[
+        list[str] | None, typer.Option(help="A host whose pages come first; repeat for more.")
+    ] = None,
+    clear: Annotated[
+        list[str] | None, typer.Option(help=f"A list to empty: {', '.join(_LISTS)}; repeat for more.")
+    ] = None,
+    as_json: AsJson = False,
+    research_url: ResearchUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Changes what is named, and leaves the rest as it is. A list that is named is replaced by what is given.
+
+    For example:
+
+        brandctl sources set daily-grind --web --language en --prefer example.org
+        brandctl sources set daily-grind --no-web --clear urls
+    """
+    lists = {"urls": url, "feeds": feed, "blocked_hosts": block, "preferred_hosts": prefer}
+    given: dict[str, Any] = {name: values for name, values in lists.items() if values}
+    for name in clear or []:
+        if name not in _LISTS or name in given:
+            raise typer.BadParameter(
+                f"{name}: must be one of {', '.join(_LISTS)}, and not be given too", param_hint="--clear"
+            )
+        given[name] = []
+    if folder is not None:
+        given["folder"] = folder
+    how = {"language": language, "freshness": freshness and freshness.value, "queries": queries}
+    how = {name: value for name, value in how.items() if value is not None}
+    if how and web is False:
+        raise typer.BadParameter("--no-web goes with none of --language, --freshness and --queries")
+    if not given and not how and web is None:
+        raise typer.BadParameter("say what is to change; `brandctl sources set --help` lists what there is")
+    with _research(research_url, key_file) as research:
+        before = research.sources(brand)
+        searching = before.get("web")
+        if web is False:
+            given["web"] = None
+        elif web or how:
+            given["web"] = (searching or {}) | {
+                name: None if value == "any" else value for name, value in how.items()
+            }
+        _show(research.set_sources(brand, before | given), as_json=as_json)
+
+
+def _path(brand: str) -> str:
+    return f"/v1/brands/{quote(brand, safe='')}/sources"
+
+
+@contextmanager
+def _research(research_url: str | None, key_file: Path | None) -> Iterator[_Research]:
+    try:
+        access = find_access(research_url, key_file, service="research")
+    except AccessError as error:
+        note(str(error))
+        raise typer.Exit(_USAGE) from error
+    try:
+        with _Research(access) as research:
+            yield research
+    except SourcesError as error:
+        note(str(error))
+        raise typer.Exit(1) from error
+
+
+def _show(sources: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(sources)
+        return
+    searching = sources.get("web")
+    lines = [
+        ("folder", "searched" if sources.get("folder") else "not searched"),
+        ("web", "not searched" if searching is None else _how(searching)),
+        *((name, value) for name in _LISTS for value in sources.get(name, []) or ["none"]),
+    ]
+    told = ""
+    for name, value in lines:
+        label = name.replace("_", " ")
+        out().file.write(f"{'' if label == told else label:<16}{printable(str(value))}\n")
+        told = label
+
+
+def _how(searching: dict[str, Any]) -> str:
+    language, freshness = searching.get("language"), searching.get("freshness")
+    return ", ".join(
+        [
+            f"{searching.get('queries')} searches for a keyword",
+            f"language {language}" if language else "any language",
+            f"of the last {freshness}" if freshness else "of any age",
+        ]
+    )

@@ -1,0 +1,51 @@
+"""Requests about the sources of a brand."""
+
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import APIRouter, HTTPException, Path, Response
+
+from chassis.http.api import READ, IfNoneMatch, conditional, router
+from messaging import Database
+from research.sources import store
+from research.sources.domain import Sources
+
+SLUG_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
+
+Slug = Annotated[
+    str,
+    Path(
+        description="The brand's, as the orchestrator has it.",
+        examples=["daily-grind"],
+        pattern=SLUG_PATTERN,
+        max_length=63,
+    ),
+]
+
+
+def source_routes(database: Database, *, has_gateway: bool) -> APIRouter:
+    """`has_gateway`: whether this process can read anything of the web."""
+    routes = router("/brands", tags=["sources"])
+
+    @routes.get(
+        "/{slug}/sources", summary="Where research looks for a brand", response_model=Sources, responses=READ
+    )
+    async def get_sources(slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
+        """A brand of which nothing was set has the folder alone."""
+        async with database.connection() as connection:
+            sources = await store.sources_of(connection, slug)
+        return conditional(sources.model_dump_json(), if_none_match)
+
+    @routes.put("/{slug}/sources", summary="Say where research looks for a brand")
+    async def put_sources(slug: Slug, sources: Sources) -> Sources:
+        """Replaces all of it. Sending the same again changes nothing. What was found elsewhere before is not reused."""
+        if sources.uses_web and not has_gateway:
+            raise HTTPException(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                "web, urls and feeds need a gateway, and research knows of none: set its GATEWAY_URL and restart it",
+            )
+        async with database.transaction() as tx:
+            await store.set_sources(tx.connection, slug, sources)
+        return sources
+
+    return routes

@@ -1,0 +1,165 @@
+"""Searches and pages, asked of the gateway; and what its refusals mean for the work that waits for them."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from pydantic import Base64Bytes, BaseModel, SecretStr, ValidationError
+
+from chassis.http.client import FailedError, Peer, Reply, ServiceClient, UnusableAnswerError
+from messaging import Dependency, RetryLater, Unprocessable, WaitFor
+from research.sources.domain import WebSearch
+
+TIMEOUT_SECONDS: Final = 60.0
+MAX_BYTES: Final = 7 * 1024 * 1024
+"""Of an answer: a page of 5 MB in base64."""
+RESULTS: Final = 15
+"""Pages asked for in one search."""
+LONGEST_LOOK: Final = timedelta(hours=1)
+"""Until a budget is looked at again, at most: somebody may have raised it meanwhile."""
+MAX_DETAIL: Final = 500
+_NOT_CONFIGURED: Final = "page.not_configured"
+_UNUSABLE: Final = "provider.unusable_answer"
+
+
+class Result(BaseModel):
+    """What a search says of a page."""
+
+    url: str
+    date: dt.date | None = None
+
+
+class _Results(BaseModel):
+    results: tuple[Result, ...]
+
+
+class FetchedPage(BaseModel):
+    """A page as its site sent it, with what its headers say."""
+
+    final: str
+    """Where the redirects ended."""
+    canonical: str | None = None
+    media_type: str = ""
+    charset: str | None = None
+    licence: str | None = None
+    robots_tag: str | None = None
+    body: Base64Bytes
+
+
+class LeftOutError(Exception):
+    """A page is not read, and why. `passing`: another time it may be, after `after` if that is known."""
+
+    def __init__(self, reason: str, *, passing: bool = False, after: timedelta | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.passing = passing
+        self.after = after
+
+
+class Gateway:
+    """One for the life of the process; `dependency` knows whether the gateway can be reached.
+
+    What every method may raise:
+        WaitFor: the gateway is away, or the work has to wait for money, a turn or a provider; no attempt is counted.
+        RetryLater: it failed over this request.
+        Unprocessable: somebody has to do something first; the message says what.
+    """
+
+    def __init__(self, url: str, service_key: SecretStr, *, dependency: Dependency) -> None:
+        self._dependency = dependency
+        peer = Peer("the gateway", url, "GATEWAY_URL", service_key)
+        self._client = ServiceClient(peer, timeout_seconds=TIMEOUT_SECONDS, max_bytes=MAX_BYTES)
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    async def search(self, query: str, how: WebSearch, *, brand: str, command: UUID) -> Sequence[Result]:
+        """Pages, best first. Of one command the same search is paid for once, however often it is asked."""
+        asked: dict[str, Any] = {"query": query, "brand": brand, "count": RESULTS}
+        if how.language is not None:
+            asked["language"] = how.language
+        if how.freshness is not None:
+            asked["freshness"] = how.freshness
+        # Another request needs another key, should the brand's sources change between two deliveries.
+        key = f"{command}/search/{sha256(repr(asked).encode()).hexdigest()[:16]}"
+        reply = await self._ask("POST", "/v1/search", json=asked, headers={"Idempotency-Key": key})
+        if reply.status != HTTPStatus.OK:
+            raise _trouble(reply)
+        try:
+            return _Results.model_validate_json(reply.body).results
+        except ValidationError as error:
+            raise _stranger(error) from error
+
+    async def page(self, address: str) -> FetchedPage:
+        """The page; raises `LeftOutError` too."""
+        try:
+            reply = await self._ask("GET", f"/v1/pages?{urlencode({'url': address})}")
+        except _TooLargeError:
+            raise LeftOutError("it is too large") from None
+        kind = str(reply.document.get("type", "")) if reply.status != HTTPStatus.OK else ""
+        if kind.startswith("page.") and kind != _NOT_CONFIGURED:
+            passing = reply.status == HTTPStatus.FAILED_DEPENDENCY
+            raise LeftOutError(_detail(reply), passing=passing, after=reply.after)
+        if reply.status != HTTPStatus.OK:
+            raise _trouble(reply)
+        try:
+            return FetchedPage.model_validate_json(reply.body)
+        except ValidationError as error:
+            raise _stranger(error) from error
+
+    async def _ask(self, method: str, path: str, **request: Any) -> Reply:
+        try:
+            async with self._dependency.call():
+                return await self._client.ask(method, path, **request)
+        except FailedError as error:
+            raise RetryLater(str(error), after=error.after) from error
+        except UnusableAnswerError as error:
+            raise _TooLargeError(str(error)) from error
+
+
+class _TooLargeError(Unprocessable):
+    """The only kind of answer that is not taken at all."""
+
+
+def _trouble(reply: Reply) -> Exception:
+    """What a refusal means that is not about one page."""
+    problem: Mapping[str, Any] = reply.document
+    kind = str(problem.get("type", ""))
+    told = f"the gateway says {kind or reply.status}: {_detail(reply)}"
+    if reply.status == HTTPStatus.PAYMENT_REQUIRED:
+        return WaitFor("the budget for searches", told, after=_until(reply))
+    if kind and reply.status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
+        # About a brand or a provider, and not about the gateway: others go on.
+        return WaitFor("the web search", told, after=reply.after)
+    if kind == _UNUSABLE or reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return RetryLater(told, after=reply.after)
+    if kind:
+        return Unprocessable(f"{told}; then replay")
+    return Unprocessable(f"{told}; check that GATEWAY_URL names a gateway of this version, then replay")
+
+
+def _until(reply: Reply) -> timedelta:
+    """Until there is money again, or somebody may have seen to it."""
+    try:
+        moment = datetime.fromisoformat(str(reply.document.get("retry_at")))
+        wait = max(moment - datetime.now(UTC), timedelta(seconds=1))
+    except (ValueError, TypeError):
+        wait = reply.after or LONGEST_LOOK
+    return min(wait, LONGEST_LOOK)
+
+
+def _detail(reply: Reply) -> str:
+    return str(reply.document.get("detail") or "no reason is given")[:MAX_DETAIL]
+
+
+def _stranger(error: ValidationError) -> Unprocessable:
+    fields = ", ".join(".".join(map(str, problem["loc"])) or "body" for problem in error.errors()[:3])
+    return Unprocessable(
+        f"the gateway's answer does not follow the contract ({fields}); bring both services to versions that fit, then"
+        " replay"
+    )

@@ -1,0 +1,328 @@
+"""A brand's addresses, feeds and the web, through the real gateway, on sites of a test's own."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from chassis.http.client import UnavailableError
+from chassis.testing import serving
+from messaging import Database, Dependency, RetryLater, Unprocessable, WaitFor
+from research.clients.local_corpus import LocalCorpus
+from research.clients.provider import ProviderUnavailableError, Wanted
+from research.domain import Findings, Found, Insufficient
+from research.reading.pool import Readers
+from research.sources.domain import Sources, WebSearch
+from research.web.gateway import Gateway
+from research.web.looking import BrandSources, Web
+from research.web.pages import Pages
+from tests.fixtures.gateways import KEY, gateway_before
+from tests.fixtures.providers import FakeBrave
+from tests.fixtures.sites import Names, Site, answer, redirect, site
+
+BRAVE_KEY = "brave-key-0123456789abcdef"
+SEARCHED = Sources(folder=False, web=WebSearch(queries=2))
+TEXTS = {
+    "a": "Cold brew is coffee that was steeped in cold water for twelve to eighteen hours before it is strained.",
+    "b": "For cold brew the beans are ground as coarsely as sea salt, or else the drink turns bitter and cloudy.",
+    "c": "A jar of cold brew keeps for about a week in the refrigerator once the grounds have been strained out.",
+    "d": "Most cold brew is diluted with the same amount of water or milk, because it is made as a concentrate.",
+    "e": "Nitrogen gives cold brew from a tap its foam, which is why bars serve it without milk or any sugar.",
+}
+
+
+def page(text: str, *, head: str = "", title: str = "Cold brew") -> bytes:
+    return f"<html><head><title>{title}</title>{head}</head><body><h1>{title}</h1><p>{text}</p></body></html>".encode()
+
+
+@dataclass
+class World:
+    """The internet of a test, the gateway before it, and research behind it."""
+
+    names: Names
+    site: Site
+    brave: FakeBrave
+    api: httpx.AsyncClient
+    research: BrandSources
+    corpus: LocalCorpus
+    folder: Path
+
+    def write(self, address: str, content: bytes | None = None, **headers: Any) -> str:
+        """A page at the address, which a search finds."""
+        host, _, path = address.removeprefix("http://").partition("/")
+        self.names.mean(host, self.site)
+        body = page(TEXTS[path[:1]]) if content is None else content
+        self.site.pages[f"/{path}"] = answer(body, **headers)
+        self.brave.found = [*(self.brave.found or []), address]
+        return address
+
+    async def look(
+        self,
+        sources: Sources = SEARCHED,
+        *,
+        keyword: str = "cold brew",
+        command: UUID | None = None,
+        patient: bool = False,
+    ) -> Findings:
+        return await self.research.search(
+            Wanted(keyword, "acme", sources, command=command or uuid4(), patient=patient)
+        )
+
+    async def addresses(self, sources: Sources = SEARCHED, **more: Any) -> list[str | None]:
+        found = await self.look(sources, **more)
+        assert isinstance(found, Found), found
+        return [each.url for each in found.sources]
+
+    async def refusal(self, sources: Sources = SEARCHED, **more: Any) -> str:
+        refused = await self.look(sources, **more)
+        assert isinstance(refused, Insufficient), refused
+        return refused.detail
+
+    @property
+    def paths_read(self) -> list[str]:
+        return [path for path in self.site.paths if path != "/robots.txt"]
+
+
+@pytest.fixture
+async def world(
+    make_database: Callable[[str], Awaitable[str]], research_database: Database, tmp_path: Path
+) -> AsyncIterator[World]:
+    names, brave = Names(), FakeBrave({BRAVE_KEY})
+    brave.found = []
+    async with (
+        site() as internet,
+        serving(brave) as url,
+        gateway_before(names, await make_database("gateway")) as api,
+    ):
+        settings = {"url": url, "per_minute": 60_000, "together": 100, "seconds": 5}
+        body = {"kind": "brave", "settings": settings, "key": BRAVE_KEY}
+        assert (await api.put("/v1/providers/brave", json=body)).status_code == 204
+        readers = Readers()
+        corpus = LocalCorpus(research_database, tmp_path, rescan_seconds=300, readers=readers)
+        async with behind(str(api.base_url), corpus, readers) as research:
+            yield World(names, internet, brave, api, research, corpus, tmp_path)
+
+
+@asynccontextmanager
+async def behind(gateway_url: str, corpus: LocalCorpus, readers: Readers) -> AsyncIterator[BrandSources]:
+    dependency = Dependency("gateway", outages=(UnavailableError,), shortest_pause=0.01)
+    gateway = Gateway(gateway_url, SecretStr(KEY), dependency=dependency)
+    searching = Dependency("local_corpus", outages=(ProviderUnavailableError,))
+    try:
+        yield BrandSources(corpus, searching, Web(gateway, Pages(gateway, readers)))
+    finally:
+        await gateway.aclose()
+
+
+async def test_what_searches_find_is_read_and_becomes_sources_with_all_they_say(world: World) -> None:
+    head = (
+        '<meta name="author" content="Ada Lovelace"><meta name="date" content="2024-05-01">'
+        '<link rel="license" href="https://creativecommons.org/licenses/by/4.0/">'
+        '<link rel="canonical" href="http://one.example/a-guide">'
+    )
+    world.write("http://one.example/a?utm_source=x", page(TEXTS["a"], head=head))
+    world.write(
+        "http://www.two.example/b", page(TEXTS["b"]).replace(b"turns bitter", b"turns \x93bitter\x94")
+    )
+    world.site.pages["/b"] = answer(
+        page(TEXTS["b"]).replace(b"bitter", b"\x93bitter\x94"), media_type="text/html; charset=ISO-8859-1"
+    )
+    world.write("http://three.example/c")
+    found = await world.look()
+    assert isinstance(found, Found)
+    first, second, third = sorted(found.sources, key=lambda each: str(each.url))
+    assert (first.url, first.title, first.path) == ("http://one.example/a-guide", "Cold brew", None)
+    assert (first.author, first.published_on) == ("Ada Lovelace", date(2024, 5, 1))
+    assert first.licence == "https://creativecommons.org/licenses/by/4.0/"
+    assert first.passages[0].text == TEXTS["a"]
+    # Of a page that does not say when it was written, the search may know.
+    assert (second.url, second.published_on, second.licence) == (
+        "http://three.example/c",
+        date(2026, 3, 4),
+        None,
+    )
+    assert third.url == "http://www.two.example/b"
+    assert "“bitter”" in third.passages[0].text
+    assert [request.query_params["q"] for request in world.brave.requests] == [
+        "cold brew",
+        "what is cold brew",
+    ]
+
+
+async def test_pages_and_the_folder_are_ranked_together_and_only_files_have_the_folders_licence(
+    world: World,
+) -> None:
+    (world.folder / "d.md").write_text(f"# Cold brew\n\n{TEXTS['d']}\n")
+    (world.folder / "same.md").write_text(f"# Cold brew\n\n{TEXTS['a']}\n")
+    (world.folder / "LICENSE").write_text("MIT License\n")
+    await world.corpus.refresh()
+    world.write("http://one.example/a")
+    world.write("http://two.example/b")
+    found = await world.look(Sources(web=WebSearch(queries=1)))
+    assert isinstance(found, Found)
+    # The file and the page that say the same in the same words are one.
+    assert len(found.sources) == 3
+    assert {each.licence for each in found.sources if each.path} == {"MIT License"}
+    assert {each.licence for each in found.sources if not each.path} == {None}
+    # Without the folder there is too little.
+    assert "What was read of the web has too little" in await world.refusal()
+
+
+async def test_hosts_are_blocked_preferred_and_varied(world: World) -> None:
+    world.write("http://bad.example/a")
+    world.write("http://cdn.bad.example/b")
+    world.write("http://turn.example/away")
+    world.site.pages["/away"] = redirect("http://bad.example/a")
+    for path in "abcde":
+        world.write(f"http://one.example/{path}")
+    blocking = SEARCHED.model_copy(update={"blocked_hosts": ("bad.example",)})
+    detail = await world.refusal(blocking)
+    assert "only 2 documents treat it" in detail  # more would be one site's article
+    assert "On blocked hosts: 4." in detail  # two leads in each of two searches
+    assert "turn.example (it leads to a blocked host)" in detail
+    assert all(request.host == "turn.example" for request in world.site.asked if request.path == "/away")
+    preferring = blocking.model_copy(update={"preferred_hosts": ("one.example",)})
+    assert sorted(map(str, await world.addresses(preferring))) == [
+        f"http://one.example/{path}" for path in "abcde"
+    ]
+
+
+async def test_of_one_text_at_several_addresses_one_is_a_source(world: World) -> None:
+    world.write("http://one.example/a")
+    world.write("http://one.example/a?utm_campaign=x#top")
+    world.write("http://copy.example/aa", page(f"{TEXTS['a']} Read on."))
+    world.write("http://two.example/b")
+    assert "only 2 documents treat it" in await world.refusal()
+    assert world.paths_read.count("/a") == 1
+
+
+async def test_what_asks_not_to_be_used_is_not_and_a_refusal_says_what_was_tried(world: World) -> None:
+    world.write("http://one.example/a", x_robots_tag="otherbot: all, brandengine: noindex")
+    world.write("http://two.example/b", page(TEXTS["b"], head='<meta name="robots" content="follow, NOAI">'))
+    world.write("http://three.example/c", x_robots_tag="otherbot: noindex, nofollow")
+    world.write("http://four.example/gone", b"")
+    world.site.pages["/gone"] = answer(status="404 Not Found")
+    world.write("http://five.example/picture", b"GIF89a", media_type="image/gif")
+    world.write("http://six.example/empty", b"<html><body></body></html>")
+    detail = await world.refusal()
+    assert detail.startswith(
+        "What was read of the web has too little about “cold brew”: only 1 document treats it"
+    )
+    assert "The web was asked for “cold brew”, “what is cold brew”. Pages read: 1." in detail
+    for reason in (
+        "one.example (it asks robots not to use it (noindex))",
+        "two.example (it asks robots not to use it (noai))",
+        "four.example (four.example answered 404: there is no page to read)",
+        "five.example (",
+        "six.example (",
+    ):
+        assert reason in detail
+
+
+async def test_addresses_and_feeds_of_a_brand_need_no_search(world: World) -> None:
+    world.write("http://one.example/a")
+    world.write("http://two.example/b")
+    world.write("http://three.example/c")
+    world.write(
+        "http://three.example/tea", page("Tea is made of leaves that are steeped in hot water.", title="Tea")
+    )
+    feed = """<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>Three</title>
+        <entry><title>Keeping cold brews</title><link rel="self" href="/self"/><link href="/c"/>
+        <updated>2026-01-02T03:04:05Z</updated></entry>
+        <entry><title>Tea for two</title><link href="/tea"/></entry>
+        <entry><title>Cold brew, elsewhere</title><link href="javascript:alert(1)"/></entry></feed>"""
+    world.write("http://three.example/feed", feed.encode(), media_type="application/atom+xml")
+    sources = Sources(
+        folder=False,
+        urls=("http://one.example/a", "http://two.example/b"),
+        feeds=("http://three.example/feed",),
+    )
+    found = await world.look(sources)
+    assert isinstance(found, Found)
+    dated = {each.url: each.published_on for each in found.sources}
+    assert dated == {
+        "http://one.example/a": None,
+        "http://two.example/b": None,
+        "http://three.example/c": date(2026, 1, 2),
+    }
+    assert world.brave.requests == []
+    assert not {"/tea", "/self"} & set(world.paths_read)
+
+
+async def test_the_same_command_pays_once_and_another_brand_for_itself(world: World) -> None:
+    for path, host in zip("abc", ("one", "two", "three"), strict=True):
+        world.write(f"http://{host}.example/{path}")
+    command = uuid4()
+    first = await world.addresses(command=command)
+    assert await world.addresses(command=command) == first
+    assert len(world.brave.requests) == 2
+    assert len(world.paths_read) == 3
+    (spent,) = (await world.api.get("/v1/spend", params={"brand": "acme"})).json()["scopes"]
+    assert (spent["day"]["spent"], spent["day"]["reserved"]) == (2 * 5000, 0)
+
+
+async def test_a_site_that_fails_now_is_waited_for_as_long_as_there_is_patience(world: World) -> None:
+    for path, host in zip("abc", ("one", "two", "three"), strict=True):
+        world.write(f"http://{host}.example/{path}")
+    world.site.pages["/c"] = answer(status="503 Service Unavailable", retry_after="120")
+    with pytest.raises(RetryLater, match=r"three\.example answered 503") as raised:
+        await world.look(patient=True)
+    assert not isinstance(raised.value, WaitFor)
+    assert raised.value.after is not None
+    assert 100 < raised.value.after.total_seconds() <= 120
+    assert "only 2 documents treat it" in await world.refusal()
+    # What is enough without it does not wait.
+    world.write("http://four.example/d")
+    more = SEARCHED.model_copy(update={"urls": ("http://four.example/d",)})
+    assert len(await world.addresses(more, patient=True)) == 3
+
+
+async def test_money_is_waited_for_and_costs_no_attempt(world: World) -> None:
+    world.write("http://one.example/a")
+    await world.api.put("/v1/spend/caps/acme", json={"day": 0.006, "month": 1})
+    with pytest.raises(WaitFor, match=r"budget.exhausted") as raised:
+        await world.look()
+    assert raised.value.after is not None
+    assert 0 < raised.value.after.total_seconds() <= 3600
+    assert len(world.brave.requests) == 1
+    await world.api.post("/v1/spend/stop", json={"scope": "acme", "why": "holidays"})
+    with pytest.raises(WaitFor, match=r"spending.stopped"):
+        await world.look()
+    # Nobody else has to wait, and what costs nothing goes on.
+    assert "Pages read: 1." in await world.refusal(Sources(folder=False, urls=("http://one.example/a",)))
+
+
+async def test_what_somebody_has_to_see_to_is_said_at_once(world: World) -> None:
+    world.brave.keys.clear()
+    with pytest.raises(Unprocessable, match=r"provider.key_refused: .*; then replay"):
+        await world.look()
+    assert (await world.api.delete("/v1/providers/brave")).status_code == 204
+    with pytest.raises(Unprocessable, match=r"provider.not_connected: .*; then replay"):
+        await world.look()
+
+
+async def test_a_gateway_that_is_away_is_waited_for_and_none_at_all_is_said(
+    world: World, free_port: Callable[[], int]
+) -> None:
+    async with behind(f"http://127.0.0.1:{free_port()}", world.corpus, Readers()) as research:
+        for _ in range(2):
+            with pytest.raises(WaitFor, match="gateway does not answer"):
+                await research.search(Wanted("cold brew", "acme", SEARCHED, command=uuid4()))
+    without = BrandSources(world.corpus, Dependency("local_corpus", outages=()), None)
+    with pytest.raises(Unprocessable, match="GATEWAY_URL"):
+        await without.search(Wanted("cold brew", "acme", SEARCHED, command=uuid4()))
+
+
+async def test_a_page_that_takes_its_reader_along_is_left_out(world: World) -> None:
+    for path, host in zip("abc", ("one", "two", "three"), strict=True):
+        world.write(f"http://{host}.example/{path}")
+    world.write("http://four.example/bomb", b"<b></b>" * 600_000)
+    assert len(await world.addresses()) == 3
+    assert "160 MB of memory" in await world.refusal(keyword="nothing of the kind")
