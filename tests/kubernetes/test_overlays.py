@@ -208,8 +208,11 @@ def test_the_command_accepts_what_is_there(kubectl: Path) -> None:
     assert re.search(r"^prod: \d+ resources are valid", result.stdout, re.MULTILINE)
 
 
-def test_a_release_is_written_by_one_command(kubectl: Path, elsewhere: Path, tmp_path: Path) -> None:
+def test_a_release_is_written_by_one_command(
+    kubectl: Path, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Images and names of Jobs; by digest, as the registry tells it."""
+    monkeypatch.setenv("KUBECTL", str(kubectl))
     program = tmp_path / "docker"
     program.write_text('#!/bin/sh\necho "sha256:$(printf %s "$6" | sha256sum | cut -d " " -f 1)"\n')
     program.chmod(0o755)

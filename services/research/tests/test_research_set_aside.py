@@ -165,13 +165,16 @@ async def test_what_the_service_dies_of_is_read_once_more_alone_and_then_set_asi
     assert (folder.reads("c.md"), await marks(research_database)) == (2, {})
 
 
-async def test_nobody_waits_for_a_suspect(research_database: Database, folder: Folder) -> None:
+async def test_who_was_killed_over_the_first_files_tells_nobody_that_there_is_nothing(
+    research_database: Database, folder: Folder
+) -> None:
     folder.write("c.md", "wait")
     await killed_while_reading(research_database, folder, "c.md", 1)
+    folder.write("c.md", OTHERS["c.md"])
     corpus = folder.corpus(research_database)
     running = asyncio.create_task(corpus.run())
     async with asyncio.timeout(30):
-        await corpus.search("anything", brand="acme")
+        assert await found(corpus) == {"a.md", "b.md", "c.md", "d.md"}
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
 

@@ -12,6 +12,7 @@ from faststream.rabbit import RabbitBroker
 
 from chassis.app import App
 from envelope import Catalogue, DomainMessage
+from messaging.broker.cancellation import lost_not_cancelled
 from messaging.broker.publisher import CONNECT_SECONDS, Publisher, user_of
 from messaging.broker.pulse import Pulse
 from messaging.errors import BROKER_ERRORS
@@ -162,7 +163,8 @@ class Service(App):
         delay = 0.2
         while True:
             try:
-                await self._broker.connect()
+                with lost_not_cancelled():
+                    await self._broker.connect()
             except BROKER_ERRORS as error:
                 log.warning(
                     "broker_unavailable", connection="consume", error=repr(error), retry_seconds=delay

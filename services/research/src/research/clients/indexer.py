@@ -47,7 +47,7 @@ class Indexer:
     async def refresh(self, settled: Callable[[], None]) -> None:
         """Brings the index in line with the folder once. Of several replicas one works at a time.
 
-        `settled` is called when all is read but what a service may have died of.
+        `settled` is called when all is read, or set aside.
 
         Raises:
             CorpusUnavailableError: the folder cannot be read.
@@ -87,10 +87,18 @@ class Indexer:
                 tx.connection, self._corpus, {state.path for state in starts.keys() - set(changed)}
             )
             await progress.begin(tx.connection, self._corpus, len(changed))
-        # What a service may have died of comes last, and alone; nobody waits for it.
+        # What a service may have died of comes last, and alone. It is waited for all the same: a service that was killed over
+        # the first files of a corpus may have died of none of them, and whoever asked meanwhile would be told that there is
+        # nothing. What does kill is set aside after its second time.
         suspects = [state for state in changed if state in starts]
         async with self._readers as readers:
             skipped = await self._index(readers, [state for state in changed if state not in starts])
+            for state in suspects:
+                if starts[state] < reads.MAX_STARTS:
+                    skipped += await self._index(readers, [state])
+                else:
+                    skipped += 1
+                    await self._save([_crashed(state, starts[state])])
             # The process before may have ended in the midst of it.
             if changed or gone or not self._has_looked:
                 await self._leave_out_what_repeats(readers)
@@ -100,12 +108,6 @@ class Indexer:
             async with self._database.transaction() as tx:
                 await progress.complete(tx.connection, self._corpus)
             settled()
-            for state in suspects:
-                if starts[state] < reads.MAX_STARTS:
-                    skipped += await self._index(readers, [state])
-                else:
-                    skipped += 1
-                    await self._save([_crashed(state, starts[state])])
         if changed or gone:
             log.info(
                 "corpus_indexed",

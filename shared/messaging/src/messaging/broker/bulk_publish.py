@@ -134,6 +134,8 @@ class BulkPublisher:
         self._channel = channel
         self._next_tag = 1
         self._batches: deque[_Batch] = deque()
+        self.was_answered = False
+        """Whether the broker has confirmed or refused anything yet."""
 
     @classmethod
     def on(cls, channel: aiormq.Channel) -> "BulkPublisher | None":
@@ -183,6 +185,7 @@ class BulkPublisher:
     # -- what the broker says ----------------------------------------------------------------------------------------
 
     def confirmed(self, tag: int, *, multiple: bool, accepted: bool) -> None:
+        self.was_answered = True
         error = None if accepted else QueueFullError("a queue bound there refused it: full, or down")
         for batch in list(self._batches):
             index = tag - batch.first

@@ -6,6 +6,7 @@ be stuck behind that.
 
 import asyncio
 import re
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -23,6 +24,7 @@ from messaging import fail_points
 from messaging import headers as header
 from messaging.broker import frames
 from messaging.broker.bulk_publish import BulkPublisher, Publication
+from messaging.broker.cancellation import lost_not_cancelled
 from messaging.broker.pulse import Pulse
 from messaging.broker.refusals import Refusals
 from messaging.errors import BROKER_ERRORS, BrokerUnavailableError, UnroutableError
@@ -32,11 +34,15 @@ from messaging.storage.outbox import OutboxRow
 log = structlog.get_logger(__name__)
 
 CONNECT_SECONDS: Final = 5.0
-"""For each step of connecting: through a load balancer, the next try may lead to another node."""
-CONFIRM_SECONDS: Final = 5.0
-"""A batch not confirmed by then counts as not published, and its channel is given up."""
-LONGEST_CONFIRM_SECONDS: Final = 20.0
-"""How far that grows while no batch is confirmed in time: a broker that is slow must not be sent the same for ever."""
+"""For each step of connecting: through a load balancer, the next try may lead to another node. The first try gets half."""
+CONFIRM_SECONDS: Final = 4.0
+"""A batch not confirmed by then counts as not published, and the connection is given up.
+
+Not left to the broker: RabbitMQ 3.10 takes 10 seconds to send again what was on its way to the leader of a quorum queue that was
+replaced (`TIMER_TIME` in its `rabbit_fifo_client`), and whatever comes after that waits as well.
+"""
+LONGEST_CONFIRM_SECONDS: Final = 16.0
+"""How far that grows while nothing is confirmed at all: a broker that is slow must not be sent the same for ever."""
 _MAX_SHORT_STRING: Final = 255
 _PERSISTENT: Final = 2
 _OTHER_USER: Final = re.compile(r"user_id property set to '.*' but authenticated user was '(.*)'")
@@ -82,25 +88,26 @@ class Publisher:
 
     async def run(self) -> None:
         """Connects, and connects again whenever the connection is lost; runs until cancelled."""
-        delay = 0.2
+        delay, patience = 0.2, CONNECT_SECONDS / 2
         try:
             while True:
                 try:
-                    closed = await self._open_channel()
+                    with lost_not_cancelled():
+                        closed = await self._connect(patience)
                 except BROKER_ERRORS as error:
                     log.warning(
                         "broker_unavailable", connection=self._name, error=repr(error), retry_seconds=delay
                     )
                     await self._drop_connection()
                     await asyncio.sleep(delay)
-                    delay = min(delay * 2, 5.0)
+                    delay, patience = min(delay * 2, 5.0), CONNECT_SECONDS
                     continue
-                delay = 0.2
+                delay, patience = 0.2, CONNECT_SECONDS / 2
                 await asyncio.wait([closed])
                 if not closed.cancelled():
                     self._refusals.note(closed.exception())
                     self._learn_user(closed.exception())
-                self._leave_channel()
+                await self._drop_connection()
         finally:
             await self._drop_connection()
 
@@ -110,15 +117,12 @@ class Publisher:
             log.warning("user_is_called_otherwise", connection=self._name, url=self._user, broker=found[1])
             self._user = found[1]
 
-    async def _open_channel(self) -> asyncio.Future[Any]:
-        """A channel on the connection, if that is still there, or on a new one."""
-        transport = None if self._connection is None else self._connection.transport
-        if self._connection is None or transport is None or transport.connection.is_closed:
-            await self._drop_connection()
-            self._connection = await aio_pika.connect(
-                self._url, timeout=CONNECT_SECONDS, client_properties={"connection_name": self._name}
-            )
-        async with asyncio.timeout(CONNECT_SECONDS):
+    async def _connect(self, seconds: float) -> asyncio.Future[Any]:
+        """Connects, within so many seconds for each step; returns what is done once the connection is lost."""
+        self._connection = await aio_pika.connect(
+            self._url, timeout=seconds, client_properties={"connection_name": self._name}
+        )
+        async with asyncio.timeout(seconds):
             channel = await self._connection.channel(publisher_confirms=True, on_return_raises=True)
             underlay = await channel.get_underlay_channel()
         assert isinstance(underlay, aiormq.Channel)
@@ -128,15 +132,12 @@ class Publisher:
         closed: asyncio.Future[Any] = underlay.closing
         return closed
 
-    def _leave_channel(self) -> None:
+    async def _drop_connection(self) -> None:
         self._connected.clear()
         self._channel = self._bulk = None
-
-    async def _drop_connection(self) -> None:
-        self._leave_channel()
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(Exception):
+            with suppress(Exception), lost_not_cancelled():
                 async with asyncio.timeout(2):
                     await connection.close()
 
@@ -188,7 +189,7 @@ class Publisher:
             return [BrokerUnavailableError("not connected") for _ in publications]
         if bulk is None:
             return await self._publish_singly(channel, publications)
-        batch, patience = None, self._patience
+        batch, patience, began = None, self._patience, time.monotonic()
         try:
             async with asyncio.timeout(patience):
                 batch = await bulk.send(publications, properties)
@@ -196,9 +197,10 @@ class Publisher:
                     await asyncio.sleep(0.01)  # the client library writes in a task of its own
                     fail_points.reach("relay.sent")
                 await bulk.wait(batch)
-            self._patience = CONFIRM_SECONDS
+            if not batch.open:
+                self._learn_patience(time.monotonic() - began)
         except TimeoutError:
-            await self._give_up(channel, patience, len(publications))
+            self._give_up(channel, patience, len(publications), slow=not bulk.was_answered)
         if batch is None:
             return [BrokerUnavailableError("not sent in time") for _ in publications]
         self._refusals.note(batch.closed_by)
@@ -213,34 +215,29 @@ class Publisher:
     ) -> list[Exception | None]:
         """The client library's own way, for when its inside is not as `messaging.broker.frames` expects it."""
         futures = [asyncio.ensure_future(_publish_one(channel, each)) for each in publications]
-        patience = self._patience
+        patience, began = self._patience, time.monotonic()
         try:
             async with asyncio.timeout(patience):
                 await asyncio.wait(futures)
-            self._patience = CONFIRM_SECONDS
+            self._learn_patience(time.monotonic() - began)
         except TimeoutError:
-            await self._give_up(channel, patience, len(publications))
+            self._give_up(channel, patience, len(publications), slow=True)
         return [_outcome(future) for future in futures]
 
-    async def _give_up(self, channel: aiormq.Channel, seconds: float, messages: int) -> None:
-        """Leaves a channel in doubt, and its connection if that is silent too; `run` makes new ones.
+    def _learn_patience(self, seconds: float) -> None:
+        """From how long a batch took: who is slow today is not to be given up for that."""
+        self._patience = min(max(CONFIRM_SECONDS, 3 * seconds), LONGEST_CONFIRM_SECONDS)
 
-        A broker that answers may have forgotten messages all the same: RabbitMQ 3.10 loses track of what a channel sent to
-        the leader of a quorum queue that was just replaced, and confirms it never. Another channel knows the new leader,
-        and another connection might lead to a node that stands still.
+    def _give_up(self, channel: aiormq.Channel, seconds: float, messages: int, *, slow: bool) -> None:
+        """Leaves a connection in doubt, without waiting for a goodbye; `run` makes a new one, perhaps to another node.
+
+        `slow`: nothing was confirmed over it at all, which may be for want of time.
         """
         log.warning("publish_not_confirmed", connection=self._name, seconds=seconds, messages=messages)
-        self._patience = min(2 * seconds, LONGEST_CONFIRM_SECONDS)
-        if channel.is_closed:
-            return
-        if await self.pulse.answers():
-            with suppress(Exception):
-                async with asyncio.timeout(2):
-                    await channel.close()
-                    return
-        with suppress(Exception):
-            async with asyncio.timeout(2):
-                await channel.connection.close()
+        if slow:
+            self._patience = min(2 * seconds, LONGEST_CONFIRM_SECONDS)
+        if not channel.is_closed:
+            frames.abort(channel.connection)
 
     def _publication(self, row: OutboxRow, message_id: str, headers: dict[str, Any]) -> Publication:
         return Publication(

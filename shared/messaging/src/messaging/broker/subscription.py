@@ -17,6 +17,7 @@ from faststream import AckPolicy
 from faststream.rabbit import Channel, QueueType, RabbitBroker, RabbitQueue
 
 from messaging.broker import frames
+from messaging.broker.cancellation import lost_not_cancelled
 from messaging.broker.deliveries import Delivery, delivery_of
 from messaging.errors import BROKER_ERRORS
 
@@ -85,7 +86,8 @@ class Subscription:
             aio_pika.exceptions.ChannelNotFoundEntity: it is not; declare the topology first.
         """
         async with self._lock:
-            await self._subscriber.start()
+            with lost_not_cancelled():
+                await self._subscriber.start()
             self._started = True
 
     async def pause(self) -> None:
@@ -99,7 +101,8 @@ class Subscription:
         async with self._lock:
             self._paused = False
             try:
-                await self._consume_again()
+                with lost_not_cancelled():
+                    await self._consume_again()
             except BROKER_ERRORS as error:
                 log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
 
@@ -164,7 +167,8 @@ class Subscription:
             self._ended.clear()
             try:
                 async with self._lock:
-                    await self._look_after()
+                    with lost_not_cancelled():
+                        await self._look_after()
                 pause = WATCH_SECONDS
             except BROKER_ERRORS as error:
                 log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
@@ -214,8 +218,9 @@ class Subscription:
             return
         for tag in tags:
             try:
-                async with asyncio.timeout(RPC_SECONDS):
-                    await queue.cancel(tag)
+                with lost_not_cancelled():
+                    async with asyncio.timeout(RPC_SECONDS):
+                        await queue.cancel(tag)
             except BROKER_ERRORS as error:
                 # A consumer on a lost channel is gone anyway, and the client was told not to restore it.
                 log.debug("consumer_cancel_failed", queue=self.queue, error=repr(error))

@@ -24,7 +24,7 @@ from faults.surroundings.processes import Worker
 from messaging.broker.publisher import CONFIRM_SECONDS
 
 _HOLE_SECONDS: Final = 90.0
-"""Longer than every bound of ours: 5 to 20 s for a confirm, 30 s for a statement, three missed heartbeats of 20 s."""
+"""Longer than every bound of ours: 4 to 16 s for a confirm, 30 s for a statement, three missed heartbeats of 20 s."""
 _SLACK_SECONDS: Final = 5.0
 """For two cores that are busy."""
 _STORM_SECONDS: Final = 12

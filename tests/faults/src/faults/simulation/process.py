@@ -22,7 +22,6 @@ from faults.simulation.plan import BATCH_TYPE, QUEUE, SINGLE_TYPE, Kind
 from faults.simulation.surroundings import Surroundings
 from messaging.broker.deliveries import Delivery
 from messaging.broker.publisher import Publisher
-from messaging.broker.pulse import READY_SECONDS, Pulse
 from messaging.broker.subscription import WATCH_SECONDS
 from messaging.errors import Unprocessable
 from messaging.flow import codec
@@ -41,18 +40,6 @@ _RESEARCHED: Final = ResearchCompleted(brand_slug="brand", research_id=_ID, keyw
 _PUBLISHED: Final = ContentPublished(brand_slug="brand", content_id=_ID, published_url="http://localhost/")
 
 
-class SimulatedPulse(Pulse):
-    """Stands for `messaging.broker.pulse.Pulse`: what is cut, or not read from, does not answer."""
-
-    def __init__(self, channel: Callable[[], Any]) -> None:
-        super().__init__("publish", connection=lambda: None)
-        self._of = channel
-
-    async def answers(self, *, within: float = READY_SECONDS) -> bool:
-        channel = self._of()
-        return channel is None or channel.open
-
-
 class SimulatedPublisher(Publisher):
     """The real one; what it connects to is simulated."""
 
@@ -60,9 +47,8 @@ class SimulatedPublisher(Publisher):
         super().__init__("", name=process.name)
         self._schedule = schedule
         self._process = process
-        self.pulse = SimulatedPulse(lambda: self._channel)
 
-    async def _open_channel(self) -> asyncio.Future[Any]:
+    async def _connect(self, seconds: float) -> asyncio.Future[Any]:
         schedule = self._schedule
         await schedule.loop.pause(schedule.latency())
         if schedule.broker.down:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Coroutine
 from typing import Any, Final, Self
 
 from faults.simulation.broker.server import Broker
@@ -13,9 +14,15 @@ _BUSY: Final = 0.15
 
 
 class PublishingConnection:
-    """Plays the aiormq connection that the publisher gives up, or asks whether it is blocked: one for each channel."""
+    """Plays the aiormq connection that the publisher gives up, or asks whether it is blocked."""
 
-    __slots__ = ("_Connection__connection_unblocked", "_channel", "channels", "connection_tune")
+    __slots__ = (
+        "_Connection__connection_unblocked",
+        "__weakref__",
+        "_channel",
+        "channels",
+        "connection_tune",
+    )
 
     def __init__(self, channel: "PublishingChannel") -> None:
         self._channel = channel
@@ -30,8 +37,14 @@ class PublishingConnection:
         else:
             self._Connection__connection_unblocked.set()
 
+    def create_task(self, coroutine: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        return asyncio.create_task(coroutine)
+
     async def close(self) -> None:
-        await self._channel.close()
+        channel = self._channel
+        if channel.process.alive and not channel.is_closed:
+            await channel.broker.schedule.loop.pause(channel.broker.schedule.latency())
+            channel.cut()
 
 
 class _Tune:
@@ -174,16 +187,11 @@ class PublishingChannel:
             self.open = False
             self.broker.publishers.remove(self)
         if silent:
-            schedule.later(silent, self.end)
+            schedule.later(silent, self.close)
         else:
-            self.end()
+            self.close()
 
-    async def close(self) -> None:
-        if self.process.alive and not self.is_closed:
-            await self.broker.schedule.loop.pause(self.broker.schedule.latency())
-            self.cut()
-
-    def end(self) -> None:
+    def close(self) -> None:
         if self.is_closed:
             return
         self.is_closed = True
