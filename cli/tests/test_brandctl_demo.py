@@ -37,11 +37,13 @@ POST = {"platform": "feed", "url": "http://127.0.0.1/post"}
         (progress(state="completed", posts=[POST]), False),
         (progress(state="refused", reason="insufficient_sources"), True),
         (progress(state="refused"), False),
+        (progress(state="needs_review", reason="231 words"), True),
+        (progress(state="needs_review"), False),
         (progress(state="failed", reason="publisher unreachable"), False),
         (progress(state="promoting", published_url="http://127.0.0.1/page", posts=[POST]), False),
     ],
 )
-def test_a_keyword_ends_well_when_published_and_posted_or_refused_with_a_reason(
+def test_a_keyword_ends_well_when_published_and_posted_or_kept_back_with_a_reason(
     keyword: KeywordProgress, well: bool
 ) -> None:
     assert keyword.ended_well is well

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 import httpx
 from pydantic import BaseModel
 
-FINAL_STATES: Final = frozenset({"completed", "refused", "failed"})
+FINAL_STATES: Final = frozenset({"completed", "refused", "needs_review", "failed"})
 
 
 class ApiError(RuntimeError):
@@ -21,7 +21,7 @@ class Post(BaseModel):
 
 
 class KeywordProgress(BaseModel):
-    """`state`: queued, researching, writing, publishing, promoting, completed, refused or failed."""
+    """`state`: queued, researching, writing, publishing, promoting, completed, refused, needs_review or failed."""
 
     keyword: str
     state: str
@@ -35,11 +35,11 @@ class KeywordProgress(BaseModel):
 
     @property
     def ended_well(self) -> bool:
-        """Published and posted, or refused with a reason."""
+        """Published and posted, or refused or held for a review with a reason."""
         match self.state:
             case "completed":
                 return self.published_url is not None and bool(self.posts)
-            case "refused":
+            case "refused" | "needs_review":
                 return bool(self.reason)
             case _:
                 return False

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from brandctl import topology
+from brandctl.content import app as content_app
 from brandctl.dead_letters import app as dead_letters_app
 from brandctl.documents import app as documents_app
 from brandctl.gateway import providers_app, spend_app
@@ -26,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.add_typer(content_app)
 app.add_typer(dead_letters_app)
 app.add_typer(documents_app)
 app.add_typer(providers_app)

@@ -14,7 +14,7 @@ from brandctl.api import Cycle, KeywordProgress
 from brandctl.local.services import PROCESSES, Addresses
 from brandctl.terminal import printable, say
 
-_STYLES: Final = {"completed": "green", "refused": "yellow", "failed": "red"}
+_STYLES: Final = {"completed": "green", "refused": "yellow", "needs_review": "yellow", "failed": "red"}
 
 
 class ProgressView:

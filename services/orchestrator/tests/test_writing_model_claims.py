@@ -10,9 +10,10 @@ from orchestrator.writing import Passage, Source
 from orchestrator.writing.model import injection
 from orchestrator.writing.model.answers import DraftSentence
 from orchestrator.writing.model.claims import Evidence, check
-from orchestrator.writing.model.copying import COPIED_SHARE, Sources
+from orchestrator.writing.model.copying import Sources
 from orchestrator.writing.model.drafting import Kept, Material, Rejected, fits_heading
 from orchestrator.writing.model.wording import normal, stem, tokens_of
+from orchestrator.writing.quality.measures import MAX_COPIED
 
 DRAFTS = Path(__file__).parent / "drafts"
 HONEST: list[dict[str, Any]] = json.loads((DRAFTS / "honest.json").read_text())
@@ -69,7 +70,7 @@ def test_ten_honest_drafts_lose_no_more_than_one_sentence_in_twenty() -> None:
 def test_an_honest_draft_is_no_copy(draft: dict[str, Any]) -> None:
     share = MATERIAL[draft["keyword"]].copies.share([each["text"] for each in draft["sentences"]])
 
-    assert share <= COPIED_SHARE
+    assert share <= MAX_COPIED
 
 
 def test_a_sentence_is_cited_with_the_sources_that_support_it_and_no_others() -> None:

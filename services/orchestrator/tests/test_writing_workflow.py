@@ -5,8 +5,10 @@ import json
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -17,13 +19,13 @@ from pydantic import TypeAdapter
 
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
-from messaging import Context, Database, RetryLater, Unprocessable
+from messaging import Context, Database, Record, RetryLater, Unprocessable
 from orchestrator.brands import upsert_brand
 from orchestrator.writing import Article, ContentWorkflow, Passage, Source, Writer
 from orchestrator.writing.domain import free_slug
 from orchestrator.writing.extractive import ExtractiveWriter
 from orchestrator.writing.extractive.composer import EXTRACTIVE_LABEL
-from orchestrator.writing.store import find_content
+from orchestrator.writing.store import StoredContent, find_content, insert_content, mark_published
 from orchestrator.writing.workflow import Workflow
 from tests.fixtures.kilns import SOURCES
 
@@ -62,7 +64,7 @@ class HeldWriter:
 
 
 class TitleWriter:
-    """Has nothing to say but the title of the last source."""
+    """Has nothing to say but the title of the last source, which is too little for an article."""
 
     async def write(
         self, *, keyword: str, sources: Sequence[Source], brand_name: str, language: str
@@ -289,9 +291,176 @@ async def test_any_writer_can_be_handed_to_the_workflow(
         sent = [json.loads(row["body"]) for row in await connection.fetch("select body from outbox")]
     assert content is not None
     assert content.body_markdown == "The Daily Grind on kiln (en): Power. [5]\n"
-    assert (content.slug, content.word_count, content.label) == ("kiln-by-title", 7, "Titles only")
+    assert (content.word_count, content.label) == (7, "Titles only")
     assert [source["n"] for source in content.sources] == [5]
-    assert [(body["type"], body["payload"]["word_count"]) for body in sent] == [("content.generated", 7)]
+    assert [(body["type"], body["payload"]["reason"]) for body in sent] == [
+        ("content.refused", "needs_review")
+    ]
+
+
+async def end(
+    database: Database, workflow: ContentWorkflow, message: DomainMessage[ContentGenerate], context: Context
+) -> StoredContent | None:
+    """The article as it is stored, once what follows from the command is committed."""
+    record = await workflow.generate(message, context)
+    async with database.transaction() as tx:
+        await record(tx)
+    async with database.connection() as connection:
+        return await find_content(connection, message.payload.content_id)
+
+
+async def sent_by(database: Database) -> list[tuple[str, Any]]:
+    async with database.connection() as connection:
+        rows = await connection.fetch("select type, body from outbox order by event_id")
+    return [(row["type"], json.loads(row["body"])["payload"]) for row in rows]
+
+
+async def test_a_sound_article_is_stored_with_its_measures(
+    orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
+) -> None:
+    content = await end(
+        orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES)), command, context
+    )
+
+    assert content is not None
+    assert (content.slug, content.held_for) == ("kiln", ())
+    measures = {each.name: each for each in content.measures}
+    assert [each.problem for each in measures.values()] == [None] * len(measures)
+    assert measures["words"].value == content.word_count
+    assert (measures["sources"].value, measures["likeness"].shown) == (5, "the brand's first article")
+    assert "dropped" not in measures
+
+
+async def test_a_draft_below_a_bound_is_kept_and_not_announced_however_often_it_comes(
+    orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
+) -> None:
+    workflow = workflow_of(orchestrator_database, Calls(SOURCES), TitleWriter())
+
+    content = await end(orchestrator_database, workflow, command, context)
+    again = command.model_copy(update={"event_id": new_event_id()})
+
+    assert await end(orchestrator_database, workflow, again, context) == content
+    assert content is not None
+    assert content.held_for == ("7 words, of at least 250", "1 independent sources, of at least 3")
+    assert await sent_by(orchestrator_database) == [
+        (
+            "content.refused",
+            {
+                "brand_slug": "daily-grind",
+                "content_id": str(command.payload.content_id),
+                "keyword": "kiln",
+                "reason": "needs_review",
+                "detail": "; ".join(content.held_for),
+            },
+        )
+    ]
+
+
+async def test_a_draft_that_waits_keeps_its_address_and_its_words_from_no_other(
+    orchestrator_database: Database,
+    command: DomainMessage[ContentGenerate],
+    context: Context,
+    message_of: MessageOf,
+) -> None:
+    class Held(ExtractiveWriter):
+        async def write(self, **given: Any) -> Article:
+            return replace(await super().write(**given), title="")
+
+    held = await end(
+        orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES), Held()), command, context
+    )
+    other = message_of(command.payload.model_copy(update={"content_id": new_event_id()}))
+    content = await end(
+        orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES)), other, context
+    )
+
+    assert held is not None
+    assert held.held_for == ("it has no title",)
+    assert content is not None
+    assert (content.slug, content.held_for) == ("kiln", ())
+
+
+async def test_what_the_brand_has_said_already_waits_with_the_address_where_it_stands(
+    orchestrator_database: Database,
+    command: DomainMessage[ContentGenerate],
+    context: Context,
+    message_of: MessageOf,
+) -> None:
+    workflow = workflow_of(orchestrator_database, Calls(SOURCES))
+    first = await end(orchestrator_database, workflow, command, context)
+    assert first is not None
+    address = "http://site.test/sites/daily-grind/kiln"
+    async with orchestrator_database.transaction() as tx:
+        await mark_published(tx.connection, {first.content_id: address})
+        # As an article of before there were fingerprints.
+        await tx.connection.execute("update content set fingerprint = null, measures = '[]'")
+    other = message_of(
+        command.payload.model_copy(update={"content_id": new_event_id(), "keyword": "kilns"}), "other"
+    )
+
+    content = await end(orchestrator_database, workflow, other, context)
+
+    assert content is not None
+    assert content.held_for == (f"100% of it stands in “{first.title}” already ({address})",)
+    kind, payload = (await sent_by(orchestrator_database))[-1]
+    assert (kind, payload["reason"]) == ("content.refused", "needs_review")
+
+
+async def test_of_two_near_duplicates_written_at_the_same_time_one_waits(
+    orchestrator_database: Database,
+    command: DomainMessage[ContentGenerate],
+    context: Context,
+    message_of: MessageOf,
+) -> None:
+    both = [
+        command,
+        *(message_of(command.payload.model_copy(update={"content_id": new_event_id()})) for _ in "ab"),
+    ]
+    workflow = workflow_of(orchestrator_database, Calls(SOURCES))
+    # All are judged before any is stored.
+    records = [await workflow.generate(each, context) for each in both]
+
+    async def commit(record: Record) -> None:
+        async with orchestrator_database.transaction() as tx:
+            await record(tx)
+
+    await asyncio.gather(*map(commit, records))
+
+    outcomes = Counter(kind for kind, _ in await sent_by(orchestrator_database))
+    assert outcomes == {"content.generated": 1, "content.refused": 2}
+
+
+async def test_an_article_is_linked_with_what_the_brand_has_published(
+    orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
+) -> None:
+    workflow = workflow_of(orchestrator_database, Calls(SOURCES))
+    addresses = {new_event_id(): "http://site.test/sites/daily-grind/kiln-shelves", new_event_id(): None}
+    async with orchestrator_database.transaction() as tx:
+        for at, content_id in enumerate(addresses):
+            shelves = replace(
+                await TitleWriter().write(keyword="shelves", sources=SOURCES, brand_name="", language=""),
+                slug=f"shelves-{at}",
+            )
+            await insert_content(
+                tx.connection,
+                content_id=content_id,
+                brand_slug="daily-grind",
+                keyword=("kiln shelves", "pyrometric cones")[at],
+                research_id=RESEARCH,
+                article=shelves,
+                sources=(),
+            )
+        await mark_published(tx.connection, {each: url for each, url in addresses.items() if url})
+
+    content = await end(orchestrator_database, workflow, command, context)
+
+    assert content is not None
+    assert (
+        "[Kiln shelves](http://site.test/sites/daily-grind/kiln-shelves) carry the ware"
+        in content.body_markdown
+    )
+    assert content.body_markdown.count("](http") == 1
+    assert {each.name: each.value for each in content.measures}["links"] == 1
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,7 @@ def test_emoji_and_joiners_of_other_scripts_stay() -> None:
             {"brand": {"slug": "b", "name": " ", "description": "", "language": "en"}},
             "empty_brand_name",
         ),
+        ({"held_for": ["231 words, of at least 250"]}, "needs_review"),
     ],
 )
 def test_what_cannot_be_a_page_is_refused_with_a_reason(changes: dict[str, Any], reason: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from lxml import html as lxml_html
 from pydantic import SecretStr
 
 from chassis.http.client import UnavailableError
@@ -210,6 +211,31 @@ async def test_an_empty_article_ends_in_a_failure(publisher: Publisher, orchestr
     message = await publisher.publish(orchestrator.add(body_markdown=" \n"))
     assert message["type"] == "content.publish_failed"
     assert message["payload"]["reason"] == "empty_article"
+
+
+async def test_a_draft_that_waits_is_not_published_whoever_asks_for_it(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    message = await publisher.publish(orchestrator.add(held_for=["231 words, of at least 250"]))
+    assert message["type"] == "content.publish_failed"
+    assert message["payload"]["reason"] == "needs_review"
+    assert "231 words" in message["payload"]["detail"]
+
+
+async def test_links_to_the_brands_other_articles_are_links_within_the_site(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    other = await publisher.url(orchestrator.add(slug="grind-size", title="Grind size"))
+    elsewhere = other.replace("/news/", "/old/")
+    body = f"Mind the [grind size]({other}), not [that]({elsewhere}). [1]"
+    await publisher.publish(orchestrator.add(body_markdown=body))
+
+    page = lxml_html.fromstring((await publisher.page("cold-brew")).body_html)
+
+    assert [(link.get("href"), link.get("rel")) for link in page.xpath("//a[not(@class)]")] == [
+        ("/news/sites/daily-grind/grind-size", None),
+        (elsewhere, "external noopener noreferrer"),
+    ]
 
 
 async def test_an_article_of_another_brand_is_not_published(publisher: Publisher, orchestrator: Any) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lxml import html as lxml_html
 
 from publisher.domain import Section
-from publisher.markup import ATTRIBUTES, SCHEMES, TAGS, sanitise, to_html
+from publisher.markup import ATTRIBUTES, SCHEMES, TAGS, Home, sanitise, to_html
 
 ONE_TO_THREE = frozenset({1, 2, 3})
 
@@ -95,6 +95,28 @@ def test_links_lead_away_without_telling_where_from() -> None:
     markup = to_html("[a](https://example.org/) <mailto:a@example.org>", frozenset())
     assert 'rel="external noopener noreferrer"' in markup.html
     assert 'href="mailto:a@example.org"' in markup.html
+
+
+HOME = Home("https://example.org", "/sites/daily-grind/")
+
+
+@pytest.mark.parametrize(
+    ("address", "path"),
+    [
+        ("https://example.org/sites/daily-grind/cold-brew", "/sites/daily-grind/cold-brew"),
+        ("https://example.org/sites/daily-grind/", None),
+        ("https://example.org/sites/daily-grind/../../health", None),
+        ("https://example.org/sites/daily-grind/cold-brew?x=1", None),
+        ("https://example.org/sites/other/cold-brew", None),
+        ("https://example.org.evil.test/sites/daily-grind/cold-brew", None),
+        ("http://example.org/sites/daily-grind/cold-brew", None),
+    ],
+)
+def test_pages_of_the_same_site_are_linked_by_their_path(address: str, path: str | None) -> None:
+    (link,) = lxml_html.fromstring(to_html(f"[a]({address})", frozenset(), HOME).html).xpath("//a")
+    assert link.get("href") == (path or address)
+    assert (link.get("rel") is None) is (path is not None)
+    assert HOME.path_of(address) == path
 
 
 HOSTILE = [

@@ -19,6 +19,7 @@ PageSlug = NewType("PageSlug", str)
 
 SLUG_PATTERN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MAX_SLUG_LENGTH = 80
+_MAX_REASONS = 1000
 # The silent reading speed of adults in English, non-fiction: 238 words a minute (Brysbaert 2019), rounded down.
 _WORDS_PER_MINUTE = 230
 # A description that repeats the text is known by its first characters within the text's first paragraph or so.
@@ -105,6 +106,8 @@ class Article(_Document):
     label: Line | None = None
     sources: tuple[Source, ...]
     updated_at: AwareDatetime
+    held_for: tuple[Line, ...] = ()
+    """Why it must not be published before somebody has looked at it."""
 
     @model_validator(mode="after")
     def _source_numbers_are_unique(self) -> Self:
@@ -160,6 +163,9 @@ class Page(PageSummary):
 
 def refusal(article: Article) -> Refusal | None:
     """Why this article cannot become a page, or None if it can."""
+    if article.held_for:
+        reasons = "; ".join(article.held_for)[:_MAX_REASONS]
+        return Refusal("needs_review", f"The article waits for somebody to look at it: {reasons}")
     if not article.title:
         return Refusal("empty_title", "The article has no title; write one and publish again.")
     if not article.body_markdown.strip():

@@ -9,7 +9,7 @@ from messaging import Context, Database, Record, Transaction, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged
 from publisher.domain import BrandSlug, PageSlug, Refusal, refusal
-from publisher.markup import to_html
+from publisher.markup import Home, to_html
 from publisher.store import Publication
 from publisher.urls import SiteUrls
 
@@ -48,9 +48,10 @@ class Handlers:
             )
         if problem := refusal(article):
             return _failed(command, problem, context)
+        home = Home(self._urls.origin, self._urls.site(BrandSlug(article.brand.slug)))
         # In a thread, so that a long or hostile text holds up this message only.
         markup = await asyncio.to_thread(
-            to_html, article.body_markdown, frozenset(source.n for source in article.sources)
+            to_html, article.body_markdown, frozenset(source.n for source in article.sources), home
         )
         publication = Publication(article, markup, answer.etag)
 

@@ -13,11 +13,11 @@ from markdown_it.token import Token
 from slugify import slugify
 
 from chassis.links import public_link
-from publisher.domain import Section
+from publisher.domain import SLUG_PATTERN, Section
 
 # Raise it when the HTML made from the same Markdown changes: pages of an older version are read and rendered anew
 # at their next publication, even if the article itself did not change.
-MARKUP_VERSION = 2
+MARKUP_VERSION = 3
 
 TAGS = {
     *("h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "blockquote", "ul", "ol", "li", "pre", "code"),
@@ -37,8 +37,11 @@ _ALLOWED_VALUES = {
     "rel": re.compile(_EXTERNAL),
     "aria-label": re.compile(r"Source [0-9]+"),
     "start": re.compile(r"[0-9]{1,9}"),
-    # An article lives on its own page, so a relative address could only point at something it does not know.
-    "href": re.compile(r"#source-[0-9]+|(?:https?://|mailto:).*", re.IGNORECASE | re.DOTALL),
+    # Of relative addresses an article knows its sources, and pages of ours.
+    "href": re.compile(
+        r"#source-[0-9]+|/(?:[\w.~%-]+/)*sites/[a-z0-9-]+/[a-z0-9-]+|(?:https?://|mailto:).*",
+        re.IGNORECASE | re.DOTALL,
+    ),
 }
 _CITATION = re.compile(r"[ \u00a0]?\[([1-9][0-9]{0,2})\]")
 
@@ -68,15 +71,31 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def to_html(markdown: str, sources: frozenset[int]) -> Markup:
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where the site is that a text will stand on."""
+
+    origin: str
+    """`https://example.org`"""
+    path: str
+    """`/news/sites/daily-grind/`"""
+
+    def path_of(self, url: str) -> str | None:
+        """The path of a page of the site; None for any other address."""
+        page = url.removeprefix(self.origin + self.path)
+        return self.path + page if page != url and SLUG_PATTERN.fullmatch(page) else None
+
+
+def to_html(markdown: str, sources: frozenset[int], home: Home | None = None) -> Markup:
     r"""Render an article's Markdown.
 
     `[n]` becomes a link to `#source-n` for each n of `sources`; the first one carries the id `cite-n`, for the way
     back. Other numbers stay as they are, and so does `\[n]`. Second-level headings get ids and become the sections; a first-level
-    heading is made second-level, for the title is the page's own. HTML in the input comes out as visible text.
+    heading is made second-level, for the title is the page's own. HTML in the input comes out as visible text. Links to
+    other pages of `home` become paths, as all links inside a page are; other links say that they lead away.
     """
     cited: set[int] = set()
-    environment: dict[str, Any] = {"sources": sources, "cited": cited}
+    environment: dict[str, Any] = {"sources": sources, "cited": cited, "home": home}
     tokens = _PARSER.parse(markdown, environment)
     sections = tuple(_name_sections(tokens))
     html = sanitise(_PARSER.renderer.render(tokens, _PARSER.options, environment))
@@ -149,16 +168,24 @@ def _plain_text(inline: Token) -> str:
 def _link_citations(state: StateCore) -> None:
     for token in state.tokens:
         if token.type == "inline" and token.children:
+            _lead(token.children, state.env["home"])
             token.children = list(_link(token.children, state.env["sources"], state.env["cited"]))
 
 
+def _lead(children: Sequence[Token], home: Home | None) -> None:
+    """Links to pages of the site become paths; the others say that they lead away."""
+    for token in children:
+        if token.type == "link_open":
+            path = home and home.path_of(str(token.attrGet("href")))
+            token.attrSet(*(("href", path) if path else ("rel", _EXTERNAL)))
+
+
 def _link(children: Sequence[Token], sources: frozenset[int], cited: set[int]) -> Iterator[Token]:
-    """Citations become links, and links that lead away say so."""
+    """Citations become links."""
     inside_link = False
     for token in children:
         if token.type == "link_open":
             inside_link = True
-            token.attrSet("rel", _EXTERNAL)
         elif token.type == "link_close":
             inside_link = False
         if token.type == "text" and not inside_link:

@@ -19,7 +19,8 @@ Turns keywords into published, promoted articles.
 
 1. `PUT /v1/brands/{slug}`: say who writes.
 2. `POST /v1/brands/{slug}/research`: hand in keywords; the answer names a cycle.
-3. `GET /v1/cycles/{cycle_id}`: watch it; each keyword ends as completed, refused or failed, with links and reasons.
+3. `GET /v1/cycles/{cycle_id}`: watch it; each keyword ends as completed, refused, needs_review or failed, with
+   links and reasons.
 
 Every request needs the header `X-Service-Key`. Every refusal is `{"detail": "a sentence that says what to do"}`.
 """

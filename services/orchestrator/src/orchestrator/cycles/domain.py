@@ -34,6 +34,9 @@ from orchestrator.writing.domain import ContentId
 
 CycleId = NewType("CycleId", UUID)
 
+NORMAL_ENDS = frozenset({"insufficient_sources", "unsupported_draft"})
+"""Reasons for which there is no article although nothing went wrong."""
+DRAFT_WAITS = "needs_review"
 MAX_REASON = 500
 """Characters of a reason that are kept; the whole story is in the dead letter or in the log."""
 
@@ -80,6 +83,8 @@ class KeywordState(StrEnum):
     COMPLETED = "completed"
     REFUSED = "refused"
     """Ended honestly without an article: there is not enough material on the subject."""
+    NEEDS_REVIEW = "needs_review"
+    """Its article is stored and not published: something about it is for a person to decide."""
     FAILED = "failed"
 
 
@@ -120,6 +125,8 @@ class Keyword:
     research_id: UUID | None = None
     content_id: ContentId | None = None
     generated: bool = False
+    held: bool = False
+    """Its article waits for a person; that it is generated after all outweighs it."""
     published_url: str | None = None
     brand_name: str | None = None
     """As it is now, for what is sent; None if nobody needs it."""
@@ -150,13 +157,15 @@ class Keyword:
         stage = self.stage
         if stage is None:
             return KeywordState.COMPLETED
+        if self.held and stage is Stage.WRITING:
+            return KeywordState.NEEDS_REVIEW
         if setback := self.setbacks.get(stage):
             return KeywordState.REFUSED if setback.refused else KeywordState.FAILED
         return _state_on(stage)
 
     @property
     def reason(self) -> str | None:
-        """Why it was refused or failed, or which posts a completed keyword lacks; None if all is well."""
+        """Why it was refused, failed or needs a review, or which posts a completed keyword lacks; None if all is well."""
         if (stage := self.stage) is not None:
             setback = self.setbacks.get(stage)
             return setback.reason if setback else None
@@ -217,7 +226,7 @@ def give_up(keyword: Keyword, *, waited: str, now: datetime) -> Keyword:
     `waited` is the time without movement in words, e.g. "6 hours".
     """
     match keyword.state:
-        case KeywordState.COMPLETED | KeywordState.REFUSED | KeywordState.FAILED:
+        case KeywordState.COMPLETED | KeywordState.REFUSED | KeywordState.NEEDS_REVIEW | KeywordState.FAILED:
             return keyword
         case KeywordState.QUEUED | KeywordState.WRITING | KeywordState.PUBLISHING | KeywordState.PROMOTING:
             stage = keyword.stage
@@ -236,7 +245,7 @@ def bucket(state: KeywordState) -> Bucket:
             return Bucket.PROCESSING
         case KeywordState.COMPLETED:
             return Bucket.COMPLETED
-        case KeywordState.REFUSED | KeywordState.FAILED:
+        case KeywordState.REFUSED | KeywordState.NEEDS_REVIEW | KeywordState.FAILED:
             return Bucket.FAILED
         case _ as unreachable:
             assert_never(unreachable)
@@ -275,10 +284,7 @@ def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) ->
             content_id = keyword.content_id or fresh_content_id
             return replace(keyword, research_id=event.research_id, content_id=content_id)
         case ResearchFailed() | ContentRefused():
-            refused = event.reason == "insufficient_sources"
-            setback = Setback(_why(event.reason, event.detail), refused=refused)
-            kept_from = Stage.RESEARCH if isinstance(event, ResearchFailed) else Stage.WRITING
-            return _set_back(keyword, kept_from, setback)
+            return _without_article(keyword, event)
         case ContentGenerated():
             content_id = keyword.content_id or ContentId(event.content_id)
             return replace(keyword, generated=True, content_id=content_id)
@@ -317,6 +323,16 @@ _STAGE_OF_TYPE = {
     "social.failed": Stage.PROMOTING,
 }
 """The stage that is not passed when a message of this type is lost."""
+
+
+def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -> Keyword:
+    setback = Setback(_why(event.reason, event.detail), refused=event.reason in NORMAL_ENDS)
+    if isinstance(event, ResearchFailed):
+        return _set_back(keyword, Stage.RESEARCH, setback)
+    if event.reason == DRAFT_WAITS:
+        # Refused, too: for the version before, which knows no review, and so that no dead letter outweighs it.
+        return replace(_set_back(keyword, Stage.WRITING, replace(setback, refused=True)), held=True)
+    return keyword if keyword.held else _set_back(keyword, Stage.WRITING, setback)
 
 
 def _set_back(keyword: Keyword, stage: Stage, setback: Setback) -> Keyword:

@@ -104,10 +104,11 @@ class PostView(View):
 class KeywordView(View):
     keyword: Annotated[str, Field(examples=["pour over ratio"])]
     state: KeywordState
-    """`queued` at research; `refused`: too little material to write honestly; `failed`: `reason` says why. A `refused` or
+    """`queued` at research; `refused`: too little material to write honestly; `needs_review`: an article that is not good
+    enough to be published, to be read at `/v1/content/{content_id}`; `failed`: `reason` says why. A `refused` or
     `failed` keyword moves again if its missing outcome arrives after all, e.g. after a replay."""
     reason: str | None
-    """Why it was refused or failed, or which posts a completed one lacks."""
+    """Why it was refused, failed or needs a review, or which posts a completed one lacks."""
     waits: str | None
     """Why its article is not being written right now: the budget is spent, the model is away, others have their turn."""
     waits_until: datetime | None
@@ -148,7 +149,9 @@ class CycleView(View):
     """Keywords being written, published or promoted."""
     completed: Annotated[int, Field(examples=[1])]
     failed: Annotated[int, Field(examples=[0])]
-    """Keywords that were refused or failed."""
+    """Keywords that were refused or failed, or need a review."""
+    needs_review: Annotated[int, Field(examples=[0])]
+    """Of those in `failed`, keywords whose article is stored and waits for a person."""
     total: Annotated[int, Field(examples=[3])]
     percent: Annotated[int, Field(ge=0, le=100, examples=[33])]
     """Keywords that have ended, of all, in whole per cent, rounded down."""
@@ -172,6 +175,7 @@ class CycleView(View):
             processing=counts[Bucket.PROCESSING],
             completed=counts[Bucket.COMPLETED],
             failed=counts[Bucket.FAILED],
+            needs_review=sum(row.facts.state is KeywordState.NEEDS_REVIEW for row in rows),
             total=len(rows),
             percent=percent(ended=ended, total=len(rows)),
             created_at=cycle.created_at,

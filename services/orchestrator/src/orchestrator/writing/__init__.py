@@ -1,24 +1,30 @@
 """Articles: from research to a stored text, and where they can be read."""
 
 from orchestrator.writing.article import Article, Passage, Source
-from orchestrator.writing.desk import Desk, Earlier, WriterAt
+from orchestrator.writing.desk import Desk, WriterAt
 from orchestrator.writing.domain import ContentId
 from orchestrator.writing.handlers import ContentWorkflow
 from orchestrator.writing.research import ResearchClient
 from orchestrator.writing.routes import content_routes
 from orchestrator.writing.store import article_contexts, delete_old_steps, mark_published
-from orchestrator.writing.writer import InsufficientSourcesError, Writer
+from orchestrator.writing.writer import (
+    InsufficientSourcesError,
+    NoArticleError,
+    UnsupportedDraftError,
+    Writer,
+)
 
 __all__ = [
     "Article",
     "ContentId",
     "ContentWorkflow",
     "Desk",
-    "Earlier",
     "InsufficientSourcesError",
+    "NoArticleError",
     "Passage",
     "ResearchClient",
     "Source",
+    "UnsupportedDraftError",
     "Writer",
     "WriterAt",
     "article_contexts",

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from datetime import date
 
+MAX_TITLE = 60
 MAX_META_DESCRIPTION = 155
+MIN_WORDS = 250
+MIN_SOURCES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,17 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Draft:
+    """What became of a model's sentences."""
+
+    sentences: int
+    """That it wrote."""
+    dropped: int
+    copied: float
+    """Of the words that are left, the part that stands in long runs of a source."""
+
+
+@dataclass(frozen=True, slots=True)
 class Article:
     """`body_markdown` has `## ` sections but no title and no list of sources.
 
@@ -53,3 +67,5 @@ class Article:
     cited: tuple[int, ...]
     label: str | None = None
     """How the text came about, to be shown to readers."""
+    draft: Draft | None = None
+    """None if nothing was drafted, but quoted."""

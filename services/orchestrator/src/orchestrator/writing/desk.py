@@ -1,7 +1,6 @@
-"""What a writer works at: durable steps of its own for one article, and what the brand has published."""
+"""What a writer works at: durable steps of its own for one article, and what the brand has written already."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter
@@ -9,16 +8,6 @@ from pydantic import TypeAdapter
 from orchestrator.writing.writer import Writer
 
 ResultT = TypeVar("ResultT")
-
-
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """An article that the brand has already."""
-
-    title: str
-    address: str
-    """Where it can be seen, or else how the API finds it."""
-    body_markdown: str
 
 
 class Desk(Protocol):
@@ -37,8 +26,8 @@ class Desk(Protocol):
         """
         ...
 
-    async def earlier(self) -> tuple[Earlier, ...]:
-        """The brand's latest articles, the newest first."""
+    async def earlier_titles(self) -> tuple[str, ...]:
+        """Of the brand's latest articles, the newest first."""
         ...
 
 

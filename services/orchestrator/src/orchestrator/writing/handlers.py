@@ -14,10 +14,11 @@ from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentRe
 from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
 from orchestrator.writing.article import Article, Source
-from orchestrator.writing.desk import Earlier, WriterAt
-from orchestrator.writing.store import forget_wait, insert_content, latest_articles, note_wait
+from orchestrator.writing.desk import WriterAt
+from orchestrator.writing.judging import Judged, judge, judge_again
+from orchestrator.writing.store import forget_wait, insert_content, latest_titles, note_wait
 from orchestrator.writing.workflow import Workflow
-from orchestrator.writing.writer import InsufficientSourcesError
+from orchestrator.writing.writer import NoArticleError
 
 FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[Source, ...]]]
 
@@ -26,11 +27,14 @@ ResultT = TypeVar("ResultT")
 SOURCES = TypeAdapter(tuple[Source, ...])
 ARTICLE = TypeAdapter(Article)
 MAX_DETAIL = 2000
+LATEST_TITLES = 100
+NEEDS_REVIEW = "needs_review"
+"""The reason of a draft that is stored, and not published before somebody has looked at it."""
 TURN = "its next turn at the writers"
 
 
 class ContentWorkflow:
-    """fetch research → write article → store → announce; each step durable (see workflow.py).
+    """fetch research → write article → judge it → store → announce; the slow steps durable (see workflow.py).
 
     Args:
         database: the orchestrator's.
@@ -54,7 +58,7 @@ class ContentWorkflow:
         self._turn_seconds = turn_seconds
 
     async def generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:
-        """Writes the article of a `content.generate`, or ends it with `content.refused` if the sources give none.
+        """Writes the article of a `content.generate`; it ends with `content.refused` if there is none or it has to wait.
 
         Raises:
             WaitFor: research or the model is away, there is no money for it, or this article had its turn.
@@ -80,25 +84,46 @@ class ContentWorkflow:
             article = await workflow.step(
                 "write_article", ARTICLE, partial(self._write, message, context, sources, brand)
             )
-        except InsufficientSourcesError as refusal:
-            context.log.info("article_refused", content_id=str(command.content_id), detail=str(refusal))
-            return _refusal(message, str(refusal))
-        context.log.info("article_written", content_id=str(command.content_id), words=article.word_count)
+        except NoArticleError as refusal:
+            context.log.info(
+                "article_refused",
+                content_id=str(command.content_id),
+                reason=refusal.reason,
+                detail=str(refusal),
+            )
+            return _refusal(message, refusal)
+        judged = await judge(
+            self._database,
+            brand,
+            content_id=command.content_id,
+            keyword=command.keyword,
+            article=article,
+            sources=sources,
+        )
 
         async def record(tx: Transaction) -> None:
-            unfinished = await workflow.finish(tx.connection, "store", "announce")
-            if "store" in unfinished:
-                await insert_content(
-                    tx.connection,
-                    content_id=command.content_id,
-                    brand_slug=command.brand_slug,
-                    keyword=command.keyword,
-                    research_id=command.research_id,
-                    article=article,
-                    sources=[source for source in sources if source.n in article.cited],
-                )
-            if "announce" in unfinished:
-                tx.send(_generated(command, article), caused_by=message)
+            if not await workflow.finish(tx.connection, "store", "announce"):
+                return
+            final = await judge_again(tx.connection, command.brand_slug, command.content_id, judged)
+            await insert_content(
+                tx.connection,
+                content_id=command.content_id,
+                brand_slug=command.brand_slug,
+                keyword=command.keyword,
+                research_id=command.research_id,
+                article=final.article,
+                sources=[source for source in sources if source.n in article.cited],
+                measures=final.measures,
+                held_for=final.held_for,
+                fingerprint=final.fingerprint,
+            )
+            tx.send(_announcement(command, final), caused_by=message)
+            context.log.info(
+                "article_held" if final.held_for else "article_written",
+                content_id=str(command.content_id),
+                **({"reasons": final.held_for} if final.held_for else {}),
+                measures={each.name: each.value for each in final.measures},
+            )
 
         return record
 
@@ -172,33 +197,34 @@ class _Desk:
             self._turn.begin_step()
         return await self._steps.step(name, result_type, partial(work, f"{self._event_id}:{name}"))
 
-    async def earlier(self) -> tuple[Earlier, ...]:
+    async def earlier_titles(self) -> tuple[str, ...]:
         async with self._database.connection() as connection:
-            return await latest_articles(connection, self._brand.slug)
+            return await latest_titles(connection, self._brand.slug, LATEST_TITLES)
 
 
-def _refusal(message: DomainMessage[ContentGenerate], detail: str) -> Record:
-    command = message.payload
-
+def _refusal(message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> Record:
     async def record(tx: Transaction) -> None:
-        tx.send(
-            ContentRefused(
-                brand_slug=command.brand_slug,
-                content_id=command.content_id,
-                keyword=command.keyword,
-                reason="insufficient_sources",
-                detail=detail[:MAX_DETAIL],
-            ),
-            caused_by=message,
-        )
+        tx.send(_refused(message.payload, refusal.reason, str(refusal)), caused_by=message)
 
     return record
 
 
-def _generated(command: ContentGenerate, article: Article) -> ContentGenerated:
+def _announcement(command: ContentGenerate, judged: Judged) -> ContentGenerated | ContentRefused:
+    if judged.held_for:
+        return _refused(command, NEEDS_REVIEW, "; ".join(judged.held_for))
     return ContentGenerated(
         brand_slug=command.brand_slug,
         content_id=command.content_id,
         keyword=command.keyword,
-        word_count=article.word_count,
+        word_count=judged.article.word_count,
+    )
+
+
+def _refused(command: ContentGenerate, reason: str, detail: str) -> ContentRefused:
+    return ContentRefused(
+        brand_slug=command.brand_slug,
+        content_id=command.content_id,
+        keyword=command.keyword,
+        reason=reason,
+        detail=detail[:MAX_DETAIL],
     )

@@ -1,5 +1,6 @@
 """What the API gives of articles."""
 
+from dataclasses import asdict
 from datetime import date, datetime
 from typing import Annotated, Self
 from uuid import UUID
@@ -29,6 +30,47 @@ class SourceView(View):
     """When it was changed last, or published, as it says itself."""
 
 
+class MeasureView(View):
+    name: Annotated[str, Field(examples=["words"])]
+    value: Annotated[float, Field(examples=[412])]
+    shown: Annotated[str, Field(examples=["412"])]
+    """The value as people read it."""
+    least: Annotated[float | None, Field(examples=[250])]
+    most: float | None
+    holds: bool
+    """Whether the value is within its bounds."""
+    problem: str | None
+    """What is wrong, if it does not hold."""
+
+
+class ScoreView(View):
+    """What was measured of an article when it was written, in the order in which people look at it."""
+
+    content_id: UUID
+    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
+    keyword: str
+    title: str
+    published_url: str | None
+    held_for: tuple[str, ...]
+    """Why it is not published before a person has looked at it; empty if nothing is wrong."""
+    measures: tuple[MeasureView, ...]
+    """Empty for an article from before articles were measured."""
+
+    @classmethod
+    def of(cls, content: StoredContent) -> Self:
+        return cls(
+            content_id=content.content_id,
+            brand_slug=content.brand_slug,
+            keyword=content.keyword,
+            title=content.title,
+            published_url=content.published_url,
+            held_for=content.held_for,
+            measures=tuple(
+                MeasureView(**asdict(each), holds=each.problem is None) for each in content.measures
+            ),
+        )
+
+
 class ContentView(View):
     """An article. The title is not in the body, nor are the sources: whoever renders it adds both."""
 
@@ -42,7 +84,7 @@ class ContentView(View):
     body_markdown: Annotated[str, Field(examples=["## Ratio\n\nSixteen parts of water suit most beans. [1]"])]
     r"""`## ` sections; paragraphs and items end in their citation ` [n]`, listings and tables belong to the paragraph before.
 
-    `\[` is a bracket of the text.
+    `\[` is a bracket of the text. Links lead to other articles of the brand.
     """
     word_count: int
     key_points: tuple[str, ...]
@@ -52,6 +94,8 @@ class ContentView(View):
     created_at: datetime
     updated_at: datetime
     published_url: str | None
+    held_for: tuple[str, ...]
+    """Why it must not be published before a person has looked at it; empty if nothing is wrong."""
 
     @classmethod
     def of(cls, content: StoredContent) -> Self:
@@ -75,6 +119,7 @@ class ContentView(View):
             created_at=content.created_at,
             updated_at=content.updated_at,
             published_url=content.published_url,
+            held_for=content.held_for,
         )
 
 

@@ -10,8 +10,8 @@ from fastapi import APIRouter, HTTPException, Query, Response
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, conditional, router
 from chassis.http.conditional import entity_tag
 from messaging import Database
-from orchestrator.writing.models import ContentList, ContentView
-from orchestrator.writing.store import find_content, find_contents
+from orchestrator.writing.models import ContentList, ContentView, ScoreView
+from orchestrator.writing.store import StoredContent, find_content, find_contents
 
 MAX_IDS: Final = 50
 
@@ -26,14 +26,20 @@ def content_routes(database: Database) -> APIRouter:
         responses={**READ, **UNKNOWN},
     )
     async def get_content(content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
-        async with database.connection() as connection:
-            content = await find_content(connection, content_id)
-        if content is None:
-            raise HTTPException(
-                HTTPStatus.NOT_FOUND,
-                f"there is no article {content_id}; if it is being written, try again later",
-            )
+        """Drafts that wait for a person, too; `held_for` says why."""
+        content = await _known(database, content_id)
         return conditional(ContentView.of(content).model_dump_json(), if_none_match)
+
+    @routes.get(
+        "/content/{content_id}/score",
+        summary="Read an article's measures",
+        response_model=ScoreView,
+        responses={**READ, **UNKNOWN},
+    )
+    async def get_score(content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
+        """Each with its bounds, as they were when the article was written."""
+        content = await _known(database, content_id)
+        return conditional(ScoreView.of(content).model_dump_json(), if_none_match)
 
     @routes.get("/content", summary="Read several articles", response_model=ContentList)
     async def get_several(
@@ -46,6 +52,17 @@ def content_routes(database: Database) -> APIRouter:
         return Response(f'{{"items":[{",".join(items)}]}}', media_type="application/json")
 
     return routes
+
+
+async def _known(database: Database, content_id: UUID) -> StoredContent:
+    async with database.connection() as connection:
+        content = await find_content(connection, content_id)
+    if content is None:
+        raise HTTPException(
+            HTTPStatus.NOT_FOUND,
+            f"there is no article {content_id}; if it is being written, try again later",
+        )
+    return content
 
 
 def _listed(document: str) -> str:

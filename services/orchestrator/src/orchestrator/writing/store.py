@@ -8,14 +8,20 @@ from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
+from pydantic import TypeAdapter
 
 from chassis import Connection
 from envelope.brand.payloads import ArticleContext
 from orchestrator.writing.article import Article, Source
-from orchestrator.writing.desk import Earlier
+from orchestrator.writing.body import prose_of
 from orchestrator.writing.domain import free_slug
+from orchestrator.writing.quality import Fingerprint, Measure, fingerprint
 
-_COMPARED: Final = 100
+_COMPARED: Final = 500
+"""Articles of a brand, the newest, that a new one is compared and linked with."""
+_WITHOUT_FINGERPRINT: Final = 100
+"""Of those from before there were fingerprints, so many are read to make one."""
+_MEASURES: Final = TypeAdapter(tuple[Measure, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +44,28 @@ class StoredContent:
     sources: tuple[Mapping[str, Any], ...]
     """Each {n, title, url, path, licence, published_on}; the passages stay with research."""
     published_url: str | None
+    held_for: tuple[str, ...]
+    """Why it is not published before somebody has looked at it; empty if it may be."""
+    measures: tuple[Measure, ...]
+    """Empty for an article that was written before there were any."""
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """An article of the brand, as far as another one is compared and linked with it."""
+
+    content_id: UUID
+    keyword: str
+    title: str
+    published_url: str | None
+    fingerprint: Fingerprint
+
+    @property
+    def address(self) -> str:
+        """Where it can be seen, or else how the API finds it."""
+        return self.published_url or f"/v1/content/{self.content_id}"
 
 
 async def insert_content(
@@ -51,10 +77,14 @@ async def insert_content(
     research_id: UUID,
     article: Article,
     sources: Sequence[Source],
+    measures: Sequence[Measure] = (),
+    held_for: Sequence[str] = (),
+    fingerprint: Fingerprint | None = None,
 ) -> None:
     """Stores the article unless it is there already, under an address no other article of the brand has.
 
-    `sources` are those that the article cites.
+    `sources` are those that the article cites. With `held_for` it is a draft, whose address is settled once it may be
+    published: until then it keeps no other article from having it.
     """
     listed = [
         {
@@ -67,12 +97,13 @@ async def insert_content(
         }
         for each in sources
     ]
-    slug = article.slug
+    wanted = f"{article.slug}-{content_id}" if held_for else article.slug
+    slug = wanted
     while not await connection.fetchval(
         """
         insert into content (content_id, brand_slug, keyword, research_id, slug, title, meta_description,
-                             body_markdown, word_count, key_points, label, sources)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::jsonb)
+                             body_markdown, word_count, key_points, label, sources, measures, held_for, fingerprint)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::jsonb, $13::text::jsonb, $14, $15)
         on conflict do nothing returning true
         """,
         content_id,
@@ -87,6 +118,9 @@ async def insert_content(
         list(article.key_points),
         article.label,
         json.dumps(listed),
+        _MEASURES.dump_json(tuple(measures)).decode(),
+        list(held_for),
+        None if fingerprint is None else sorted(fingerprint),
     ):
         # The article is there already, or its address is taken: another one of the same title may have been stored
         # at this very moment, which only a new snapshot shows.
@@ -97,11 +131,11 @@ async def insert_content(
             """,
             content_id,
             brand_slug,
-            article.slug,
+            wanted,
         )
         if any(row["content_id"] == content_id for row in taken):
             return
-        slug = free_slug(article.slug, {row["slug"] for row in taken})
+        slug = free_slug(wanted, {row["slug"] for row in taken})
 
 
 async def find_content(connection: Connection, content_id: UUID) -> StoredContent | None:
@@ -114,7 +148,8 @@ async def find_contents(connection: Connection, content_ids: Sequence[UUID]) -> 
         """
         select content_id, brand_slug, b.name as brand_name, b.description as brand_description,
                b.language as brand_language, keyword, c.slug, title, meta_description, body_markdown, word_count,
-               key_points, label, sources::text as sources, published_url, c.created_at, c.updated_at
+               key_points, label, sources::text as sources, published_url, held_for, measures::text as measures,
+               c.created_at, c.updated_at
         from content as c join brands as b on b.slug = c.brand_slug
         where content_id = any ($1::uuid[])
         """,
@@ -127,20 +162,72 @@ def _content(row: asyncpg.Record) -> StoredContent:
     values = dict(row)
     values["key_points"] = tuple(row["key_points"])
     values["sources"] = tuple(json.loads(row["sources"]))
+    values["held_for"] = tuple(row["held_for"])
+    values["measures"] = _MEASURES.validate_json(row["measures"])
     return StoredContent(**values)
 
 
-async def latest_articles(connection: Connection, brand_slug: str) -> tuple[Earlier, ...]:
-    """The brand's, the newest first; so many as a new one is compared with."""
+async def latest_titles(connection: Connection, brand_slug: str, limit: int) -> tuple[str, ...]:
+    """Of the brand's articles, the newest first."""
     rows = await connection.fetch(
         """
-        select title, coalesce(published_url, '/v1/content/' || content_id) as address, body_markdown
-        from content where brand_slug = $1 order by created_at desc, content_id limit $2
+        select title from content where brand_slug = $1 and held_for = '{}'
+        order by created_at desc, content_id limit $2
         """,
         brand_slug,
+        limit,
+    )
+    return tuple(row["title"] for row in rows)
+
+
+async def other_articles(
+    connection: Connection, brand_slug: str, *, but: Sequence[UUID]
+) -> tuple[Other, ...]:
+    """The brand's, without those named and without drafts that wait; the newest first."""
+    rows = await connection.fetch(
+        """
+        select content_id, keyword, title, published_url, fingerprint,
+               case when fingerprint is null and place <= $3 then body_markdown end as body
+        from (
+            select *, row_number() over (order by created_at desc, content_id) as place
+            from content where brand_slug = $1 and held_for = '{}' order by place limit $4
+        ) as latest
+        where content_id <> all ($2::uuid[]) order by place
+        """,
+        brand_slug,
+        list(but),
+        _WITHOUT_FINGERPRINT,
         _COMPARED,
     )
-    return tuple(Earlier(**row) for row in rows)
+    return tuple(
+        Other(
+            row["content_id"],
+            row["keyword"],
+            row["title"],
+            row["published_url"],
+            fingerprint(prose_of(row["body"] or ""))
+            if row["fingerprint"] is None
+            else frozenset(row["fingerprint"]),
+        )
+        for row in rows
+    )
+
+
+async def bodies_of(connection: Connection, content_ids: Sequence[UUID]) -> dict[UUID, str]:
+    """Their Markdown."""
+    rows = await connection.fetch(
+        "select content_id, body_markdown from content where content_id = any ($1::uuid[])", list(content_ids)
+    )
+    return {row["content_id"]: row["body_markdown"] for row in rows}
+
+
+async def lock_storing(connection: Connection) -> None:
+    """Lets nobody else store an article until the transaction ends.
+
+    One lock for all brands: articles of several are stored in one transaction, in any order, and whoever took the rows of
+    their brands one after the other could stand in each other's way with the router, which takes them in another.
+    """
+    await connection.execute("select pg_advisory_xact_lock(hashtextextended('orchestrator.content', 0))")
 
 
 async def article_contexts(connection: Connection, content_ids: Sequence[UUID]) -> dict[UUID, ArticleContext]:

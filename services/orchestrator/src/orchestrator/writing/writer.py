@@ -1,13 +1,28 @@
 """What a writer is: whoever turns sources into an article, or says why they give none. The workflow is handed one and knows no more of it."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from orchestrator.writing.article import Article, Source
 
 
-class InsufficientSourcesError(Exception):
-    """A normal end: no honest article comes of these sources. The message, for people, says what they lack."""
+class NoArticleError(Exception):
+    """A normal end: there is no honest article, and trying again would give none. The message, for people, says why."""
+
+    reason: ClassVar[str]
+    """The same as a code for programs."""
+
+
+class InsufficientSourcesError(NoArticleError):
+    """The sources give none; the message says what they lack."""
+
+    reason = "insufficient_sources"
+
+
+class UnsupportedDraftError(NoArticleError):
+    """Of what was drafted, the sources support too little to speak of."""
+
+    reason = "unsupported_draft"
 
 
 class Writer(Protocol):
@@ -22,7 +37,7 @@ class Writer(Protocol):
         again for an article it has written already, after a crash or by another replica; the first result stays.
 
         Raises:
-            InsufficientSourcesError: the sources give no article.
+            NoArticleError: the sources give no article, or no draft that they support.
             RetryLater: it cannot write at the moment; a later attempt may succeed.
             Unprocessable: it will never write this one, for another reason; the message says what would help.
         """

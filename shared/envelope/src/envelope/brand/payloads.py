@@ -64,7 +64,7 @@ class ContentGenerated(Payload):
 
 
 class ContentRefused(Payload):
-    """No article comes of the sources, and why: `insufficient_sources` is a normal outcome."""
+    """No article is published, and why: there is none (`insufficient_sources`, `unsupported_draft`), or it is stored and waits for a person (`needs_review`)."""
 
     brand_slug: BrandSlug
     content_id: UUID

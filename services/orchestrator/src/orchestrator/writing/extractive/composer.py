@@ -13,19 +13,17 @@ from datetime import date
 
 from slugify import slugify
 
-from orchestrator.writing.article import MAX_META_DESCRIPTION, Article, Source
+from orchestrator.writing.article import MAX_META_DESCRIPTION, MIN_SOURCES, MIN_WORDS, Article, Source
 from orchestrator.writing.extractive.headings import cut, title_of
-from orchestrator.writing.extractive.independence import independent
 from orchestrator.writing.extractive.layout import Section, markdown, sections_of
 from orchestrator.writing.extractive.selection import DUPLICATE, choose, lead_of
 from orchestrator.writing.extractive.sentences import jaccard, shingles
 from orchestrator.writing.extractive.topic import Topic, clean
 from orchestrator.writing.extractive.units import Unit, units_of
+from orchestrator.writing.quality import independent
 from orchestrator.writing.writer import InsufficientSourcesError
 
 EXTRACTIVE_LABEL = "Extractive digest – no AI model configured"  # noqa: RUF001 - the label's own dash
-MIN_WORDS = 250
-MIN_SOURCES = 3
 _ADVICE = ". Add documents on the topic to what research reads, or choose another keyword."
 MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5

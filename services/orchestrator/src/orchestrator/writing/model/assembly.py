@@ -7,11 +7,10 @@ from typing import Final
 
 from slugify import slugify
 
-from orchestrator.writing.article import MAX_META_DESCRIPTION, Article
+from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, Article, Draft
 from orchestrator.writing.model.answers import Front
 from orchestrator.writing.model.claims import Evidence, check
 from orchestrator.writing.model.drafting import Kept, fits_heading, is_clean
-from orchestrator.writing.model.quality import MAX_TITLE, whole_words
 from orchestrator.writing.model.wording import normal
 
 MAX_SLUG: Final = 80
@@ -35,8 +34,22 @@ def sentences_in(sections: Sequence[Section]) -> tuple[str, ...]:
     return tuple(kept.text for section in sections for kept in section.sentences)
 
 
+def whole_words(text: str, limit: int) -> str:
+    """The text, cut after a whole word if it is longer than `limit` characters, with an ellipsis that counts."""
+    text = " ".join(text.split())
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - 1].rsplit(' ', 1)[0].rstrip(' ,;:–—-')}…"  # noqa: RUF001
+
+
 def assemble(
-    keyword: str, sections: Sequence[Section], front: Front | None, *, model: str, sources: int
+    keyword: str,
+    sections: Sequence[Section],
+    front: Front | None,
+    *,
+    model: str,
+    sources: int,
+    draft: Draft,
 ) -> Article:
     """The article. What of `front` the sentences do not support is left out, and taken from them instead."""
     kept = sentences_in(sections)
@@ -64,6 +77,7 @@ def assemble(
         cited=tuple(sorted({n for section in sections for each in section.sentences for n in each.sources})),
         label=f"How this was made: written by a language model ({model[:80]}) from {sources} sources; a program kept only"
         " sentences whose words stand in the passages they cite. No person has reviewed it.",
+        draft=draft,
     )
 
 

@@ -11,8 +11,6 @@ LONGEST_RUN: Final = 12
 """Words of a source that may stand in a row outside quotation marks."""
 COPIED_RUN: Final = 11
 """So many words in a row count as copied where an article is judged as a whole."""
-COPIED_SHARE: Final = 1 / 3
-"""Of an article's words, so many may stand in such runs."""
 LONGEST_QUOTATION: Final = 25
 """Words between quotation marks; a longer one is a copied paragraph with marks around it."""
 QUOTATION: Final = re.compile(r"“([^“”]*)”|\"([^\"]*)\"")

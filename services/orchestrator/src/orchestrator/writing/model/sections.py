@@ -10,7 +10,7 @@ from orchestrator.writing.model.answers import DraftSentence, MendedSentences, P
 from orchestrator.writing.model.asking import Asking, UnusableAnswerError
 from orchestrator.writing.model.assembly import Section
 from orchestrator.writing.model.drafting import Kept, Material, Rejected, fits_heading, is_clean
-from orchestrator.writing.model.quality import REPEATED, alike
+from orchestrator.writing.quality import REPEATED, alike
 
 KEPT_SHARE: Final = 0.5
 """A section that loses more than the rest of its sentences was not written from its passages."""
@@ -22,6 +22,8 @@ class Outcome:
 
     section: Section | None
     losses: tuple[str, ...]
+    drafted: int = 0
+    """Sentences that the model wrote for it, kept or not."""
 
 
 class SectionWriter:
@@ -111,14 +113,15 @@ class SectionWriter:
                     stands.append(each)
             if stands:
                 paragraphs.append(tuple(stands))
-        kept = sum(map(len, paragraphs))
-        if kept < KEPT_SHARE * sum(map(len, judged)) or not kept:
-            return Outcome(None, (*losses, f"{name} lost too many of its sentences"))
+        kept, drafted = sum(map(len, paragraphs)), sum(map(len, judged))
+        if kept < KEPT_SHARE * drafted or not kept:
+            return Outcome(None, (*losses, f"{name} lost too many of its sentences"), drafted)
         if heading is not None and not self._heads(heading, paragraphs):
             heading = self._keyword[:1].upper() + self._keyword[1:]
-            if any(section.heading == heading for section in before):
-                heading = None
-        return Outcome(Section(heading, tuple(paragraphs)), tuple(losses))
+        taken = {section.heading.casefold() for section in before if section.heading}
+        if heading is not None and heading.casefold() in taken:
+            heading = None
+        return Outcome(Section(heading, tuple(paragraphs)), tuple(losses), drafted)
 
     def _heads(self, heading: str, paragraphs: Sequence[Sequence[Kept]]) -> bool:
         kept = [each.text for paragraph in paragraphs for each in paragraph]

@@ -1,0 +1,124 @@
+"""`brandctl content` as a process of its own, beside an orchestrator's API."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+KEY = "test-service-key-0123456789"
+HELD = UUID(int=1)
+OLD = UUID(int=2)
+
+
+def measure(name: str, shown: str, **bounds: Any) -> dict[str, Any]:
+    told = {"name": name, "value": 1, "shown": shown, "least": None, "most": None, "problem": None, **bounds}
+    return {**told, "holds": told["problem"] is None}
+
+
+SCORES = {
+    f"/v1/content/{HELD}/score": {
+        "content_id": str(HELD),
+        "brand_slug": "acme",
+        "keyword": "cold brew",
+        "title": "Cold \x1b[31mbrew",
+        "published_url": None,
+        "held_for": ["231 words, of at least 250"],
+        "measures": [
+            measure("words", "231", least=250.0, problem="231 words, of at least 250"),
+            measure("title", "10 characters", least=1.0, most=60.0),
+            measure("links", "to 0 articles of the brand"),
+        ],
+    },
+    f"/v1/content/{OLD}/score": {
+        "content_id": str(OLD),
+        "brand_slug": "acme",
+        "keyword": "moka pot",
+        "title": "Moka pot",
+        "published_url": "https://site.test/moka-pot",
+        "held_for": [],
+        "measures": [],
+    },
+}
+
+
+class _Answer(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:  # the name that http.server calls
+        found = SCORES.get(self.path)
+        body = json.dumps(found or {"detail": "there is no article; try again later"}).encode()
+        self.send_response(401 if self.headers["X-Service-Key"] != KEY else 200 if found else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Answer) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def score(tmp_path: Path) -> Iterator[Run]:
+    with serving() as url:
+
+        def run(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+            inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+            return subprocess.run(
+                [sys.executable, "-m", "brandctl", "content", "score", *arguments],
+                cwd=tmp_path,
+                env=inherited | {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY} | environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+
+        yield run
+
+
+def test_each_measure_is_shown_with_its_bound_and_why_the_draft_waits(score: Run) -> None:
+    done = score(str(HELD))
+
+    assert done.returncode == 0
+    assert [line.split("\t") for line in done.stdout.splitlines()] == [
+        ["measure", "value", "bound", "holds"],
+        ["words", "231", "at least 250", "no"],
+        ["title", "10 characters", "at least 1, at most 60", "yes"],
+        ["links", "to 0 articles of the brand", "", "yes"],
+    ]
+    assert done.stderr.endswith("(cold brew): needs a review: 231 words, of at least 250\n")
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_scripts_get_the_answer_itself(score: Run) -> None:
+    done = score(str(HELD), "--json")
+    assert json.loads(done.stdout) == SCORES[f"/v1/content/{HELD}/score"]
+
+
+def test_what_has_no_measures_says_so_and_what_is_unknown_is_a_failure(score: Run) -> None:
+    old, unknown, malformed = score(str(OLD)), score(str(UUID(int=3))), score("cold-brew")
+
+    assert (old.returncode, old.stdout) == (0, "")
+    assert old.stderr.endswith("(moka pot): written before articles were measured\n")
+    assert unknown.returncode == 1
+    assert "there is no article" in unknown.stderr
+    assert malformed.returncode == 2
+    assert score(str(OLD), SERVICE_KEY="").returncode == 2

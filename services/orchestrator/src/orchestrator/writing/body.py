@@ -1,0 +1,177 @@
+r"""An article's Markdown taken apart: what is prose in it, where that stands, and how it reads. Pure.
+
+Writers use little of Markdown: headings of the second level, paragraphs, lists, listings between fences, tables. `\` makes
+the next character text, ` [n]` cites. Quotations with `>`, code in a line and links are understood besides.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Final
+
+import nupunkt
+
+MAX_PARAGRAPH: Final = 20_000
+"""Characters; more is not cut into sentences."""
+
+
+class Kind(Enum):
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    ITEM = "item"
+    QUOTATION = "quotation"
+    LISTING = "listing"
+    TABLE = "table"
+
+
+PROSE: Final = frozenset({Kind.PARAGRAPH, Kind.ITEM, Kind.QUOTATION})
+
+_FENCE: Final = re.compile(r"(`{3,})")
+_MARKERS: Final = (
+    (Kind.HEADING, re.compile(r"#{1,6}[ \t]+")),
+    (Kind.ITEM, re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")),
+    (Kind.QUOTATION, re.compile(r">[ \t]?")),
+    (Kind.TABLE, re.compile(r"(?=\|)")),
+    (Kind.LISTING, re.compile(r"(?: {4}|\t)")),
+)
+_INLINE: Final = re.compile(
+    r"\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|(?P<citation>[ \u00a0]?\[\d{1,3}\](?!\())"
+    r"|(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
+    r"|\[(?P<label>(?:\\.|[^\[\]\\])*)\]\([^()\s]*\)"
+    r"|(?P<emphasis>\*+)",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of the Markdown from `start` to `end`, without the mark that it begins with."""
+
+    kind: Kind
+    markdown: str
+    start: int
+    end: int
+
+    @cached_property
+    def shown(self) -> "Shown":
+        return shown(self.markdown[self.start : self.end])
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        text = self.shown.text
+        if self.kind not in PROSE or len(text) > MAX_PARAGRAPH:
+            return ()
+        return tuple(
+            sentence for begin, end in nupunkt.sent_spans(text) if (sentence := text[begin:end].strip())
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a reader sees of a line: no citations, marks and addresses."""
+
+    text: str
+    places: tuple[tuple[int, int], ...]
+    """From where to where each character of the text stands in the Markdown, a backslash before it included."""
+    taken: tuple[tuple[int, int], ...]
+    """The parts of the text that are links or code."""
+
+
+def blocks_of(markdown: str) -> Iterator[Block]:
+    """In their order. A paragraph may have several lines; an item, a row and a line of a listing are blocks each."""
+    fence, begun, at = "", None, 0
+    for line in markdown.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        text = line.rstrip("\r\n")
+        if begun is not None and (fence or not text.strip() or _begins_another(text)):
+            yield Block(Kind.PARAGRAPH, markdown, *begun)
+            begun = None
+        if fence:
+            if text.strip() == fence:
+                fence = ""
+            else:
+                yield Block(Kind.LISTING, markdown, start, start + len(text))
+        elif opening := _FENCE.match(text):
+            fence = opening[1]
+        elif text.strip():
+            kind, marked = _kind(text) if begun is None else (Kind.PARAGRAPH, 0)
+            if kind is Kind.PARAGRAPH:
+                begun = (start if begun is None else begun[0], start + len(text))
+            else:
+                yield Block(kind, markdown, start + marked, start + len(text))
+    if begun is not None:
+        yield Block(Kind.PARAGRAPH, markdown, *begun)
+
+
+def _begins_another(line: str) -> bool:
+    return _FENCE.match(line) is not None or _kind(line)[0] not in {Kind.PARAGRAPH, Kind.LISTING}
+
+
+def _kind(line: str) -> tuple[Kind, int]:
+    """What the line is, and how many of its characters say so."""
+    for kind, marker in _MARKERS:
+        if mark := marker.match(line):
+            return kind, mark.end()
+    return Kind.PARAGRAPH, 0
+
+
+def shown(markdown: str) -> Shown:
+    places: list[tuple[int, int]] = []
+    taken: list[tuple[int, int]] = []
+    at = 0
+    for mark in _INLINE.finditer(markdown):
+        places += _each(at, mark.start())
+        at = mark.end()
+        if mark["escaped"]:
+            places.append(mark.span())
+        elif mark["code"] or mark["label"]:
+            begin = len(places)
+            places += _each(*mark.span("code")) if mark["code"] else _label(mark)
+            taken.append((begin, len(places)))
+    places += _each(at, len(markdown))
+    text = "".join(markdown[end - 1] for _, end in places)
+    return Shown(text, tuple(places), tuple(taken))
+
+
+def _each(start: int, end: int) -> Iterator[tuple[int, int]]:
+    return ((at, at + 1) for at in range(start, end))
+
+
+def _label(mark: re.Match[str]) -> Iterator[tuple[int, int]]:
+    begin = mark.start("label")
+    for match in re.finditer(r"\\?.", mark["label"], re.DOTALL):
+        yield begin + match.start(), begin + match.end()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`heading` is None for what stands before the first one."""
+
+    heading: str | None
+    paragraphs: tuple[Block, ...]
+    """Items of lists are paragraphs, too; listings and tables are none."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return tuple(sentence for paragraph in self.paragraphs for sentence in paragraph.sentences)
+
+
+def sections_of(markdown: str) -> tuple[Section, ...]:
+    """What there is to read, under its headings; a first section without any text is left out."""
+    found: list[tuple[str | None, list[Block]]] = [(None, [])]
+    for block in blocks_of(markdown):
+        if block.kind is Kind.HEADING:
+            found.append((block.shown.text.strip(), []))
+        elif block.kind in PROSE and block.shown.text.strip():
+            found[-1][1].append(block)
+    if not found[0][1]:
+        found.pop(0)
+    return tuple(Section(heading, tuple(paragraphs)) for heading, paragraphs in found)
+
+
+def prose_of(markdown: str) -> str:
+    """All that is prose, a paragraph a line."""
+    return "\n".join(block.shown.text for block in blocks_of(markdown) if block.kind in PROSE)

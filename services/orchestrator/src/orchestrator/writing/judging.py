@@ -1,0 +1,129 @@
+"""What a finished article is held against before it may be published: its measures, and the brand's other articles."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from chassis import Connection
+from messaging import Database
+from orchestrator.brands import Brand
+from orchestrator.writing.article import Article, Source
+from orchestrator.writing.body import prose_of
+from orchestrator.writing.linking import Published, linked
+from orchestrator.writing.quality import (
+    QUOTED,
+    WRITTEN,
+    Fingerprint,
+    Measure,
+    Nearest,
+    estimate,
+    fingerprint,
+    independent,
+    measure,
+    near,
+    problems,
+    said_by,
+)
+from orchestrator.writing.store import Other, bodies_of, lock_storing, other_articles
+
+CONFIRMED = 3
+"""So many of those that fingerprints call nearest are compared word by word."""
+NEAR_ENOUGH = 0.4
+"""What fingerprints put below this is no near-duplicate, and their word is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An article as it will be stored."""
+
+    article: Article
+    """With its links."""
+    measures: tuple[Measure, ...]
+    fingerprint: Fingerprint
+    compared: frozenset[UUID]
+    """The articles that it was compared with."""
+
+    @property
+    def held_for(self) -> tuple[str, ...]:
+        """Why it must not be published before a person has looked at it; empty if nothing is wrong."""
+        return problems(self.measures)
+
+
+async def judge(
+    database: Database,
+    brand: Brand,
+    *,
+    content_id: UUID,
+    keyword: str,
+    article: Article,
+    sources: Sequence[Source],
+) -> Judged:
+    """Measures the article, and links it with what the brand has published."""
+    async with database.connection() as connection:
+        others = await other_articles(connection, brand.slug, but=[content_id])
+    text, own = await asyncio.to_thread(_read, article)
+    async with database.connection() as connection:
+        nearest = await _nearest(connection, text, own, others)
+    published = [
+        Published(each.keyword, each.title, each.published_url) for each in others if each.published_url
+    ]
+
+    def work() -> Judged:
+        figures = measure(
+            article,
+            keyword=keyword,
+            sources=independent([each for each in sources if each.n in article.cited]),
+            forbidden=brand.forbidden_words,
+            nearest=nearest,
+            bounds=QUOTED if article.draft is None else WRITTEN,
+        )
+        body, links = linked(article.body_markdown, keyword=keyword, published=published)
+        return Judged(
+            article=replace(article, body_markdown=body),
+            measures=(*figures, Measure("links", links, f"{links} to other articles of the brand")),
+            fingerprint=own,
+            compared=frozenset(each.content_id for each in others),
+        )
+
+    return await asyncio.to_thread(work)
+
+
+async def judge_again(connection: Connection, brand_slug: str, content_id: UUID, judged: Judged) -> Judged:
+    """Compares it with what was stored since; nobody else stores any until the caller has, in the same transaction.
+
+    So of two near-duplicates that are written at the same time, the second to be stored waits.
+    """
+    await lock_storing(connection)
+    newcomers = await other_articles(connection, brand_slug, but=[content_id, *judged.compared])
+    if not newcomers:
+        return judged
+    text = prose_of(judged.article.body_markdown)
+    nearest = await _nearest(connection, text, judged.fingerprint, newcomers)
+    before = next(each for each in judged.measures if each.name == "likeness")
+    if nearest is None or (judged.compared and nearest.share <= before.value):
+        return judged
+    measures = tuple(near(nearest) if each is before else each for each in judged.measures)
+    return replace(judged, measures=measures)
+
+
+def _read(article: Article) -> tuple[str, Fingerprint]:
+    text = prose_of(article.body_markdown)
+    return text, fingerprint(text)
+
+
+async def _nearest(
+    connection: Connection, text: str, own: Fingerprint, others: Sequence[Other]
+) -> Nearest | None:
+    """The one of the others that says most of the text; None if there are none."""
+    shares = {each.content_id: estimate(own, each.fingerprint) for each in others}
+    ranked = sorted(others, key=lambda each: -shares[each.content_id])[:CONFIRMED]
+    close = [each.content_id for each in ranked if shares[each.content_id] >= NEAR_ENOUGH]
+    if close:
+        for content_id, body in (await bodies_of(connection, close)).items():
+            shares[content_id] = await asyncio.to_thread(said_by, prose_of(body), text)
+    return max(
+        (Nearest(each.title, each.address, shares[each.content_id]) for each in ranked),
+        key=lambda nearest: nearest.share,
+        default=None,
+    )

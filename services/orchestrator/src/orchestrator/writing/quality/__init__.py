@@ -1,0 +1,39 @@
+"""What can be counted of an article: its measures with their bounds, and how much it says that others have said."""
+
+from orchestrator.writing.quality.likeness import (
+    Fingerprint,
+    alike,
+    estimate,
+    fingerprint,
+    independent,
+    said_by,
+)
+from orchestrator.writing.quality.measures import (
+    QUOTED,
+    REPEATED,
+    WRITTEN,
+    Bounds,
+    Measure,
+    Nearest,
+    measure,
+    near,
+    problems,
+)
+
+__all__ = [
+    "QUOTED",
+    "REPEATED",
+    "WRITTEN",
+    "Bounds",
+    "Fingerprint",
+    "Measure",
+    "Nearest",
+    "alike",
+    "estimate",
+    "fingerprint",
+    "independent",
+    "measure",
+    "near",
+    "problems",
+    "said_by",
+]

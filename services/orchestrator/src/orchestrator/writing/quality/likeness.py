@@ -1,0 +1,77 @@
+"""How much two texts say the same: runs of words that they have in common. Pure."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final, TypeAlias
+
+from orchestrator.writing.article import Source
+
+RUN: Final = 3
+"""Words of a run where articles are compared."""
+SOURCE_RUN: Final = 5
+SAME_SOURCE: Final = 0.4
+"""Two sources of which the shorter has this part of its runs of five words in common with the other are one source."""
+SAMPLED: Final = 8
+"""Of the runs of an article, one in so many is in its fingerprint, the same ones in every article."""
+_LONGEST: Final = 40_000
+_WORD: Final = re.compile(r"\w+")
+
+Runs: TypeAlias = frozenset[tuple[str, ...]]
+Fingerprint: TypeAlias = frozenset[int]
+
+
+def words_of(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def runs(text: str, length: int = RUN) -> Runs:
+    words = words_of(text)
+    if not words:
+        return frozenset()
+    return frozenset(tuple(words[at : at + length]) for at in range(max(1, len(words) - length + 1)))
+
+
+def alike(one: str, other: str) -> float:
+    """The part of the runs of both that they have in common."""
+    return jaccard(runs(one), runs(other))
+
+
+def jaccard(one: Runs, other: Runs) -> float:
+    both = len(one & other)
+    union = len(one) + len(other) - both
+    return both / union if union else 0.0
+
+
+def said_by(other: str, text: str) -> float:
+    """The part of the text's runs that the other text has, too."""
+    ours = runs(text)
+    return len(ours & runs(other)) / len(ours) if ours else 0.0
+
+
+def fingerprint(text: str) -> Fingerprint:
+    """A sample of the text's runs as 63-bit numbers, the same on every machine, by which likeness is estimated."""
+    hashes = (
+        int.from_bytes(hashlib.blake2b(" ".join(run).encode(), digest_size=8).digest()) for run in runs(text)
+    )
+    return frozenset(each >> 1 for each in hashes if each % SAMPLED == 0)
+
+
+def estimate(ours: AbstractSet[int], theirs: AbstractSet[int]) -> float:
+    """What `said_by` comes to, as far as fingerprints tell."""
+    return len(ours & theirs) / len(ours) if ours else 0.0
+
+
+def independent(sources: Sequence[Source]) -> int:
+    """The number of sources, copies of each other counted once: another format or version of a text is no other source."""
+    texts: list[Runs] = []
+    for found in sorted(map(_runs_of, sources), key=len, reverse=True):
+        if found and not any(len(found & other) >= SAME_SOURCE * len(found) for other in texts):
+            texts.append(found)
+    return len(texts)
+
+
+def _runs_of(source: Source) -> Runs:
+    texts = (passage.text[:_LONGEST] for passage in source.passages)
+    return frozenset(run for text in texts for run in runs(text, SOURCE_RUN))

@@ -1,0 +1,311 @@
+"""How good an article is, as far as it can be counted: the measures, and the bounds that each has to keep. Pure.
+
+Each measure is a fact about the text; a text within all bounds may still be dull.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, MIN_SOURCES, MIN_WORDS, Article
+from orchestrator.writing.body import Section, sections_of
+from orchestrator.writing.quality.likeness import Runs, jaccard, runs, words_of
+
+OPENING: Final = 0.6
+"""Of the words of the keyword, so many must stand in the first paragraph."""
+NEAR_DUPLICATE: Final = 0.67
+"""An article of whose runs of three words another one has so many says too little that is new."""
+REPEATED: Final = 0.6
+"""Two sentences are one said twice if so many of their runs of three words are alike."""
+MAX_REPEATED: Final = 0.05
+"""Of the sentences, so many may repeat one of another section."""
+MAX_READABILITY: Final = 70.0
+"""LIX: above 60 is very hard to read, in languages of long words less so."""
+MAX_HEADING: Final = 70
+MAX_DROPPED: Final = 0.5
+MAX_COPIED: Final = 1 / 3
+_LONG_WORD: Final = 6
+_SHORT_WORD: Final = 3
+_WHOLE: Final = 5
+_STEM: Final = 0.7
+_NAMES: Final = 40
+_HOLDS_TOGETHER: Final = frozenset(
+    "about best does from good have into make that their there these this what when where which with work works your".split()  # noqa: SIM905
+)
+_TELLS_NOTHING: Final = frozenset(
+    "introduction overview summary conclusion conclusions background details description more misc miscellaneous other"  # noqa: SIM905
+    " general notes section text content contents untitled".split()
+)
+_ADDRESS: Final = re.compile(r"https?://|www\.", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What depends on who writes. What is quoted is as long as its author made it."""
+
+    mean_sentence: float
+    longest_paragraph: int
+
+
+WRITTEN: Final = Bounds(mean_sentence=26, longest_paragraph=140)
+QUOTED: Final = Bounds(mean_sentence=32, longest_paragraph=220)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One figure, between `least` and `most` as far as it has such bounds."""
+
+    name: str
+    value: float
+    shown: str
+    """The value as people read it."""
+    least: float | None = None
+    most: float | None = None
+    problem: str | None = None
+    """What is wrong, for people; None if the measure holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The article of the brand that says most of what this one says."""
+
+    title: str
+    address: str
+    share: float
+
+
+def measure(
+    article: Article,
+    *,
+    keyword: str,
+    sources: int,
+    forbidden: Sequence[str],
+    nearest: Nearest | None,
+    bounds: Bounds,
+    words: int = MIN_WORDS,
+) -> tuple[Measure, ...]:
+    """All that is measured of an article.
+
+    Args:
+        article: as its writer left it.
+        keyword: what it was asked to be about.
+        sources: how many it cites that are independent of each other.
+        forbidden: words that the brand does without.
+        nearest: among the brand's articles; None while it has none.
+        bounds: for its kind of writer.
+        words: how many it must have.
+    """
+    sections = sections_of(article.body_markdown)
+    return (
+        _opening(keyword, sections),
+        _at_least("words", article.word_count, words, "words"),
+        _at_least("sources", sources, MIN_SOURCES, "independent sources"),
+        _sentences(sections, bounds),
+        _paragraphs(sections, bounds),
+        _headings(sections),
+        _repetition(sections),
+        _readability(sections),
+        near(nearest),
+        _line("title", article.title, MAX_TITLE),
+        _line("description", article.meta_description, MAX_META_DESCRIPTION),
+        _forbidden(article, sections, forbidden),
+        *_draft(article),
+    )
+
+
+def problems(measures: Sequence[Measure]) -> tuple[str, ...]:
+    return tuple(each.problem for each in measures if each.problem is not None)
+
+
+def near(nearest: Nearest | None) -> Measure:
+    if nearest is None:
+        return Measure("likeness", 0.0, "the brand's first article", most=NEAR_DUPLICATE)
+    shown = f"{nearest.share:.0%} of it stands in “{nearest.title}”"
+    too_near = nearest.share >= NEAR_DUPLICATE
+    return Measure(
+        "likeness",
+        round(nearest.share, 3),
+        shown,
+        most=NEAR_DUPLICATE,
+        problem=f"{shown} already ({nearest.address})" if too_near else None,
+    )
+
+
+def _opening(keyword: str, sections: Sequence[Section]) -> Measure:
+    opening = sections[0].paragraphs[0].shown.text if sections and sections[0].paragraphs else ""
+    wanted, said = _weighing(keyword), set(words_of(opening))
+    found = sum(any(_same(word, other) for other in said) for word in wanted)
+    share = found / len(wanted) if wanted else 1.0
+    return Measure(
+        "opening",
+        round(share, 3),
+        f"{found} of the keyword's {len(wanted)} words",
+        least=OPENING,
+        problem=None if share >= OPENING else f"the first paragraph does not speak of “{keyword}”",
+    )
+
+
+def _weighing(keyword: str) -> list[str]:
+    """Its words without those that hold others together, which are short in most languages."""
+    words = list(dict.fromkeys(words_of(keyword)))
+    return [word for word in words if len(word) > _SHORT_WORD and word not in _HOLDS_TOGETHER] or words
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether they begin alike, as the forms of a word do."""
+    shorter = min(len(one), len(other))
+    begin = shorter if shorter <= _WHOLE else round(_STEM * shorter)
+    return one[:begin] == other[:begin]
+
+
+def _sentences(sections: Sequence[Section], bounds: Bounds) -> Measure:
+    lengths = [len(sentence.split()) for section in sections for sentence in section.sentences]
+    mean = round(sum(lengths) / max(1, len(lengths)), 1)
+    return Measure(
+        "sentences",
+        mean,
+        f"{mean} words on the average",
+        most=bounds.mean_sentence,
+        problem=f"its sentences have {mean} words on the average, at most {bounds.mean_sentence:g} are readable"
+        if mean > bounds.mean_sentence
+        else None,
+    )
+
+
+def _paragraphs(sections: Sequence[Section], bounds: Bounds) -> Measure:
+    lengths = [len(each.shown.text.split()) for section in sections for each in section.paragraphs]
+    longest = max(lengths, default=0)
+    return Measure(
+        "paragraphs",
+        longest,
+        f"{longest} words in the longest",
+        most=bounds.longest_paragraph,
+        problem=f"a paragraph of {longest} words, of at most {bounds.longest_paragraph}"
+        if longest > bounds.longest_paragraph
+        else None,
+    )
+
+
+def _headings(sections: Sequence[Section]) -> Measure:
+    headings = [section.heading for section in sections if section.heading is not None]
+    weak = [why for at, heading in enumerate(headings) if (why := _weak(heading, headings[:at]))]
+    return Measure(
+        "headings",
+        len(weak),
+        f"{len(weak)} of {len(headings)} say nothing",
+        most=0,
+        problem="; ".join(weak) or None,
+    )
+
+
+def _weak(heading: str, before: Sequence[str]) -> str | None:
+    words = words_of(heading)
+    named = f"the heading “{heading[:_NAMES]}”"
+    if not words:
+        return f"{named} has no word" if heading else "a heading is empty"
+    if len(heading) > MAX_HEADING:
+        return f"{named}… has {len(heading)} characters, of at most {MAX_HEADING}"
+    if _TELLS_NOTHING.issuperset(words):
+        return f"{named} says nothing"
+    if _ADDRESS.search(heading):
+        return f"{named} is an address"
+    if words in [words_of(other) for other in before]:
+        return f"{named} stands twice"
+    return None
+
+
+def _repetition(sections: Sequence[Section]) -> Measure:
+    repeated = total = 0
+    before: list[Runs] = []
+    for section in sections:
+        said = [runs(sentence) for sentence in section.sentences]
+        repeated += sum(any(jaccard(each, other) >= REPEATED for other in before) for each in said)
+        before += said
+        total += len(said)
+    share = round(repeated / max(1, total), 3)
+    return Measure(
+        "repetition",
+        share,
+        f"{repeated} of {total} sentences",
+        most=MAX_REPEATED,
+        problem=f"{repeated} of {total} sentences repeat what another section says"
+        if share > MAX_REPEATED
+        else None,
+    )
+
+
+def _readability(sections: Sequence[Section]) -> Measure:
+    """LIX: the words of a sentence, on the average, and the per cent of words of more than six letters (Björnsson 1968)."""
+    sentences = [sentence for section in sections for sentence in section.sentences]
+    words = [word for sentence in sentences for word in words_of(sentence)]
+    lengthy = sum(len(word) > _LONG_WORD for word in words)
+    lix = round(len(words) / len(sentences) + 100 * lengthy / len(words), 1) if words else 0.0
+    return Measure(
+        "readability",
+        lix,
+        f"LIX {lix}",
+        most=MAX_READABILITY,
+        problem=f"it is hard to read (LIX {lix}, of at most {MAX_READABILITY:g}): shorter sentences, shorter words"
+        if lix > MAX_READABILITY
+        else None,
+    )
+
+
+def _line(name: str, text: str, most: int) -> Measure:
+    problem = None
+    if not text.strip():
+        problem = f"it has no {name}"
+    elif len(text) > most:
+        problem = f"a {name} of {len(text)} characters, of at most {most}"
+    return Measure(name, len(text), f"{len(text)} characters", least=1, most=most, problem=problem)
+
+
+def _forbidden(article: Article, sections: Sequence[Section], forbidden: Sequence[str]) -> Measure:
+    printed = [article.title, article.meta_description, *article.key_points]
+    for section in sections:
+        printed += [section.heading or "", *(each.shown.text for each in section.paragraphs)]
+    text = "\n".join(printed).casefold()
+    found = [word for word in forbidden if re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", text)]
+    return Measure(
+        "forbidden",
+        len(found),
+        f"{len(found)} of {len(forbidden)} words",
+        most=0,
+        problem=f"it has {', '.join(found)}, which the brand does without" if found else None,
+    )
+
+
+def _draft(article: Article) -> Iterator[Measure]:
+    """Of what a model drafted."""
+    if (draft := article.draft) is None:
+        return
+    dropped = round(draft.dropped / max(1, draft.sentences), 3)
+    yield Measure(
+        "dropped",
+        dropped,
+        f"{draft.dropped} of {draft.sentences} sentences",
+        most=MAX_DROPPED,
+        problem=f"{draft.dropped} of {draft.sentences} sentences did not hold and were dropped"
+        if dropped > MAX_DROPPED
+        else None,
+    )
+    yield Measure(
+        "copied",
+        round(draft.copied, 3),
+        f"{draft.copied:.0%} of its words",
+        most=round(MAX_COPIED, 3),
+        problem=f"{draft.copied:.0%} of it is copied from its sources word by word"
+        if draft.copied > MAX_COPIED
+        else None,
+    )
+
+
+def _at_least(name: str, value: int, least: int, of_what: str) -> Measure:
+    return Measure(
+        name,
+        value,
+        f"{value}",
+        least=least,
+        problem=f"{value} {of_what}, of at least {least}" if value < least else None,
+    )
