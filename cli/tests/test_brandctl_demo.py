@@ -146,6 +146,17 @@ def assert_told_addresses_lead_to_the_services(run: Run) -> None:
     assert "No dead letters" in listed.stderr
 
 
+def assert_a_provider_can_be_connected(run: Run) -> None:
+    """Its key is encrypted with one that the folder keeps, for its owner alone."""
+    command = [sys.executable, "-m", "brandctl", "providers", "connect", "brave"]
+    connected = subprocess.run(
+        command,
+        cwd=run.local.parent, env=environment(), input="a-key-of-brave", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (connected.returncode, connected.stderr) == (0, "brave is connected\n")
+    assert (run.local / "gateway-keys").stat().st_mode & 0o777 == 0o600
+
+
 def assert_each_service_is_a_user_of_its_own_at_the_broker(run: Run) -> None:
     users = {}
     for child in run.children():
@@ -169,6 +180,7 @@ def test_a_demo_publishes_stays_up_and_leaves_nothing_running(run: Run) -> None:
             assert link is None or f"  {link}\n" in output
 
     assert_told_addresses_lead_to_the_services(run)
+    assert_a_provider_can_be_connected(run)
     assert_each_service_is_a_user_of_its_own_at_the_broker(run)
 
     second = subprocess.run(
@@ -188,7 +200,13 @@ def test_a_demo_publishes_stays_up_and_leaves_nothing_running(run: Run) -> None:
     run.process.send_signal(signal.SIGINT)
     assert run.process.wait(30) == 0
     assert all_gone(children)
-    assert sorted(path.name for path in run.local.iterdir()) == ["demo.json", "lock", "logs", "secret"]
+    assert sorted(path.name for path in run.local.iterdir()) == [
+        "demo.json",
+        "gateway-keys",
+        "lock",
+        "logs",
+        "secret",
+    ]
 
 
 def test_a_demo_that_is_killed_takes_everything_with_it_and_the_next_one_cleans_up(run: Run) -> None:

@@ -148,6 +148,7 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
             database_url=own[name].runtime_url,
             service_key=service_key,
             corpus=corpus,
+            gateway_keys=folder.gateway_keys(),
         )
         for name in services.PROCESSES
     }

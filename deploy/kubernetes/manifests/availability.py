@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from envelope.brand import CATALOGUE
-from manifests.cluster import GATEWAY, Cluster, Workload, identity, selects
+from manifests.cluster import GATEWAY, Cluster, Workload, environment, identity, selects
 from messaging.topology import permissions
 
 LIVE: Final = "/health/live"
@@ -41,10 +41,11 @@ def liveness_never_asks_the_broker(cluster: Cluster) -> Iterator[str]:
 
 
 def there_is_time_to_finish(cluster: Cluster) -> Iterator[str]:
-    grace = float(cluster.settings.get("SHUTDOWN_GRACE_SECONDS", "20"))
+    common = cluster.settings.get("SHUTDOWN_GRACE_SECONDS", "20")
     for workload in cluster.services:
         for container in workload.main_containers:
             pause = container.get("lifecycle", {}).get("preStop", {}).get("sleep", {}).get("seconds", 0)
+            grace = float(environment(container).get("SHUTDOWN_GRACE_SECONDS", common))
             needed = pause + grace + _AFTER_THE_GRACE_SECONDS
             given = workload.pod.get("terminationGracePeriodSeconds", 30)
             if given < needed:

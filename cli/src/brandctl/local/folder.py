@@ -1,5 +1,6 @@
 """The folder of a local run: who holds it, what an earlier run left in it, and the secret of the checkout."""
 
+import base64
 import fcntl
 import hashlib
 import hmac
@@ -83,6 +84,15 @@ class LocalFolder:
             path.touch(mode=0o600)
             path.write_text(secrets.token_hex(32))
         return hmac.new(path.read_bytes(), purpose.encode(), hashlib.sha256).hexdigest()[:40]
+
+    def gateway_keys(self) -> Path:
+        """The file with what keys of providers are encrypted with: made once, since without it they could not be read."""
+        path = self.root / "gateway-keys"
+        if not path.exists():
+            return self._write_private(
+                path.name, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode() + "\n"
+            )
+        return path
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> Path:
         """Replaces a file at once, so that a reader never sees half of it."""

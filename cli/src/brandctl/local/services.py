@@ -71,6 +71,7 @@ def environment(
     database_url: str,
     service_key: str,
     corpus: Path,
+    gateway_keys: Path | None = None,
 ) -> dict[str, str]:
     """The caller's environment with what this run decides laid over it.
 
@@ -81,6 +82,7 @@ def environment(
         database_url: the service's own.
         service_key: given to those that use it.
         corpus: the folder of documents.
+        gateway_keys: file with what the gateway encrypts providers' keys with, unless the caller's environment has some.
     """
     inherited = _inherited()
     if service != "gateway":
@@ -104,6 +106,11 @@ def environment(
         settings["RABBITMQ_URL"] = rabbitmq_url
     if service in WITH_KEY:
         settings["SERVICE_KEY"] = service_key
+    if service == "orchestrator" and not inherited.get("MODEL_URL"):
+        # There is a model as soon as one is connected at the gateway.
+        settings["MODEL_URL"] = f"{addresses.url('gateway')}/v1"
+    if service == "gateway" and gateway_keys and not inherited.keys() & {"GATEWAY_KEYS", "GATEWAY_KEYS_FILE"}:
+        settings["GATEWAY_KEYS_FILE"] = str(gateway_keys)
     if service in {"publisher", "social"}:
         settings["PUBLIC_URL"] = addresses.url(service)
     return inherited | settings

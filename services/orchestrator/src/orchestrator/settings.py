@@ -33,8 +33,8 @@ class Settings(ServiceSettings, KeyedSettings):
     model_url: WebAddress | None = None
     """Where POST …/chat/completions is answered, such as the gateway's `http://gateway:8015/v1`; None: no model writes.
     Whoever answers there is sent the service key."""
-    model_name: Annotated[str, Field(min_length=1, max_length=200)] = "default"
-    """The model that requests name."""
+    model_name: Annotated[str, Field(min_length=1, max_length=200)] = "model"
+    """The model that requests name: at the gateway, that of `brandctl providers connect model`."""
     model_timeout_seconds: Annotated[float, Field(gt=0, le=1800)] = 150.0
     """For one whole answer of the model; more than the gateway waits for a turn and for its provider."""
     model_context_tokens: Annotated[int, Field(ge=2048, le=2_000_000)] = 16_384
