@@ -11,9 +11,22 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-Json = dict[str, Any]
+from outside import gateway
+from panels import (
+    WINDOW,
+    Json,
+    dashboard,
+    failing,
+    figure,
+    graph,
+    processes,
+    quantile,
+    rate,
+    requests,
+    row,
+    target,
+)
 
 QUEUES: Mapping[str, str] = {
     "orchestrator": "orchestrator-commands|orchestrator-events",
@@ -24,148 +37,6 @@ QUEUES: Mapping[str, str] = {
 }
 """Service → the queues it consumes, as a pattern."""
 JOBS = "|".join(QUEUES)
-WINDOW = "$__rate_interval"
-WIDTH = 24
-DATASOURCE = {"type": "prometheus", "uid": "prometheus"}
-
-
-# -- parts of a dashboard ----------------------------------------------------------------------------------------------
-
-
-def target(expression: str, legend: str) -> Json:
-    return {"datasource": DATASOURCE, "expr": expression, "legendFormat": legend}
-
-
-def graph(
-    title: str,
-    *targets: Json,
-    description: str,
-    unit: str = "short",
-    width: int = 12,
-    stacked: bool = False,
-) -> Json:
-    custom = {"fillOpacity": 10, "lineWidth": 1, "showPoints": "never"}
-    if stacked:
-        custom |= {"stacking": {"mode": "normal"}, "fillOpacity": 40}
-    return {
-        "type": "timeseries",
-        "title": title,
-        "description": description,
-        "datasource": DATASOURCE,
-        "targets": list(targets),
-        "gridPos": {"w": width, "h": 8},
-        "fieldConfig": {"defaults": {"unit": unit, "min": 0, "custom": custom}, "overrides": []},
-        "options": {
-            "legend": {"displayMode": "list", "placement": "bottom"},
-            "tooltip": {"mode": "multi", "sort": "desc"},
-        },
-    }
-
-
-def figure(
-    title: str,
-    expression: str,
-    *,
-    description: str,
-    unit: str = "short",
-    alarming: float | None = None,
-    wanted: float | None = None,
-) -> Json:
-    """One number; red from `alarming` upwards, or below `wanted`."""
-    steps: list[Json] = [{"color": "green", "value": None}]
-    if alarming is not None:
-        steps.append({"color": "red", "value": alarming})
-    if wanted is not None:
-        steps = [{"color": "red", "value": None}, {"color": "green", "value": wanted}]
-    return {
-        "type": "stat",
-        "title": title,
-        "description": description,
-        "datasource": DATASOURCE,
-        "targets": [target(expression, "")],
-        "gridPos": {"w": 4, "h": 4},
-        "fieldConfig": {
-            "defaults": {"unit": unit, "thresholds": {"mode": "absolute", "steps": steps}},
-            "overrides": [],
-        },
-        "options": {
-            "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
-            "colorMode": "value",
-            "graphMode": "area",
-        },
-    }
-
-
-def row(title: str) -> Json:
-    return {"type": "row", "title": title, "gridPos": {"w": WIDTH, "h": 1}, "panels": [], "collapsed": False}
-
-
-def dashboard(uid: str, title: str, description: str, panels: Sequence[Json]) -> Json:
-    x = y = height = 0
-    for number, panel in enumerate(panels, 1):
-        position = panel["gridPos"]
-        if x + position["w"] > WIDTH:
-            x, y, height = 0, y + height, 0
-        panel["id"] = number
-        panel["gridPos"] = {"x": x, "y": y, **position}
-        x, height = x + position["w"], max(height, position["h"])
-    return {
-        "uid": uid,
-        "title": title,
-        "description": description,
-        "tags": ["brand-engine"],
-        "schemaVersion": 39,
-        "version": 1,
-        "editable": False,
-        "graphTooltip": 1,
-        "refresh": "15s",
-        "time": {"from": "now-1h", "to": "now"},
-        "timezone": "browser",
-        "templating": {"list": []},
-        "annotations": {"list": [firing_alerts()]},
-        "links": [
-            {
-                "type": "dashboards",
-                "title": "Brand Engine",
-                "tags": ["brand-engine"],
-                "asDropdown": True,
-                "includeVars": False,
-                "keepTime": True,
-            }
-        ],
-        "panels": list(panels),
-    }
-
-
-def firing_alerts() -> Json:
-    return {
-        "name": "Alerts",
-        "enable": True,
-        "iconColor": "red",
-        "datasource": DATASOURCE,
-        "expr": 'ALERTS{alertstate="firing"}',
-        "titleFormat": "{{alertname}}",
-        "tagKeys": "job,queue",
-    }
-
-
-# -- expressions -------------------------------------------------------------------------------------------------------
-
-
-def rate(metric: str, *by: str, where: str = "") -> str:
-    return f"sum by ({', '.join(by)}) (rate(brand_engine_{metric}{{{where}}}[{WINDOW}]))"
-
-
-def quantile(share: float, metric: str, *by: str, where: str = "") -> str:
-    return f"histogram_quantile({share}, {rate(f'{metric}_bucket', 'le', *by, where=where)})"
-
-
-def failing(where: str) -> str:
-    """The share of attempts that fail; 0 where there are none."""
-    again = f"sum(rate(brand_engine_messages_retried_total{{{where}}}[{WINDOW}]))"
-    never = f"sum(rate(brand_engine_messages_dead_lettered_total{{{where}}}[{WINDOW}]))"
-    done = f"sum(rate(brand_engine_messages_processed_total{{{where}}}[{WINDOW}]))"
-    return f"({again} + {never}) / ({again} + {never} + {done} > 0) or vector(0)"
 
 
 # -- the dashboards ----------------------------------------------------------------------------------------------------
@@ -463,6 +334,15 @@ def backbone() -> Json:
     )
 
 
+WRITING: Sequence[Json] = (
+    row("Writing"),
+    graph(
+        "Articles that wait",
+        target("max by (what) (brand_engine_articles_waiting)", "{{what}}"),
+        description="By what they wait for: a turn, where their brand has enough in hand, a budget, a model and its limits.",
+    ),
+)
+
 CORPUS: Sequence[Json] = (
     row("Corpus"),
     graph(
@@ -471,61 +351,6 @@ CORPUS: Sequence[Json] = (
         description="What is set aside was too slow or ended its reader: brandctl documents says which and why.",
     ),
 )
-
-
-def requests(job: str) -> Sequence[Json]:
-    return (
-        row("Requests"),
-        graph(
-            "Requests",
-            target(rate("http_request_seconds_count", "method", "route", where=job), "{{method}} {{route}}"),
-            unit="reqps",
-            stacked=True,
-            description="Over HTTP, by route; none is what has no route, or was refused before one was looked for.",
-        ),
-        graph(
-            "Requests refused or failed",
-            target(
-                rate("http_request_seconds_count", "route", "status", where=f'{job}, status=~"[45].."'),
-                "{{status}} {{route}}",
-            ),
-            unit="reqps",
-            description="4xx: the caller must change something. 5xx: we must, or the database is away.",
-        ),
-        graph(
-            "Time of a request (95 %)",
-            target(quantile(0.95, "http_request_seconds", "route", where=job), "{{route}}"),
-            unit="s",
-            description="From its arrival to the last of its answer.",
-        ),
-        graph(
-            "Version",
-            target(
-                f"count by (version, revision, python) (brand_engine_build_info{{{job}}})",
-                "{{version}} {{revision}} on Python {{python}}",
-            ),
-            stacked=True,
-            description="What the replicas run; two lines only while they are being replaced.",
-        ),
-    )
-
-
-def processes(job: str) -> Sequence[Json]:
-    return (
-        row("Processes"),
-        graph(
-            "Processor",
-            target(f"rate(process_cpu_seconds_total{{{job}}}[{WINDOW}])", "{{instance}}"),
-            unit="percentunit",
-            description="One replica uses one processor at most; at 100 % for long, start another.",
-        ),
-        graph(
-            "Memory",
-            target(f"process_resident_memory_bytes{{{job}}}", "{{instance}}"),
-            unit="bytes",
-            description="Some 70 MB at rest; containers end at 512 MB.",
-        ),
-    )
 
 
 def service(name: str) -> Json:
@@ -649,6 +474,7 @@ def service(name: str) -> Json:
                 description="Messages that wait for what they need, at their same attempt.",
             ),
             *(CORPUS if name == "research" else ()),
+            *(WRITING if name == "orchestrator" else ()),
             *requests(job),
             row("Outbox"),
             graph(
@@ -662,37 +488,6 @@ def service(name: str) -> Json:
                 target(f"max(brand_engine_outbox_depth{{{job}}})", "rows"),
                 description="What is due and what waits for its time, retries included; counted up to 100,000.",
             ),
-            *processes(job),
-        ],
-    )
-
-
-def gateway() -> Json:
-    job = 'job="gateway"'
-    return dashboard(
-        "brand-engine-gateway",
-        "Brand Engine: gateway",
-        "The only way out: what is asked of the outside, and the processes that ask.",
-        [
-            figure(
-                "Replicas that answer",
-                f"sum(up{{{job}}})",
-                wanted=1,
-                description="They share a database; any number works.",
-            ),
-            figure(
-                "Answers per second",
-                f'sum(rate(brand_engine_http_request_seconds_count{{{job}, status="200"}}[{WINDOW}]))',
-                unit="reqps",
-                description="Requests that got what they asked for.",
-            ),
-            row("Pages"),
-            graph(
-                "Pages that are kept",
-                target("max by (state) (brand_engine_pages_kept)", "{{state}}"),
-                description="Those that are no longer good are asked for again, and sent only if they have changed.",
-            ),
-            *requests(job),
             *processes(job),
         ],
     )

@@ -11,6 +11,7 @@ from gateway.egress import Egress, Limits
 from gateway.egress.connecting import Resolve, system_resolver
 from gateway.http_api import Rooms, create_api
 from gateway.limits import Gates
+from gateway.metrics import CallMetrics
 from gateway.model import Writing
 from gateway.money import Caps, Spending, micros
 from gateway.pages import Cleaning, Manners, Reader, counted, robot
@@ -49,6 +50,9 @@ class Gateway(App):
         self.serve(create_api(ServiceKey(settings.service_key), rooms))
         self.background("calls", self.paying.keep_sweeping)
         self.background("pages", Cleaning(self.connections, settings.page_cache_megabytes * 1_000_000).run)
+        shown = CallMetrics(self.metrics.families, self.paying.counts, spending, accounts)
+        self.metrics.add_collector(shown)
+        self.metrics.add_sample(shown.sample)
         self.gauge(
             "pages_kept", "Pages of the web that are kept, by whether they are good.", "state", counted
         )

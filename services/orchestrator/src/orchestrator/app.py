@@ -20,7 +20,7 @@ from envelope.brand.payloads import (
 from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.api import http_api
 from orchestrator.brands import EXTRACTIVE, MODEL
-from orchestrator.cycles import Housekeeping, route
+from orchestrator.cycles import Housekeeping, route, waiting
 from orchestrator.settings import Settings
 from orchestrator.writing import ContentWorkflow, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
@@ -70,6 +70,7 @@ def build(settings: Settings) -> Service:
         ),
     )
     service.serve(http_api(service.database, ServiceKey(settings.service_key), writers=frozenset(writers)))
+    service.gauge("articles_waiting", "Articles that wait, by what they wait for.", "what", waiting)
     service.background("housekeeping", housekeeping.run)
     return service
 

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from chassis import Connection, Connections, DatabaseUnavailableError
 from gateway.calls import store
+from gateway.calls.counting import CallCounts
 from gateway.calls.domain import AFTER_THE_CALL, KEPT, Asked, kept_answer, kept_problem
 from gateway.calls.store import Call, Kept
 from gateway.limits import Go, Wait
@@ -75,6 +76,7 @@ class Paying:
         self._connections = connections
         self._spending = spending
         self._ledger = ledger
+        self.counts = CallCounts()
         self._in_hand: set[asyncio.Task[Answer]] = set()
 
     async def once(self, asked: Asked, send: Send, turn: Turn) -> Answer:
@@ -88,7 +90,7 @@ class Paying:
         first_asked_at = None if asked.key is None else await self._use_key(asked, asked.key)
         deadline = asyncio.get_running_loop().time() + _FOLLOWED.total_seconds()
         while True:
-            match await self._begin(asked, first_asked_at):
+            match await self._begin_or_refuse(asked, first_asked_at):
                 case Kept() as kept:
                     return _answer(kept)
                 case UUID() as other:
@@ -144,6 +146,13 @@ class Paying:
             )
         return began_at
 
+    async def _begin_or_refuse(self, asked: Asked, first_asked_at: datetime | None) -> Kept | UUID | Call:
+        try:
+            return await self._begin(asked, first_asked_at)
+        except ProblemError as error:
+            self.counts.refused[asked.provider, error.problem.type] += 1
+            raise
+
     async def _begin(self, asked: Asked, first_asked_at: datetime | None) -> Kept | UUID | Call:
         """What is known of it already, or the call that we are to make: its money is set aside."""
         async with self._connections.connection() as connection:
@@ -165,7 +174,7 @@ class Paying:
             if call is None:
                 return None
             await self._spending.reserve(connection, charge)
-            return Call(call, charge)
+            return Call(call, asked.provider, charge)
 
     async def _known(
         self, connection: Connection, asked: Asked, first_asked_at: datetime | None
@@ -247,6 +256,7 @@ class Paying:
         self, call: Call, state: str, spent: int, usage: dict[str, int], outcome: dict[str, object]
     ) -> None:
         """Settles; an outage of the database is waited out, for what was paid for must not be lost."""
+        self.counts.note_end(call.provider, outcome, spent)
         for _ in range(_TRIES_TO_SETTLE):
             try:
                 async with self._connections.connection() as connection, connection.transaction():
@@ -274,6 +284,7 @@ class Paying:
                     await self._spending.settle(connection, call.charge, 0)
                 case "presumed":
                     await self._spending.settle(connection, call.charge, call.charge.amount)
+                    self.counts.note_presumed(call.provider, call.charge.amount)
                     log.warning("call_presumed_spent", call_id=str(call.id), brand=call.charge.brand)
                 case _:
                     pass

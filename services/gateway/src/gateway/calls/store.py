@@ -16,6 +16,7 @@ class Call:
     """One that has begun and not ended."""
 
     id: UUID
+    provider: str
     charge: Charge
 
 
@@ -138,6 +139,17 @@ async def sent_by_brand(connection: Connection, provider: str) -> dict[str, int]
     return {row["brand"]: row["calls"] for row in rows}
 
 
+async def open_by_state(connection: Connection) -> dict[tuple[str, str], int]:
+    """Calls that have not ended by account and state; those of processes taken for dead do not count."""
+    rows = await connection.fetch(
+        """
+        select provider, state, count(*) as calls from calls
+        where state in ('reserved', 'sent') and lease_until > clock_timestamp() group by provider, state
+        """
+    )
+    return {(row["provider"], row["state"]): row["calls"] for row in rows}
+
+
 async def end(
     connection: Connection, call: UUID, state: str, spent: int, usage: dict[str, int], outcome: dict[str, Any]
 ) -> tuple[str, int] | None:
@@ -165,12 +177,14 @@ async def overdue(connection: Connection, limit: int) -> list[Call]:
     """Open calls whose process is taken for dead."""
     rows = await connection.fetch(
         """
-        select id, brand, day, maximum from calls
+        select id, brand, provider, day, maximum from calls
         where state in ('reserved', 'sent') and lease_until <= clock_timestamp() order by lease_until limit $1
         """,
         limit,
     )
-    return [Call(row["id"], Charge(row["brand"], row["day"], row["maximum"])) for row in rows]
+    return [
+        Call(row["id"], row["provider"], Charge(row["brand"], row["day"], row["maximum"])) for row in rows
+    ]
 
 
 async def give_up(connection: Connection, call: UUID) -> str | None:

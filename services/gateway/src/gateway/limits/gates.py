@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 
 from chassis import Connection, Connections, DatabaseUnavailableError
-from gateway.limits.domain import Bounds, Gate, Go, Wait, decide, pause_after
+from gateway.limits.domain import FAILURES, Bounds, Gate, Go, Wait, decide, pause_after
 from gateway.problems import Problem
 
 log = structlog.get_logger(__name__)
@@ -18,6 +18,15 @@ _LONGEST_CLOSED: Final = timedelta(hours=1)
 
 UnderWay = Callable[[Connection, str], Awaitable[Mapping[str, int]]]
 """The account's requests under way by brand, as of this transaction."""
+
+
+async def closed(connection: Connection) -> dict[str, str]:
+    """Accounts that nobody asks for now, and why: `failing` or `limited`."""
+    rows = await connection.fetch(
+        "select account, failures >= $1 as failing from gates where closed_until > clock_timestamp()",
+        FAILURES,
+    )
+    return {row["account"]: "failing" if row["failing"] else "limited" for row in rows}
 
 
 class Gates:

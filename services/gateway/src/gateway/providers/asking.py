@@ -22,6 +22,9 @@ from gateway.outcomes import Failed
 from gateway.problems import Problem
 
 _CONNECT_SECONDS: Final = 5.0
+_KEEPALIVE_SECONDS: Final = 2.0
+"""Connections are let go before a server, many of which close idle ones after 5, can close one under a request: nobody could
+know whether it was answered, so it would count as spent."""
 _MAX_BYTES: Final = 4_000_000
 _QUOTED: Final = 300
 _AWAY_FOR: Final = timedelta(seconds=30)
@@ -85,6 +88,7 @@ class Http:
         self._http = httpx.AsyncClient(
             # Uncompressed, so that the limit on bytes is one on memory too.
             headers={"Accept": "application/json", "Accept-Encoding": "identity"},
+            limits=httpx.Limits(keepalive_expiry=_KEEPALIVE_SECONDS),
             follow_redirects=False,
             trust_env=False,
         )

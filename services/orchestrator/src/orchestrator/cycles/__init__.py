@@ -5,7 +5,7 @@ from orchestrator.cycles.domain import BRAND_ARTICLES, CycleId, ReusedKeyError
 from orchestrator.cycles.handlers import route
 from orchestrator.cycles.housekeeping import Housekeeping
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
-from orchestrator.cycles.store import Cycle, NewCycle
+from orchestrator.cycles.store import Cycle, NewCycle, waiting
 
 __all__ = [
     "BRAND_ARTICLES",
@@ -18,4 +18,5 @@ __all__ = [
     "begin_cycle",
     "cycle_routes",
     "route",
+    "waiting",
 ]

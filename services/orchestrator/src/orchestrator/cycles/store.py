@@ -213,6 +213,18 @@ async def next_turns(connection: Connection, slugs: Sequence[str], at_once: int)
     )
 
 
+async def waiting(connection: Connection) -> dict[str, float]:
+    """How many articles are not being written right now, by what they wait for."""
+    rows = await connection.fetch(
+        """
+        select 'a turn' as what, count(*) as articles from keywords where state = 'writing' and awaits_turn
+        union all
+        select replace(split_part(reason, ':', 1), 'waits for ', ''), count(*) from writing_waits group by 1
+        """
+    )
+    return {row["what"]: float(row["articles"]) for row in rows}
+
+
 async def lock_brands_with_turns(connection: Connection) -> tuple[list[str], datetime]:
     """Locks the brands of which keywords wait for a turn, leaving out those that someone else is deciding about.
 
