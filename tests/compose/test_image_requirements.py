@@ -56,7 +56,7 @@ def test_nothing_for_tests_or_of_other_services_is_selected(service: str) -> Non
     ("package", "having"),
     [
         ("fastapi", {"orchestrator", "research", "monitor", "gateway"}),
-        ("httpx", {"orchestrator", "publisher", "gateway"}),
+        ("httpx", {"orchestrator", "publisher", "research", "gateway"}),
         ("lxml", {"research"}),
         ("protego", {"gateway"}),
     ],

@@ -211,6 +211,12 @@ async def test_what_asks_not_to_be_used_is_not_and_a_refusal_says_what_was_tried
     world.site.pages["/gone"] = answer(status="404 Not Found")
     world.write("http://five.example/picture", b"GIF89a", media_type="image/gif")
     world.write("http://six.example/empty", b"<html><body></body></html>")
+    assert world.brave.found is not None
+    world.brave.found += [
+        "http://seven.example:8080/",
+        "http://me:secret@eight.example/",
+        "http://ni\x01ne.example/",
+    ]
     detail = await world.refusal()
     assert detail.startswith(
         "What was read of the web has too little about “cold brew”: only 1 document treats it"
@@ -224,6 +230,8 @@ async def test_what_asks_not_to_be_used_is_not_and_a_refusal_says_what_was_tried
         "six.example (",
     ):
         assert reason in detail
+    assert "secret" not in detail
+    assert "nine" not in detail
 
 
 async def test_addresses_and_feeds_of_a_brand_need_no_search(world: World) -> None:

@@ -127,6 +127,10 @@ def test_feeds_of_every_kind_lead_somewhere() -> None:
     )
     assert entries_of(RDF) == (Entry("https://a.example/1", "One"),)
     assert entries_of(JSON) == (Entry("/1", "One", date(2026, 5, 5)),)
+    assert [
+        each.text
+        for each in entries_of("<rss><item><title>é</title><link>/</link></item></rss>".encode(), "utf8")
+    ] == ["é"]
     many = b"<rss><channel>" + b"<item><link>https://a.example/</link></item>" * 500 + b"</channel></rss>"
     assert len(entries_of(many)) == 200
 

@@ -33,7 +33,7 @@ class SourceView(BaseModel):
     path: str | None
     licence: str | None
     published_on: date | None
-    """When it was changed last, or published, as the source itself says; null when it does not."""
+    """When it was changed last, or published, as the source itself says, or else the search or feed that led to it."""
     author: str | None = None
     """As the source itself says; null when it does not."""
     passages: list[PassageView]

@@ -4,6 +4,7 @@ XML is parsed by expat, and a feed that declares a document type is refused: wit
 that grow nor such that are fetched.
 """
 
+import codecs
 import json
 import re
 from dataclasses import dataclass
@@ -76,7 +77,8 @@ def _json_fields(item: dict[str, Any]) -> dict[str, str]:
 def _of_xml(content: bytes, charset: str | None) -> tuple[Entry, ...]:
     reading = _Reading()
     try:
-        parser = expat.ParserCreate(charset, namespace_separator=" ")
+        encoding = codecs.lookup(charset).name if charset else None
+        parser = expat.ParserCreate(encoding, namespace_separator=" ")
         parser.buffer_text = True
         parser.StartDoctypeDeclHandler = reading.doctype
         parser.StartElementHandler = reading.start

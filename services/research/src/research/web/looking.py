@@ -11,9 +11,10 @@ from messaging import Dependency, RetryLater, Unprocessable
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import Wanted
 from research.domain import Findings, Found, Insufficient, Page
-from research.sources.domain import Sources
+from research.reading.cleaning import one_line
+from research.sources.domain import Sources, checked_address
 from research.web.addresses import site_of
-from research.web.gateway import Gateway
+from research.web.gateway import Gateway, Result
 from research.web.leads import Lead, about, chosen
 from research.web.pages import Pages, Reads
 from research.web.queries import queries
@@ -51,7 +52,7 @@ class Web:
                 found = await self._gateway.search(
                     query, sources.web, brand=wanted.brand, command=wanted.command
                 )
-                searches.append([Lead(each.url, each.date) for each in found])
+                searches.append([lead for each in found if (lead := _lead(each)) is not None])
         told, unread = await self._pages.feeds(sources)
         named = [Lead(url) for url in sources.urls]
         choice = chosen([*named, *about(wanted.keyword, told)], searches, sources)
@@ -125,6 +126,13 @@ class BrandSources:
             return await search()
 
 
+def _lead(result: Result) -> Lead | None:
+    try:
+        return Lead(checked_address(result.url), result.date)
+    except ValueError:
+        return None
+
+
 def _wait(reads: Reads) -> timedelta:
     """Until the first of them may be there."""
     told = [each.after for _, each in reads.left_out if each.passing and each.after is not None]
@@ -144,5 +152,6 @@ def _with_what_was_tried(detail: str, tried: Tried) -> str:
             f"{site_of(address)} ({each.reason.rstrip('.')})" for address, each in tried.reads.left_out
         )
         told.append(f"Left out: {len(tried.reads.left_out)}: {'; '.join(reasons)}.")
-    text = " ".join(told)
+    # What strangers have a part in must not break the message that it goes into.
+    text = one_line(" ".join(told))
     return text if len(text) <= MAX_DETAIL else f"{text[:MAX_DETAIL].rpartition('; ')[0]}; …"
