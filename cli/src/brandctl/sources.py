@@ -34,7 +34,7 @@ For example:
 )
 
 _USAGE: Final = 2
-_LISTS: Final = ("urls", "feeds", "blocked_hosts", "preferred_hosts")
+_LISTS: Final = ("urls", "feeds", "blocked_hosts", "preferred_hosts", "own_hosts")
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
 ResearchUrl = Annotated[
@@ -111,6 +111,10 @@ def set_sources(
     prefer: Annotated[
         list[str] | None, typer.Option(help="A host whose pages come first; repeat for more.")
     ] = None,
+    own: Annotated[
+        list[str] | None,
+        typer.Option(help="A host of the brand's own, whose paragraphs a digest may print; repeat for more."),
+    ] = None,
     clear: Annotated[
         list[str] | None, typer.Option(help=f"A list to empty: {', '.join(_LISTS)}; repeat for more.")
     ] = None,
@@ -125,7 +129,7 @@ def set_sources(
         brandctl sources set daily-grind --web --language en --prefer example.org
         brandctl sources set daily-grind --no-web --clear urls
     """
-    lists = {"urls": url, "feeds": feed, "blocked_hosts": block, "preferred_hosts": prefer}
+    lists = {"urls": url, "feeds": feed, "blocked_hosts": block, "preferred_hosts": prefer, "own_hosts": own}
     given: dict[str, Any] = {name: values for name, values in lists.items() if values}
     for name in clear or []:
         if name not in _LISTS or name in given:

@@ -213,6 +213,15 @@ WIRING_AGAIN = (
 )
 
 
+def test_what_may_not_be_printed_by_the_paragraph_is_not_and_is_no_source() -> None:
+    assert len(SOURCES) >= 3
+    closed = [replace(each, quotable=False) for each in SOURCES]
+    kept = article(*SOURCES, *(replace(each, n=each.n + 10) for each in closed))
+    assert set(kept.cited) <= {each.n for each in SOURCES}
+    with pytest.raises(InsufficientSourcesError, match=r"may be quoted by the paragraph.*--own HOST"):
+        article(*SOURCES[:2], *closed[2:])
+
+
 def test_passages_in_another_language_are_not_used() -> None:
     german = (
         "Ein Kiln ist ein Ofen, in dem der Ton so lange erhitzt wird, bis er hart wie Stein ist. Die Töpfer haben ihn seit"

@@ -225,6 +225,7 @@ async def test_research_can_be_read_by_id(api: httpx.AsyncClient, research_id: U
         "url": None,
         "path": "1.md",
         "licence": "MIT",
+        "quotable": True,
         "published_on": "2024-05-01",
         "author": "Ada Lovelace",
         "passages": [

@@ -23,6 +23,7 @@ FOLDER_ALONE = {
     "feeds": [],
     "blocked_hosts": [],
     "preferred_hosts": [],
+    "own_hosts": [],
 }
 
 

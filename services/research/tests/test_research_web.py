@@ -194,6 +194,20 @@ async def test_hosts_are_blocked_preferred_and_varied(world: World) -> None:
     ]
 
 
+async def test_only_pages_of_ones_own_and_free_ones_may_be_printed_by_the_paragraph(world: World) -> None:
+    free = '<link rel="license" href="https://creativecommons.org/licenses/by/4.0/">'
+    world.write("http://free.example/a", page(TEXTS["a"], head=free))
+    world.write("http://www.own.example/b")
+    world.write("http://other.example/c")
+    found = await world.look(SEARCHED.model_copy(update={"own_hosts": ("own.example",)}))
+    assert isinstance(found, Found)
+    assert {each.url: each.quotable for each in found.sources} == {
+        "http://free.example/a": True,
+        "http://www.own.example/b": True,
+        "http://other.example/c": False,
+    }
+
+
 async def test_of_one_text_at_several_addresses_one_is_a_source(world: World) -> None:
     world.write("http://one.example/a")
     world.write("http://one.example/a?utm_campaign=x#top")

@@ -84,6 +84,8 @@ class Page:
     document: Document
     host: str | None
     weight: float = 1.0
+    quotable: bool = False
+    """As of `Source`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,8 @@ class Source:
     passages: tuple[RankedPassage, ...]
     published_on: date | None = None
     author: str | None = None
+    quotable: bool = True
+    """Whether whole paragraphs of it may be printed: it was given to us, is the brand's own, or is freely licensed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +151,8 @@ class Candidate:
     author: str | None = None
     host: str | None = None
     """As of `Page`; None of a file."""
+    quotable: bool = True
+    """As of `Source`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +386,7 @@ def _source(passages: Sequence[_Scored]) -> Source:
         passages=tuple(_ranked(each) for each in reading_order),
         published_on=first.published_on,
         author=first.author,
+        quotable=first.quotable,
     )
 
 

@@ -36,6 +36,8 @@ class SourceView(BaseModel):
     """When it was changed last, or published, as the source itself says, or else the search or feed that led to it."""
     author: str | None = None
     """As the source itself says; null when it does not."""
+    quotable: bool = True
+    """Whether whole paragraphs of it may be printed: it was given to us, is the brand's own, or is freely licensed."""
     passages: list[PassageView]
 
 

@@ -69,10 +69,11 @@ async def save_research(
             insert into research (brand_slug, keyword, cache_key, priority, provider, expires_at, looked_in)
             values ($1, $2, $3, $4, $5, now() + $6, $14) returning research_id
         ), new_sources as (
-            insert into sources (research_id, n, title, url, path, licence, published_on, author, passages)
-            select research_id, n, title, url, path, licence, published_on, author, passages::jsonb
-            from new, unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::date[], $12::text[], $13::text[])
-                      with ordinality as found (title, url, path, licence, published_on, author, passages, n)
+            insert into sources (research_id, n, title, url, path, licence, published_on, author, passages, quotable)
+            select research_id, n, title, url, path, licence, published_on, author, passages::jsonb, quotable
+            from new, unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::date[], $12::text[], $13::text[],
+                             $15::boolean[])
+                      with ordinality as found (title, url, path, licence, published_on, author, passages, quotable, n)
         )
         select research_id from new
         """,
@@ -90,6 +91,7 @@ async def save_research(
         [source.author for source in sources],
         [json.dumps([asdict(passage) for passage in source.passages]) for source in sources],
         looked_in,
+        [source.quotable for source in sources],
     )
     return ResearchId(research_id)
 
@@ -104,7 +106,8 @@ async def get_researches(connection: Connection, research_ids: Sequence[UUID]) -
         """
         select *, (select json_agg(json_build_object('n', n, 'title', title, 'url', url, 'path', path,
                                                      'licence', licence, 'published_on', published_on,
-                                                     'author', author, 'passages', passages) order by n)
+                                                     'author', author, 'quotable', quotable,
+                                                     'passages', passages) order by n)
                    from sources where sources.research_id = research.research_id)::text as sources
         from research where research_id = any ($1::uuid[])
         """,

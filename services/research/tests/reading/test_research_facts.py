@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from research.clients.licences import licence_name
+from research.clients.licences import is_free, licence_name
 from research.reading.extraction import extract
 from research.reading.facts import without_number
 
@@ -161,3 +161,29 @@ def test_the_author_is_a_name_or_nobody(head: str, author: str | None) -> None:
     page = f"<html><head>{head}</head><body><p>{PROSE}</p></body></html>"
     assert extract("a.html", page.encode()).author == author
     assert extract("a.md", f"---\nauthor: 'Ada Lovelace'\n---\n{PROSE}".encode()).author == "Ada Lovelace"
+
+
+@pytest.mark.parametrize(
+    ("licence", "free"),
+    [
+        ("https://creativecommons.org/licenses/by/4.0/", True),
+        ("http://creativecommons.org/licenses/by-sa/3.0/deed.de", True),
+        ("https://creativecommons.org/publicdomain/zero/1.0/", True),
+        ("https://creativecommons.org/licenses/by-nc/4.0/", False),
+        ("https://creativecommons.org/licenses/by-nd/4.0/", False),
+        ("CC BY-SA 4.0", True),
+        ("CC-BY-4.0", True),
+        ("CC BY-NC-SA 4.0", False),
+        ("Creative Commons Attribution 4.0", True),
+        ("Creative Commons Attribution-NonCommercial 4.0", False),
+        ("MIT", True),
+        ("This work is dedicated to the public domain.", True),
+        ("PostgreSQL License", True),
+        ("© 2024 Example. All rights reserved.", False),
+        ("https://example.org/licence", False),
+        ("https://evil.example/creativecommons.org/licenses/by/4.0/", False),
+        (None, False),
+    ],
+)
+def test_only_licences_that_let_everybody_print_a_text_are_free(licence: str | None, free: bool) -> None:
+    assert is_free(licence) is free

@@ -36,6 +36,8 @@ class Source:
     licence: str | None = None
     published_on: date | None = None
     """When it was changed last, or published, as it says itself."""
+    quotable: bool = True
+    """Whether whole paragraphs of it may be printed."""
 
 
 @dataclass(frozen=True, slots=True)

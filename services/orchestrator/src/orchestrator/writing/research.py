@@ -39,6 +39,7 @@ class _Source(BaseModel):
     path: Text | None = None
     licence: Text | None = None
     published_on: date | None = None
+    quotable: bool = True
     passages: tuple[_Passage, ...]
 
 
@@ -117,6 +118,7 @@ def _source(source: _Source) -> Source:
         path=source.path,
         licence=source.licence,
         published_on=source.published_on,
+        quotable=source.quotable,
         passages=tuple(
             Passage(
                 heading=None if passage.heading is None else passage.heading[:MAX_LINE],

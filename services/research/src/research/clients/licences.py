@@ -47,6 +47,16 @@ _KNOWN: Final = tuple(
         (r"released into the public domain.{0,900}unlicense", "The Unlicense"),
     )
 )
+_FREE_ADDRESS: Final = re.compile(
+    r"https?://(?:www\.)?creativecommons\.org/(?:licenses/by(?:-sa)?/|publicdomain/)", re.IGNORECASE
+)
+_RESTRICTED: Final = re.compile(r"\bN[CD]\b|non-?commercial|no-?deriv", re.IGNORECASE)
+_FREE: Final = re.compile(
+    r"CC0\b|(?:CC|Creative Commons)[ -](?:BY|Attribution)\b|(?:is|in|into|dedicated to) the public domain|^public domain$"
+    r"|(?:GNU (?:FDL|A?GPL|LGPL)|Apache License|MPL|PSF License|PostgreSQL License|(?:MIT|ISC|BSD [23]-Clause) License"
+    r"|The Unlicense)\b|^(?:MIT|ISC|0BSD|Apache-2\.0|BSD-[23]-Clause|MPL-2\.0|Unlicense)$",
+    re.IGNORECASE,
+)
 _CALLS_ITSELF: Final = re.compile(r"licen[cs]e|copyright|public domain|©|rights", re.IGNORECASE)
 
 
@@ -61,3 +71,15 @@ def licence_name(text: str) -> str | None:
             return match.expand(name)
     lines = [_SPACES.sub(" ", line).strip(" #*=-\ufeff") for line in looked_at.splitlines()]
     return next((line for line in lines if len(line) <= MAX_NAME and _CALLS_ITSELF.search(line)), None)
+
+
+def is_free(licence: str | None) -> bool:
+    """Whether it lets everybody print the text and earn money with it, if they name the source. Unknown ones do not.
+
+    `licence` is a name, a sentence, or the address of a licence of Creative Commons.
+    """
+    told = licence or ""
+    if _FREE_ADDRESS.search(told):
+        return True
+    name = licence_name(told) or told
+    return _FREE.search(name) is not None and _RESTRICTED.search(name) is None

@@ -75,4 +75,5 @@ def _candidate(
         title_hits=title,
         author=document.author,
         host=page.host,
+        quotable=page.quotable,
     )

@@ -96,6 +96,8 @@ class Sources(BaseModel):
     """Nothing of these hosts, or of hosts below them, is read."""
     preferred_hosts: Hosts = ()
     """Pages of these hosts, or of hosts below them, come first, and more of them may be sources."""
+    own_hosts: Hosts = ()
+    """Pages of these hosts, or of hosts below them, are the brand's own: a digest may print whole paragraphs of them."""
 
     @property
     def uses_web(self) -> bool:
@@ -107,13 +109,17 @@ class Sources(BaseModel):
         """The same for the same sources; empty for the folder alone."""
         if self == Sources():
             return ""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]
+        # Fields that are not set are left out, so that a new one changes nothing for who does not use it.
+        return hashlib.sha256(self.model_dump_json(exclude_defaults=True).encode()).hexdigest()[:32]
 
     def blocks(self, host: str) -> bool:
         return _is_below(host, self.blocked_hosts)
 
     def prefers(self, host: str) -> bool:
         return _is_below(host, self.preferred_hosts)
+
+    def owns(self, host: str) -> bool:
+        return _is_below(host, self.own_hosts)
 
 
 def _is_below(host: str, hosts: tuple[str, ...]) -> bool:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final, TypeVar
 from urllib.parse import urljoin
 
+from research.clients.licences import is_free
 from research.domain import Document, Page, Passage
 from research.reading.facts import licence
 from research.reading.formats import SUFFIXES, UnreadableFileError
@@ -167,17 +168,19 @@ def _page(document: Document, fetched: FetchedPage, lead: Lead, sources: Sources
     address = _address(document, fetched)
     dated = document.published_on or lead.written_on
     preferred = sources.prefers(host_of(address))
+    stated = document.licence or licence(fetched.licence)
     weight = weight_of_age(dated, datetime.now(UTC).date())
     return Page(
         replace(
             document,
             url=address,
-            licence=document.licence or licence(fetched.licence),
+            licence=stated,
             published_on=dated,
             passages=_beginning(document.passages),
         ),
         host=None if preferred else site_of(address),
         weight=weight * (PREFERRED_WEIGHT if preferred else 1.0),
+        quotable=sources.owns(host_of(address)) or is_free(stated),
     )
 
 

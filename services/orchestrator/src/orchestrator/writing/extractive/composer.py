@@ -40,8 +40,10 @@ def compose(*, keyword: str, sources: Sequence[Source], language: str, today: da
 
     Raises:
         InsufficientSourcesError: nothing says what the keyword is, or less than 250 words of three independent sources
-            can stand by themselves.
+            can stand by themselves, or may be printed.
     """
+    offered, sources = sources, [source for source in sources if source.quotable]
+    _demand_quotable(offered, sources)
     keyword = clean(keyword)
     topic = Topic(keyword, sources)
     units = units_of(sources, topic, language=language, today=today)
@@ -69,6 +71,15 @@ def compose(*, keyword: str, sources: Sequence[Source], language: str, today: da
         cited=tuple(sorted({unit.source.n for unit in chosen})),
         label=EXTRACTIVE_LABEL,
     )
+
+
+def _demand_quotable(offered: Sequence[Source], quotable: Sequence[Source]) -> None:
+    if len(quotable) < len(offered) and independent(quotable) < MIN_SOURCES:
+        raise InsufficientSourcesError(
+            f"only {len(quotable)} of the {len(offered)} sources may be quoted by the paragraph: a digest prints what was given"
+            " to research, what is freely licensed as the page itself says, and the brand's own hosts (`brandctl sources set"
+            " BRAND --own HOST`). A brand with a writer that uses a model may use all of them"
+        )
 
 
 def _demand_enough(keyword: str, chosen: Sequence[Unit]) -> None:
