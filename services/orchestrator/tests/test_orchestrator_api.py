@@ -34,12 +34,16 @@ async def refused(response: httpx.Response, status: int) -> str:
 async def test_a_brand_is_created_once_and_replaced_after_that(api: httpx.AsyncClient) -> None:
     created = await api.put("/v1/brands/daily-grind", json=BRAND)
     again = await api.put("/v1/brands/daily-grind", json=BRAND)
-    changed = await api.put("/v1/brands/daily-grind", json=BRAND | {"name": "New", "channels": []})
+    changed = await api.put(
+        "/v1/brands/daily-grind", json=BRAND | {"name": "New", "channels": [], "tone": "Plain.", "words": 800}
+    )
     read = await api.get("/v1/brands/daily-grind")
 
     assert (created.status_code, created.headers["location"]) == (201, "/v1/brands/daily-grind")
     assert (again.status_code, again.json()) == (200, created.json())
     assert changed.json()["channels"] == []
+    assert (created.json()["tone"], created.json()["words"]) == ("", None)
+    assert (changed.json()["tone"], changed.json()["words"]) == ("Plain.", 800)
     assert changed.json()["created_at"] == created.json()["created_at"]
     assert read.json() == changed.json()
     assert read.headers["etag"] == changed.headers["etag"] != created.headers["etag"]
@@ -177,6 +181,8 @@ async def test_bodies_that_are_no_json_are_refused(api: httpx.AsyncClient, brand
         ({"target": ""}, "target"),
         ({"description": "\x00"}, "control character"),
         ({"naem": "x"}, "naem"),
+        ({"tone": "x" * 301}, "300"),
+        ({"words": 249}, "250"),
     ],
 )
 async def test_unusable_brands_are_refused_with_a_sentence(

@@ -155,6 +155,22 @@ def test_an_opening_speaks_of_the_keyword_in_any_form(keyword: str, opening: str
     assert (found.problem is None) is holds
 
 
+@pytest.mark.parametrize(
+    ("words", "asked", "holds"),
+    [
+        (300, None, True),
+        (300, 400, True),
+        (300, 600, False),
+        (300, 250, True),
+        (900, 500, False),
+        (700, 500, True),
+    ],
+)
+def test_an_article_is_about_as_long_as_was_asked_for(words: int, asked: int | None, holds: bool) -> None:
+    found = measured(replace(GOOD, word_count=words), asked=asked)["words"]
+    assert (found.problem is None) is holds
+
+
 def test_what_is_quoted_may_have_longer_paragraphs_than_what_is_written() -> None:
     long = body("Cold brew is a drink. " * 40)
     assert measured(long, bounds=QUOTED)["paragraphs"].problem is None

@@ -11,6 +11,9 @@ from orchestrator.requests import RequestBody, not_blank, prose
 
 MAX_CHANNELS: Final = 20
 MAX_FORBIDDEN: Final = 200
+MAX_TONE: Final = 300
+LEAST_WORDS: Final = 250
+MOST_WORDS: Final = 2000
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 LANGUAGE_PATTERN: Final = "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 
@@ -49,7 +52,15 @@ class BrandRequest(RequestBody):
     forbidden_words: Annotated[
         tuple[Word, ...], Field(max_length=MAX_FORBIDDEN, examples=[["game-changer"]])
     ] = ()
-    """Words and phrases that a model must not use for this brand."""
+    """Words and phrases that the brand does without: a model must not use them, and an article with one waits for a person."""
+    tone: Annotated[
+        str,
+        Field(max_length=MAX_TONE, examples=["Plain and friendly; explain what a beginner may not know."]),
+        AfterValidator(prose),
+    ] = ""
+    """How what a model writes should read. It is asked for; what holds of its sentences does not depend on it."""
+    words: Annotated[int | None, Field(ge=LEAST_WORDS, le=MOST_WORDS, examples=[800])] = None
+    """How long an article of a model should be; one that is far from it waits for a person."""
 
 
 class BrandView(View):
@@ -61,6 +72,8 @@ class BrandView(View):
     target: Annotated[str, Field(examples=["site"])]
     writer: Annotated[str, Field(examples=["extractive"])]
     forbidden_words: tuple[str, ...]
+    tone: str
+    words: int | None
     created_at: datetime
     updated_at: datetime
 
@@ -75,6 +88,8 @@ class BrandView(View):
             target=brand.target,
             writer=brand.writer,
             forbidden_words=brand.forbidden_words,
+            tone=brand.tone,
+            words=brand.words,
             created_at=brand.created_at,
             updated_at=brand.updated_at,
         )

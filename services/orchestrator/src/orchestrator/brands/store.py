@@ -20,6 +20,8 @@ class Brand:
     target: str
     writer: str
     forbidden_words: tuple[str, ...]
+    tone: str
+    words: int | None
     created_at: datetime
     updated_at: datetime
 
@@ -35,18 +37,22 @@ async def upsert_brand(
     target: str,
     writer: str = EXTRACTIVE,
     forbidden_words: Sequence[str] = (),
+    tone: str = "",
+    words: int | None = None,
 ) -> tuple[Brand, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
     row = await connection.fetchrow(
         """
-        insert into brands as b (slug, name, description, language, channels, target, writer, forbidden_words)
-        values ($1, $2, $3, $4, $5, $6, $7, $8)
+        insert into brands as b
+            (slug, name, description, language, channels, target, writer, forbidden_words, tone, words)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         on conflict (slug) do update
             set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
-                forbidden_words = $8,
+                forbidden_words = $8, tone = $9, words = $10,
                 updated_at = case
-                    when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words)
-                         = ($2, $3, $4, $5, $6, $7, $8)
+                    when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words, b.tone,
+                          b.words)
+                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -58,6 +64,8 @@ async def upsert_brand(
         target,
         writer,
         list(forbidden_words),
+        tone,
+        words,
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -78,6 +86,8 @@ def _brand(row: asyncpg.Record) -> Brand:
         target=row["target"],
         writer=row["writer"],
         forbidden_words=tuple(row["forbidden_words"]),
+        tone=row["tone"],
+        words=row["words"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

@@ -17,6 +17,16 @@ class Desk(Protocol):
     @property
     def forbidden_words(self) -> tuple[str, ...]: ...
 
+    @property
+    def tone(self) -> str:
+        """How the brand wants its articles to read, in its own words; empty if it does not say."""
+        ...
+
+    @property
+    def words(self) -> int | None:
+        """How long it wants them."""
+        ...
+
     async def step(
         self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
     ) -> ResultT:

@@ -190,6 +190,14 @@ class _Desk:
     def forbidden_words(self) -> tuple[str, ...]:
         return self._brand.forbidden_words
 
+    @property
+    def tone(self) -> str:
+        return self._brand.tone
+
+    @property
+    def words(self) -> int | None:
+        return self._brand.words
+
     async def step(
         self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
     ) -> ResultT:

@@ -77,6 +77,7 @@ async def judge(
             forbidden=brand.forbidden_words,
             nearest=nearest,
             bounds=QUOTED if article.draft is None else WRITTEN,
+            asked=None if article.draft is None else brand.words,
         )
         body, links = linked(article.body_markdown, keyword=keyword, published=published)
         return Judged(

@@ -1,9 +1,9 @@
 """One section: drafted from its own passages, held against them, mended once, and given up if too little is left."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.writing.model import prompts
 from orchestrator.writing.model.answers import DraftSentence, MendedSentences, PlannedSection, SectionDraft
@@ -27,11 +27,20 @@ class Outcome:
 
 
 class SectionWriter:
-    def __init__(self, asking: Asking, material: Material, keyword: str, forbidden: Sequence[str]) -> None:
+    def __init__(
+        self,
+        asking: Asking,
+        material: Material,
+        keyword: str,
+        forbidden: Sequence[str],
+        *,
+        wishes: Mapping[str, Any],
+    ) -> None:
         self._asking = asking
         self._material = material
         self._keyword = keyword
         self._forbidden = forbidden
+        self._wishes = wishes
 
     async def write(self, number: int, plan: PlannedSection, before: Sequence[Section]) -> Outcome:
         """The section in its place, 1-based, after those that stand already."""
@@ -40,7 +49,12 @@ class SectionWriter:
         if not offered:
             return Outcome(None, (f"{name} has no passage",))
         passages = prompts.quoted([self._material.evidence[each] for each in offered])
-        about = {"keyword": self._keyword, "heading": plan.heading, "question": plan.question}
+        about = {
+            "keyword": self._keyword,
+            "heading": plan.heading,
+            "question": plan.question,
+            **self._wishes,
+        }
         try:
             draft = await self._asking.ask(
                 name, SectionDraft, prompts.messages(prompts.SECTION, **about, passages=passages)

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from pydantic import TypeAdapter
@@ -103,6 +103,11 @@ class ModelWriter:
         """Kept, as answers are: what comes again asks the same, though others of the brand were published meanwhile."""
         return (await self.desk.earlier_titles())[:EARLIER]
 
+    def _wishes(self, words: int | None) -> dict[str, Any]:
+        """What the brand asks for, if it does, as data like any other: what is kept does not depend on it."""
+        wishes = {"tone": self.desk.tone, "words": words}
+        return {name: wish for name, wish in wishes.items() if wish}
+
     def _room(self) -> int:
         return self.context_tokens * CHARACTERS_A_TOKEN * (ANSWER_SHARE - 2) // ANSWER_SHARE
 
@@ -111,7 +116,12 @@ class ModelWriter:
     ) -> tuple[list[Section], list[str], int]:
         """The sections that stand, what was given up and why, and how many sentences the model wrote."""
         passages = prompts.quoted(list(material.evidence.values()))
-        about = {"keyword": keyword, "brand": brand_name, "language": language}
+        about = {
+            "keyword": keyword,
+            "brand": brand_name,
+            "language": language,
+            **self._wishes(self.desk.words),
+        }
         earlier = await self.desk.step("earlier_titles", TITLES, self._earlier)
         brief = await asking.ask(
             "brief", Brief, prompts.messages(prompts.BRIEF, **about, earlier=earlier, passages=passages)
@@ -121,7 +131,10 @@ class ModelWriter:
             Outline,
             prompts.messages(prompts.OUTLINE, **about, brief=brief.model_dump(), passages=passages),
         )
-        writer = SectionWriter(asking, material, keyword, self.desk.forbidden_words)
+        each = self.desk.words and self.desk.words // len(outline.sections)
+        writer = SectionWriter(
+            asking, material, keyword, self.desk.forbidden_words, wishes=self._wishes(each)
+        )
         sections: list[Section] = []
         losses: list[str] = []
         drafted = 0

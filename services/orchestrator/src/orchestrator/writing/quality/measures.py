@@ -22,6 +22,9 @@ MAX_REPEATED: Final = 0.05
 """Of the sentences, so many may repeat one of another section."""
 MAX_READABILITY: Final = 70.0
 """LIX: above 60 is very hard to read, in languages of long words less so."""
+TOO_SHORT: Final = 2 / 3
+TOO_LONG: Final = 1.5
+"""Of the length that was asked for."""
 MAX_HEADING: Final = 70
 MAX_DROPPED: Final = 0.5
 MAX_COPIED: Final = 1 / 3
@@ -83,7 +86,7 @@ def measure(
     forbidden: Sequence[str],
     nearest: Nearest | None,
     bounds: Bounds,
-    words: int = MIN_WORDS,
+    asked: int | None = None,
 ) -> tuple[Measure, ...]:
     """All that is measured of an article.
 
@@ -94,13 +97,13 @@ def measure(
         forbidden: words that the brand does without.
         nearest: among the brand's articles; None while it has none.
         bounds: for its kind of writer.
-        words: how many it must have.
+        asked: how many words the brand wants it to have.
     """
     sections = sections_of(article.body_markdown)
     return (
         _opening(keyword, sections),
-        _at_least("words", article.word_count, words, "words"),
-        _at_least("sources", sources, MIN_SOURCES, "independent sources"),
+        _words(article.word_count, asked),
+        _sources(sources),
         _sentences(sections, bounds),
         _paragraphs(sections, bounds),
         _headings(sections),
@@ -157,6 +160,24 @@ def _same(one: str, other: str) -> bool:
     shorter = min(len(one), len(other))
     begin = shorter if shorter <= _WHOLE else round(_STEM * shorter)
     return one[:begin] == other[:begin]
+
+
+def _words(words: int, asked: int | None) -> Measure:
+    least, most = MIN_WORDS, None
+    if asked is not None:
+        least, most = max(MIN_WORDS, round(TOO_SHORT * asked)), round(TOO_LONG * asked)
+    problem = None
+    if words < least:
+        problem = f"{words} words, of at least {least}"
+    elif most is not None and words > most:
+        problem = f"{words} words, of at most {most}"
+    shown = f"{words}" if asked is None else f"{words}, asked for {asked}"
+    return Measure("words", words, shown, least=least, most=most, problem=problem)
+
+
+def _sources(sources: int) -> Measure:
+    problem = f"{sources} independent sources, of at least {MIN_SOURCES}" if sources < MIN_SOURCES else None
+    return Measure("sources", sources, f"{sources}", least=MIN_SOURCES, problem=problem)
 
 
 def _sentences(sections: Sequence[Section], bounds: Bounds) -> Measure:
@@ -298,14 +319,4 @@ def _draft(article: Article) -> Iterator[Measure]:
         problem=f"{draft.copied:.0%} of it is copied from its sources word by word"
         if draft.copied > MAX_COPIED
         else None,
-    )
-
-
-def _at_least(name: str, value: int, least: int, of_what: str) -> Measure:
-    return Measure(
-        name,
-        value,
-        f"{value}",
-        least=least,
-        problem=f"{value} {of_what}, of at least {least}" if value < least else None,
     )
