@@ -1,5 +1,6 @@
 """The words of a sentence found in a passage: in what order, out of which clauses, and what was left out between them. Pure."""
 
+from bisect import bisect_right
 from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
@@ -17,6 +18,7 @@ from orchestrator.writing.model.wording import (
     Kind,
     Token,
 )
+from orchestrator.writing.model.work import Work
 
 DENSITY: Final = 0.5
 """Of the words that weigh, from the first to the last that the sentence takes, so many must be taken."""
@@ -63,25 +65,38 @@ def _subject(part: Sequence[Token]) -> Sequence[Token] | None:
     return named if named and all(token.kind in {Kind.CONTENT, Kind.FREE} for token in named) else None
 
 
-def tightest(order: Sequence[Token], text: Sequence[Token]) -> list[int]:
+def tightest(order: Sequence[Token], text: Sequence[Token], work: Work) -> list[int]:
     """Places in `text` of the longest run of `order` that occurs there in order, in as narrow a span as there is."""
-    starts = [at for at, token in enumerate(text) if token.weighs and token.key == order[0].key][:3] or [0]
-    found = [_chain(order, text, start) for start in starts]
+    ours = [token.key for token in order]
+    wanted = set(ours)
+    # Only what could be taken is compared.
+    places = [at for at, token in enumerate(text) if token.weighs and token.key in wanted]
+    theirs = [text[at].key for at in places]
+    starts = [at for at, key in enumerate(theirs) if key == ours[0]][:3] or [0]
+    work.spend(len(text) + (len(ours) + len(starts)) * (len(theirs) + 1))
+    rows = _common(ours, theirs)
+    found = [[places[at] for at in _chain(ours, theirs, rows, start)] for start in starts]
     return min(found, key=lambda chain: (-len(chain), (chain[-1] - chain[0]) if chain else 0))
 
 
-def _chain(order: Sequence[Token], text: Sequence[Token], start: int) -> list[int]:
-    """Longest common subsequence by keys, among `text[start:]`, each match as early as can be."""
-    rows = [[0] * (len(text) + 1) for _ in range(len(order) + 1)]
-    for i in range(len(order) - 1, -1, -1):
-        for j in range(len(text) - 1, start - 1, -1):
-            same = order[i].key == text[j].key and text[j].weighs
-            rows[i][j] = max(rows[i + 1][j], rows[i][j + 1], rows[i + 1][j + 1] + 1 if same else 0)
+def _common(ours: Sequence[str], theirs: Sequence[str]) -> list[list[int]]:
+    """How long the longest common subsequence of `ours[i:]` and `theirs[j:]` is, for each `i` and `j`."""
+    rows = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+    for i in range(len(ours) - 1, -1, -1):
+        row, below, key = rows[i], rows[i + 1], ours[i]
+        for j in range(len(theirs) - 1, -1, -1):
+            row[j] = max(below[j], row[j + 1], below[j + 1] + (key == theirs[j]))
+    return rows
+
+
+def _chain(
+    ours: Sequence[str], theirs: Sequence[str], rows: Sequence[Sequence[int]], start: int
+) -> list[int]:
+    """A longest common subsequence from `start` on, each match as early as can be."""
     chain: list[int] = []
     i, j = 0, start
-    while i < len(order) and j < len(text):
-        same = order[i].key == text[j].key and text[j].weighs
-        if same and rows[i][j] == rows[i + 1][j + 1] + 1:
+    while i < len(ours) and j < len(theirs):
+        if ours[i] == theirs[j] and rows[i][j] == rows[i + 1][j + 1] + 1:
             chain.append(j)
             i, j = i + 1, j + 1
         elif rows[i + 1][j] >= rows[i][j + 1]:
@@ -127,17 +142,21 @@ def _bounds(token: Token) -> bool:
 
 
 def phrase_near(
-    text: Sequence[Token], phrase: Sequence[Token], taken: Sequence[int]
+    text: Sequence[Token], phrase: Sequence[Token], taken: Sequence[int], work: Work
 ) -> tuple[int, ...] | None:
     """Where the phrase stands as it is, in the clause of `taken`; the words that weigh."""
     introduced = phrase[0].text.casefold()
     keys = [token.key for token in phrase[1:] if token.weighs]
+    weighing = [at for at, token in enumerate(text) if token.weighs]
+    work.spend(len(text))
     for start, token in enumerate(text):
         if token.text.casefold() != introduced:
             continue
-        places = [at for at in range(start + 1, len(text)) if text[at].weighs][: len(keys)]
-        if [text[at].key for at in places] != keys or set(places) & set(taken):
+        behind = bisect_right(weighing, start)
+        places = weighing[behind : behind + len(keys)]
+        if [text[at].key for at in places] != keys or not set(places).isdisjoint(taken):
             continue
+        work.spend(len(text))
         between = range(min(taken[0], start), max(taken[-1], *places) + 1)
         if not any(_bounds_clause(text, at) for at in between):
             return (*((start,) if token.weighs else ()), *places)
@@ -207,6 +226,7 @@ def _unbound(
     begin = next((at + 1 for at in range(first - 1, -1, -1) if _parts_clauses(text[at])), 0)
     end = next((at for at in range(last + 1, len(text)) if _parts_clauses(text[at])), len(text))
     also = next((at for at in range(last + 1, end) if text[at].text.casefold() in _ENDS_STATEMENT), end)
+    is_taken = _taken_next(text, chosen)
     for at in range(begin, end):
         token = text[at]
         if token.text == ";" and first < at < last:
@@ -214,16 +234,21 @@ def _unbound(
         counts = token.kind is Kind.STRICT and (
             at < also or (token.key in HARD and text[also].text.casefold() in _JOINS)
         )
-        if counts and token.key in QUANTIFIERS and not _is_taken(text, at + 1, chosen):
+        if counts and token.key in QUANTIFIERS and not is_taken[at]:
             continue  # it counts what was left out with it
         if counts and at not in chosen and token.key not in elsewhere:
             return f"its passage says “{token.text}” there, which must not be left out"
     return None
 
 
-def _is_taken(text: Sequence[Token], start: int, chosen: set[int]) -> bool:
-    """Whether the next word that weighs was taken."""
-    return next((at in chosen for at in range(start, len(text)) if text[at].weighs), False)
+def _taken_next(text: Sequence[Token], chosen: set[int]) -> list[bool]:
+    """For each word, whether the next one that weighs was taken."""
+    found: list[bool] = []
+    is_taken = False
+    for at in range(len(text) - 1, -1, -1):
+        found.append(is_taken)
+        is_taken = at in chosen if text[at].weighs else is_taken
+    return found[::-1]
 
 
 def _is_one_of_several(text: Sequence[Token], first: int) -> bool:

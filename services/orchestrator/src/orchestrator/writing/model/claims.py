@@ -8,6 +8,7 @@ other words, does not hold: a true sentence lost costs less than a false one pub
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Final
 
@@ -36,6 +37,7 @@ from orchestrator.writing.model.wording import (
     sentences_of,
     tokens_of,
 )
+from orchestrator.writing.model.work import CHECK_STEPS, PASSAGE_STEPS, TooMuchWorkError, Work
 
 FREELY_PLACED: Final = 8
 """In a sentence of so many such words, one that is no name and no number may stand elsewhere."""
@@ -45,6 +47,8 @@ MOVED: Final = 8
 """Words of phrases that may stand elsewhere; where more do, it is another sentence."""
 FEWEST: Final = 2
 """A sentence with fewer words that weigh says nothing that could be checked."""
+UNRELATED: Final = "its passages say nothing of this"
+TOO_MUCH: Final = "its passage repeats itself so much that nothing can be held against it; cite another"
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had"})
 
@@ -89,14 +93,18 @@ def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = f
     if claim.problem:
         return Verdict(problem=claim.problem)
     supporting: list[str] = []
-    nearest = (0.0, "its passages say nothing of this")
+    nearest = (0.0, UNRELATED)
+    left = CHECK_STEPS
     for evidence in cited:
-        for window in evidence.windows():
-            share, problem = claim.against(window)
-            if problem is None:
-                supporting.append(evidence.id)
-                break
-            nearest = max(nearest, (share, problem), key=lambda each: each[0])
+        work = Work(min(PASSAGE_STEPS, left))
+        try:
+            share, problem = claim.against_all(evidence, work)
+        except TooMuchWorkError:
+            share, problem = 1.0, TOO_MUCH
+        left -= work.spent
+        if problem is None:
+            supporting.append(evidence.id)
+        nearest = max(nearest, (share, problem or ""), key=lambda each: each[0])
     if supporting:
         return Verdict(tuple(supporting))
     return Verdict(problem=nearest[1])
@@ -124,9 +132,24 @@ class _Claim:
         elif self._words[0] in PRONOUNS:
             self.problem = f"it begins with “{self._tokens[0].text}”; name its subject"
 
-    def against(self, window: Sequence[str]) -> tuple[float, str | None]:
-        """How near the window comes (0 to 1), and what is missing; None if it supports the claim."""
+    def against_all(self, evidence: Evidence, work: Work) -> tuple[float, str | None]:
+        """How near the passage comes (0 to 2), and what is wrong; None if it supports the claim.
+
+        Raises:
+            TooMuchWorkError: it cannot be told with so much work.
+        """
+        nearest: tuple[float, str] = (0.0, UNRELATED)
+        # What a passage says twice need not be looked at twice.
+        for window in dict.fromkeys(evidence.windows()):
+            share, problem = self._against(window, work)
+            if problem is None:
+                return share, None
+            nearest = max(nearest, (share, problem), key=lambda each: each[0])
+        return nearest
+
+    def _against(self, window: Sequence[str], work: Work) -> tuple[float, str | None]:
         parts = [tokens_of(sentence) for sentence in window]
+        work.spend(sum(map(len, parts)))
         keys = {token.key for part in parts for token in part}
         missing = [token for token in self._weighing if token.key not in keys]
         share = 1 - len(missing) / len(self._weighing)
@@ -135,24 +158,24 @@ class _Claim:
         if any(sentence.endswith("?") for sentence in window):
             return share, "its passage asks this, and does not say it"
         problems = [
-            self._aligned(order, variant)
+            self._aligned(order, variant, work)
             for variant in variants(parts)
             for order in dict.fromkeys((self._tokens, tuple(rotated(self._tokens))))
         ]
         problem, moved = next((each for each in problems if each[0] is None), problems[0])
-        problem = problem or self._framed(parts) or self._dated(parts) or self._counted(parts, moved)
+        problem = problem or self._framed(parts) or self._dated(parts) or self._counted(parts, moved, work)
         return share + 1, problem
 
     def _aligned(
-        self, order: Sequence[Token], parts: Sequence[Sequence[Token]]
+        self, order: Sequence[Token], parts: Sequence[Sequence[Token]], work: Work
     ) -> tuple[str | None, frozenset[str]]:
         """What is wrong with the order, and the words of phrases that stand elsewhere without harm."""
         text = [token for part in parts for token in part]
         whole = [token for token in order if token.weighs and token.key not in self._given]
-        taken = tightest(whole, text)
+        taken = tightest(whole, text, work)
         left_over = words_elsewhere(whole, [text[at] for at in taken])
         moved: frozenset[str] = frozenset()
-        if 0 < len(left_over) <= MOVED and (found := self._with_phrases_moved(order, text)):
+        if 0 < len(left_over) <= MOVED and (found := self._with_phrases_moved(order, text, work)):
             taken, moved = found
         elif left_over:
             free = len(whole) >= FREELY_PLACED and len(left_over) == 1
@@ -162,6 +185,8 @@ class _Claim:
                     f"“{token.text}” stands elsewhere in its passage: keep to its order, who does what to whom"
                 ), moved
         elsewhere = {token.key for token in left_over} - moved
+        # Each word that was taken is looked at together with what stands between it and the next, at most all of it.
+        work.spend(len(taken) * len(text))
         return self._complete(parts, taken, elsewhere) or _hung(order, text, taken, elsewhere | moved), moved
 
     def _complete(
@@ -182,7 +207,7 @@ class _Claim:
         return spanned(second, in_second, elsewhere, said)
 
     def _with_phrases_moved(
-        self, order: Sequence[Token], text: Sequence[Token]
+        self, order: Sequence[Token], text: Sequence[Token], work: Work
     ) -> tuple[list[int], frozenset[str]] | None:
         """Places of all words if one phrase, such as “in 2004”, or two of them were moved within a clause.
 
@@ -200,10 +225,10 @@ class _Claim:
             ]
             if not rest:
                 continue
-            taken = tightest(rest, text)
+            taken = tightest(rest, text, work)
             if len(taken) < len(rest):
                 continue
-            there = [phrase_near(text, [order[at] for at in phrase], taken) for phrase in moved]
+            there = [phrase_near(text, [order[at] for at in phrase], taken, work) for phrase in moved]
             if all(there):
                 places = {at for places in there for at in places or ()}
                 return sorted({*taken, *places}), frozenset(text[at].key for at in places)
@@ -228,9 +253,10 @@ class _Claim:
             return "its passage speaks of the past"
         return None
 
-    def _counted(self, parts: Sequence[Sequence[Token]], moved: frozenset[str]) -> str | None:
+    def _counted(self, parts: Sequence[Sequence[Token]], moved: frozenset[str], work: Work) -> str | None:
         theirs = [number for part in parts for number in _numbers(part)]
         for number in _numbers(self._tokens):
+            work.spend(len(theirs))
             alike = [each for each in theirs if each.key == number.key]
             # Where a phrase was moved, its number has other neighbours.
             if moved and any(each.introduced == number.introduced for each in alike):
@@ -246,6 +272,7 @@ def _hung(
     order: Sequence[Token], text: Sequence[Token], taken: Sequence[int], elsewhere: Container[str]
 ) -> str | None:
     """What is wrong with the prepositions: “bitten by a dog” is not “bit a dog”."""
+    chosen = set(taken)
     places = iter(taken)
     at = next(places, None)
     everywhere = range(len(order))
@@ -256,7 +283,7 @@ def _hung(
         at = next(places, None)
         if token.kind not in {Kind.CONTENT, Kind.NUMBER}:
             continue
-        ours, theirs = attached(order, own, everywhere), attached(text, place, set(taken))
+        ours, theirs = attached(order, own, everywhere), attached(text, place, chosen)
         if ours != theirs:
             return f"its passage says {f'“{theirs}”' if theirs else 'nothing'} before “{token.text}”, and not “{ours or ''}”"
     return None
@@ -269,13 +296,16 @@ def _unsaid(missing: Sequence[Token]) -> str:
     return f"its passages do not say {', '.join(f'“{token.text}”' for token in missing[:6])}"
 
 
-def _kin(word: str) -> set[str]:
+@lru_cache(256)
+def _kin(word: str) -> frozenset[str]:
     """Other forms of a frame: `said` for `says`, `believed` for `believes`."""
     root = {"said": "say", "thought": "think", "denied": "deny", "denies": "deny", "myths": "myth"}.get(
         word, word
     )
     root = root.removesuffix("ed").removesuffix("s").removesuffix("e")
-    return {each for each in FRAMES if each.startswith(root)} | ({"said"} if root == "say" else set())
+    return frozenset(each for each in FRAMES if each.startswith(root)) | (
+        {"said"} if root == "say" else set()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,14 +324,15 @@ class _Number:
         return self.after == other.after or self.before == other.before
 
 
-def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
+def _numbers(tokens: Sequence[Token]) -> list[_Number]:
+    found: list[_Number] = []
+    after: str | None = None
     telling = [at for at, token in enumerate(tokens) if token.kind in {Kind.CONTENT, Kind.NUMBER}]
-    for place, at in enumerate(telling):
-        if tokens[at].kind is Kind.NUMBER:
-            behind = (tokens[each] for each in telling[place + 1 :])
-            yield _Number(
-                tokens[at].key,
-                tokens[telling[place - 1]].key if place else None,
-                next((token.key for token in behind if token.kind is Kind.CONTENT), None),
-                tokens[at - 1].text.casefold() if at else None,
-            )
+    for place in range(len(telling) - 1, -1, -1):
+        at = telling[place]
+        if tokens[at].kind is Kind.CONTENT:
+            after = tokens[at].key
+            continue
+        before = tokens[telling[place - 1]].key if place else None
+        found.append(_Number(tokens[at].key, before, after, tokens[at - 1].text.casefold() if at else None))
+    return found[::-1]

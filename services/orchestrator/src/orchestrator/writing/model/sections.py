@@ -59,21 +59,18 @@ class SectionWriter:
             draft = await self._asking.ask(
                 name, SectionDraft, prompts.messages(prompts.SECTION, **about, passages=passages)
             )
-            judged = await asyncio.to_thread(self._judge_all, draft, offered)
+            judged = [
+                [await self._judge(sentence, offered) for sentence in paragraph.sentences]
+                for paragraph in draft.paragraphs
+            ]
             judged = await self._mend(name, judged, offered, passages)
         except UnusableAnswerError as error:
             return Outcome(None, (str(error),))
         return self._settle(name, plan.heading if before else None, judged, before)
 
-    def _judge_all(self, draft: SectionDraft, offered: Sequence[str]) -> list[list[Kept | Rejected]]:
-        """In a thread: holding many sentences against long passages takes a while."""
-        return [
-            [self._judge(sentence, offered) for sentence in paragraph.sentences]
-            for paragraph in draft.paragraphs
-        ]
-
-    def _judge(self, sentence: DraftSentence, offered: Sequence[str]) -> Kept | Rejected:
-        return self._material.judge(sentence, frozenset(offered), self._forbidden)
+    async def _judge(self, sentence: DraftSentence, offered: Sequence[str]) -> Kept | Rejected:
+        """In a thread, sentence by sentence: a thread goes on when its task is cancelled, and has little left to do then."""
+        return await asyncio.to_thread(self._material.judge, sentence, frozenset(offered), self._forbidden)
 
     async def _mend(
         self,
@@ -104,7 +101,7 @@ class SectionWriter:
             return judged
         wanted = [each for each in answer.sentences if each.number in rejected]
         sentences = tuple(DraftSentence(text=each.text, passages=each.passages) for each in wanted)
-        verdicts = await asyncio.to_thread(lambda: [self._judge(each, offered) for each in sentences])
+        verdicts = [await self._judge(each, offered) for each in sentences]
         mended = {each.number: verdict for each, verdict in zip(wanted, verdicts, strict=True)}
         numbers = iter(range(1, len(flat) + 1))
         return [[mended.get(next(numbers), each) for each in paragraph] for paragraph in judged]
