@@ -1,10 +1,12 @@
 """The decision whether a corpus can answer a keyword."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from research.domain import (
+    MAX_PASSAGES_PER_SOURCE,
     MAX_SOURCES,
     Candidate,
     Found,
@@ -135,6 +137,48 @@ def test_passages_of_a_source_stand_in_reading_order() -> None:
     assert isinstance(findings, Found)
     texts = {source.path: [each.text for each in source.passages] for source in findings.sources}
     assert texts["1.md"] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Standby is an arrangement of two servers, of which one waits.",
+        "Standby lets a second server take over at once.",
+        "hot-standby - keep a second server ready",
+    ],
+)
+def test_what_the_page_on_the_keyword_says_of_it_is_handed_over(text: str) -> None:
+    title = {"hot": [1], "standbi": [2]}
+    often = {"hot": [1, 4, 7, 10], "standbi": [2, 5, 8, 11]}
+    told = passage(1, {"standbi": [1]}, position=30, title=title, text=text)
+    dense = [passage(1, often, position=at, title=title, text=f"{at}") for at in range(1, 9)]
+    findings = decide(
+        replace(HOT_STANDBY, keyword="hot standby"), [*dense, told, passage(2, PHRASE), passage(3, PHRASE)]
+    )
+    assert isinstance(findings, Found)
+    page = next(source for source in findings.sources if source.path == "1.md")
+    assert text in [each.text for each in page.passages]
+    assert len(page.passages) == MAX_PASSAGES_PER_SOURCE
+
+
+def test_the_beginning_of_the_page_on_the_keyword_is_handed_over() -> None:
+    title = {"hot": [1], "standbi": [2]}
+    often = {"hot": [1, 4, 7, 10], "standbi": [2, 5, 8, 11]}
+    texts = [
+        passage(1, often if at else {"standbi": [9]}, position=at, title=title, text=f"{at}")
+        for at in range(9)
+    ]
+    findings = decide(HOT_STANDBY, [*texts, passage(2, PHRASE), passage(3, PHRASE)])
+    assert isinstance(findings, Found)
+    page = next(source for source in findings.sources if source.path == "1.md")
+    assert page.passages[0].text == "0"
+
+
+def test_what_changed_in_a_version_is_a_source_of_last_resort() -> None:
+    news = replace(passage(4, PHRASE), document_title="Server 9 release notes")
+    others = [passage(n, PHRASE) for n in range(5, 5 + MAX_SOURCES)]
+    assert "4.md" not in paths(decide(HOT_STANDBY, [news, *others]))
+    assert "4.md" in paths(decide(HOT_STANDBY, [news, *others[:3]]))
 
 
 def test_pages_named_by_the_abbreviation_count() -> None:

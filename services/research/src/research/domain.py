@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import lru_cache
 
+from research import definitions
 from research.near_duplicates import Shingles, are_one_text, shingles
 from research.relevance import Query, is_above_floor, is_worded, names, runs, saturated, translated
 
@@ -34,6 +34,10 @@ NAMED_BONUS = 1.5
 # A passage that says what the keyword is, as a glossary does, and what that is to its document, as a share of a title.
 DEFINED_BONUS = 2.0
 DEFINED_SHARE = 0.5
+# What changed in one version is a poor source on what a thing is.
+NEWS_DISCOUNT = 0.4
+# One line says what a page is about, and little else.
+NAME_LINE_DISCOUNT = 0.3
 MIN_ABBREVIATION = 2
 ABBREVIATION_DISCOUNT = 0.75
 # What is said in other words than the keyword's.
@@ -41,7 +45,10 @@ OTHER_WORDS_DISCOUNT = 0.8
 
 _DASHES = re.compile("[-/\u2010-\u2015\u2212]+")
 _SPACES = re.compile(r"\s+")
-_EXPLAINS = re.compile(r"(?:An?|To|Any|The (?:\w+ ){1,2}(?:of|that|which|in|to|by|for))\s")
+_NEWS = re.compile(
+    r"\b(?:what[’']?s new|release notes?|change ?log|changes (?:in|since)|news)\b",  # noqa: RUF001
+    re.IGNORECASE,
+)
 _ASIDE = re.compile(r"\s*\([^()]*\)")
 
 
@@ -223,7 +230,7 @@ class _Scored:
     """A passage above the floor.
 
     `named`: title or heading carries the keyword. `anchored`: that, or the text has the keyword's wording. `defines`: it
-    says what the keyword is.
+    says what the keyword is. `opens`: it begins a page on it.
     `title_share`: the part (0..1) of the title that the keyword makes up, 0 unless the title carries all of it.
     """
 
@@ -232,6 +239,7 @@ class _Scored:
     anchored: bool
     title_share: float
     defines: bool
+    opens: bool
     candidate: Candidate
 
 
@@ -243,7 +251,8 @@ def _scored(query: Query, candidates: Sequence[Candidate]) -> list[_Scored]:
             share = _title_share(query, candidate)
             named = share > 0 or names(query, candidate.heading_hits)
             anchored = named or is_worded(query, candidate.body_hits)
-            scored.append(_Scored(score, named, anchored, share, _defines(query, candidate), candidate))
+            defines, opens = _defines(query, candidate), _opens(query, candidate)
+            scored.append(_Scored(score, named, anchored, share, defines, opens, candidate))
     return scored
 
 
@@ -269,8 +278,17 @@ def _reread(query: Query, candidate: Candidate) -> Candidate:
 def _defines(query: Query, candidate: Candidate) -> bool:
     text = candidate.passage.text
     if _is_entry_of(query, candidate):
-        return _EXPLAINS.match(text) is not None
-    return _definition_of(normalise_keyword(query.keyword)).search(text) is not None
+        return definitions.is_entry(text)
+    return definitions.says_what_is(normalise_keyword(query.keyword), text)
+
+
+def _opens(query: Query, candidate: Candidate) -> bool:
+    """Whether it begins a page on the keyword, or goes on there with what that is or does."""
+    text = candidate.passage.text
+    on_it = names(query, candidate.title_hits)
+    begins = on_it and (candidate.position == 0 or definitions.NAME_LINE.match(text) is not None)
+    headed = on_it or names(query, candidate.heading_hits)
+    return begins or (headed and definitions.goes_on_about(normalise_keyword(query.keyword), text))
 
 
 def _is_entry_of(query: Query, candidate: Candidate) -> bool:
@@ -280,17 +298,6 @@ def _is_entry_of(query: Query, candidate: Candidate) -> bool:
         heading[:1].isalnum()
         and len(_DASHES.sub(" ", heading).split()) == len(query.terms)
         and names(query, candidate.heading_hits)
-    )
-
-
-@lru_cache(64)
-def _definition_of(keyword: str) -> re.Pattern[str]:
-    """A sentence that begins with the keyword and goes on with what it is."""
-    name = r"[\W_]+".join(map(re.escape, keyword.split()))
-    return re.compile(
-        rf"(?:^|[.!?]\s)(?:An? |The )?[\"'“‘]?{name}(?:s|es)?[\"'”’]?(?: \([^()]{{1,80}}\))? "  # noqa: RUF001
-        r"(?:(?:is|are) (?:an?|the|any|one)\b|means\b|refers? to\b|denotes?\b)",
-        re.IGNORECASE,
     )
 
 
@@ -371,11 +378,15 @@ def _document_score(passages: Sequence[_Scored]) -> float:
     score = sum(each * 0.5**rank for rank, each in enumerate(best))
     focus = min(1.0, len(passages) / max(passages[0].candidate.passages_in_document, 1))
     named = 1 + NAMED_BONUS * max(max(each.title_share, DEFINED_SHARE * each.defines) for each in passages)
-    return score * named * (0.4 + 0.6 * math.sqrt(focus))
+    news = NEWS_DISCOUNT if _NEWS.search(passages[0].candidate.document_title) else 1.0
+    return score * named * news * (0.4 + 0.6 * math.sqrt(focus))
 
 
 def _source(passages: Sequence[_Scored]) -> Source:
-    best = sorted(passages, key=lambda each: (-each.score, each.candidate.position))[:MAX_PASSAGES_PER_SOURCE]
+    # What says what the keyword is, or begins the page on it, goes before what uses its words more often.
+    best = sorted(
+        passages, key=lambda each: (not (each.opens or each.defines), -each.score, each.candidate.position)
+    )[:MAX_PASSAGES_PER_SOURCE]
     reading_order = sorted(best, key=lambda each: each.candidate.position)
     first = reading_order[0].candidate
     return Source(
@@ -408,4 +419,6 @@ def passage_score(query: Query, candidate: Candidate) -> float:
     phrases = runs(query.terms, body)
     score = query.coverage(body) * (1 + saturated(uses, half=4)) + 2 * saturated(phrases, half=1)
     score += 1.5 * in_heading + 1.5 * in_title + DEFINED_BONUS * _defines(query, candidate)
+    if definitions.NAME_LINE.match(candidate.passage.text):
+        score *= NAME_LINE_DISCOUNT
     return score * candidate.quality

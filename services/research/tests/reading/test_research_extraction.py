@@ -24,6 +24,9 @@ def texts(document: Document) -> list[str]:
     return [passage.text for passage in document.passages]
 
 
+PROSE = "Whoever starts a kiln by this command finds its heat in the log of the day."
+
+
 @pytest.mark.parametrize(
     "unseen",
     [
@@ -84,6 +87,23 @@ def test_passages_stand_under_their_nearest_heading() -> None:
         ("Water", SECOND),
         ("Ice", "Ice is water that is very cold."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "heading", "line"),
+    [
+        ("pot-kiln(1)", "NAME", "pot-kiln - Heat clay until it is hard"),
+        ("FIRE KILN", "FIRE KILN", "FIRE KILN — heat clay in a new kiln until it is hard"),
+    ],
+)
+def test_the_name_line_of_a_manual_page_is_kept(title: str, heading: str, line: str) -> None:
+    page = f"<title>{title}</title><h1>{title}</h1><h2>{heading}</h2><p>{line}</p><h2>Description</h2><p>{PROSE}</p>"
+    assert [each.text for each in extract("page.html", page.encode()).passages] == [line, PROSE]
+
+
+def test_a_line_that_looks_like_one_is_not() -> None:
+    page = f"<title>Kilns</title><h2>Makers</h2><p>Smith - Heat clay until it is hard</p><p>{PROSE}</p>"
+    assert [each.text for each in extract("page.html", page.encode()).passages] == [PROSE]
 
 
 def test_a_heading_inside_a_box_ends_with_the_box() -> None:

@@ -23,6 +23,11 @@ PROSE = "Grind the beans to a medium size before you brew, and weigh them with a
         ("<title>The Daily Grind: Brewing: Grinding</title>", "<h1>Grinding</h1>", "Grinding"),
         ("<title>Grinding - Brewing documentation</title>", "", "Grinding"),
         (
+            "<title>Grinding - Brewing 3.11.2 documentation</title>",
+            '<h1><a href="index.html">Brewing 3.11.2 documentation</a></h1><h1>Grinding</h1>',
+            "Grinding",
+        ),
+        (
             '<title>Grinding – The Daily Grind</title><meta property="og:site_name" content="The Daily Grind">',  # noqa: RUF001
             "",
             "Grinding",

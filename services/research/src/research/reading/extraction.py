@@ -15,6 +15,7 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
+from research.definitions import NAME_LINE
 from research.domain import Document, Passage
 from research.reading import asciidoc, furniture, restructured_text
 from research.reading.blocks import Block, blocks_of
@@ -208,7 +209,7 @@ def _passages(blocks: Iterable[Block], title: str) -> Iterator[Passage]:
     heading: str | None = None
     for block in blocks:
         introduced = _is_introduced(block, paragraphs) and block.heading == heading
-        prose = introduced or _is_prose(block)
+        prose = introduced or _is_prose(block) or _is_name_line(block, title)
         # A suspect paragraph stands alone, so that what is wrong with it does not stick to its neighbours.
         suspect = prose and any(flags_of(text) for text in (block.text, *paragraphs[-1:]))
         full = sum(map(len, paragraphs)) >= PASSAGE_CHARACTERS and not introduced
@@ -245,6 +246,14 @@ def _is_prose(block: Block) -> bool:
         and not furniture.is_notice(block.text)
         and _reads_as_sentences(block.text)
     )
+
+
+def _is_name_line(block: Block, title: str) -> bool:
+    """Whether it says what the thing is that a page of a manual is named after."""
+    line = NAME_LINE.fullmatch(block.text) if block.kind == "paragraph" else None
+    if line is None:
+        return False
+    return (block.heading or "").casefold() == "name" or line["names"].casefold() in title.casefold()
 
 
 def _is_list_of_sentences(block: Block) -> bool:

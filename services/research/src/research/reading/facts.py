@@ -256,7 +256,9 @@ def _page_title(title: str, headings: list[str], site: str) -> str | None:
     """The page's own name, without that of the site it is on."""
     parts = [part for part in _SEPARATOR.split(title) if part]
     for heading in headings:
-        if heading and any(_plain(heading) == _plain(part) for part in (title, *parts)):
+        # Some sites have their own name in a heading of the first level too, above that of the page.
+        is_site = len(parts) > 1 and (_plain(heading) == _plain(site) or _SITE.fullmatch(heading))
+        if heading and not is_site and any(_plain(heading) == _plain(part) for part in (title, *parts)):
             return without_number(heading)
     while len(parts) > 1 and (_plain(parts[-1]) == _plain(site) or _SITE.fullmatch(parts[-1])):
         title = title[: title.rindex(parts.pop())].rstrip(" |·•»«–—:-")  # noqa: RUF001 - as above

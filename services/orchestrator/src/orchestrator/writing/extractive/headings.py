@@ -6,15 +6,23 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from orchestrator.writing.extractive.sentences import words_of
+from orchestrator.writing.extractive.sentences import stems_of, words_of
 
 MAX_TITLE: Final = 60
 MAX_HEADING: Final = 70
 # A word of so few capitals is an acronym, in a heading that is all capitals too.
 _ACRONYM: Final = 4
+# With a vowel in it a short word in capitals is an acronym only if it is known for one.
+_ACRONYMS: Final = frozenset(
+    "ACID ACL AES AI API APIS ASCII AWS CA CIDR CLI CPU EOF EU GID GPU GUI HEAD ID IDE IDS IMAP IO IOT IP IPC ISO IT JSON LAN LUKS NAS"  # noqa: SIM905
+    " NAT NUMA OAUTH OIDC OS PAM PID POSIX RAID RAM REST ROM SAML SASL SATA SOAP UDP UEFI UI UID UK UML UNIX UPS URI URL URLS US USA"
+    " USB UTC UTF-8 UUID UX VAT VLAN WAL WAN YAML".split()
+)
+_VOWEL: Final = re.compile(r"[AEIOU]")
 _MAX_PARTS: Final = 3
 # A heading of so many words is one, whatever identifiers it has.
 _SENTENCE: Final = 4
+_FEWEST_PART_WORDS: Final = 2
 _PART_WORDS: Final = 4
 
 _SEPARATOR = re.compile(r"\s+(?:[–—|·•»]|::|--?)\s+")  # noqa: RUF001 - the dashes between title and site
@@ -29,6 +37,7 @@ _NUMBERING = re.compile(
     r"|^(?:chapter|part|appendix)\s+[\dIVXLA-Z]+[:.]\s+",
     re.IGNORECASE,
 )
+_PLAIN_WORDS = re.compile(r"[a-z]{2,}(?:[ -][a-z]{2,})*(?: [a-z-]{2,})+")
 _NAME_OF_CODE = re.compile(r"^[a-z][\w.+:-]*$")
 # "git-pull", unlike "on-site" in "On-site checks", is all of a heading's first word.
 _NAME_WITH_DASH = re.compile(r"[a-z]+-[a-z-]+$")
@@ -48,6 +57,9 @@ _TELLS_NOTHING: Final = frozenset(
 _BOOK = re.compile(
     r"\b(?:manual|documentation|handbook|reference|cookbook|guide|faq|howto|tutorial|book|library)\b",
     re.IGNORECASE,
+)
+_GLOSSARY = re.compile(
+    r"glossary\b|\b(?:terminology|terms|vocabulary|dictionary|lexicon|jargon)\b", re.IGNORECASE
 )
 _NEWS = re.compile(
     r"\b(?:what[’']?s new|release notes?|change ?log|changes (?:in|to|since)|new and improved|porting to|news|revision history|"  # noqa: RUF001
@@ -78,7 +90,10 @@ def tidy(heading: str) -> str:
         # "git-rebase - Reapply commits", "asyncio — Asynchronous I/O": the name is code, the rest says what it is.
         parts = parts[1:]
     text = _without_section(" – ".join(parts))  # noqa: RUF001
-    return _lowered(text) if text.isupper() and len(text) > _ACRONYM else text
+    if is_shouted(text):
+        return _lowered(text)
+    # Glossaries begin their terms in lower case, code is so by nature.
+    return text[0].upper() + text[1:] if _PLAIN_WORDS.fullmatch(text) else text
 
 
 def _without_section(text: str) -> str:
@@ -91,15 +106,24 @@ def _without_section(text: str) -> str:
 
 def _lowered(text: str) -> str:
     """As "Configuration of TLS" for "CONFIGURATION OF TLS"."""
-    words = [word if len(word) <= _ACRONYM and not _is_word(word) else word.lower() for word in text.split()]
+    words = [word if _is_acronym(word) else word.lower() for word in text.split()]
     lowered = " ".join(words)
     return lowered[:1].upper() + lowered[1:]
 
 
-def _is_word(word: str) -> bool:
-    """Whether short capitals are more likely a word than an acronym."""
-    return word.casefold() in {"a", "an", "and", "as", "at", "by", "file", "for", "from", "how", "in", "is", "mode", "name",
-                               "not", "note", "of", "on", "or", "the", "to", "type", "use", "uses", "with", "your"}  # fmt: skip
+def _is_acronym(word: str) -> bool:
+    letters = word.strip("()[],.:;")
+    return letters in _ACRONYMS or (len(letters) <= _ACRONYM and _VOWEL.search(letters) is None)
+
+
+def is_shouted(text: str) -> bool:
+    """Whether it is all in capitals, and longer than an acronym."""
+    return text.isupper() and len(text) > _ACRONYM
+
+
+def is_of_a_manual(title: str) -> bool:
+    """Whether a title is that of a manual page, as "git-pull(1)", whose sections are headed in capitals."""
+    return _MAN_PAGE.match(title) is not None
 
 
 def comparable(heading: str) -> str:
@@ -122,6 +146,11 @@ def tells(heading: str) -> bool:
 def is_book(title: str) -> bool:
     """Whether a title names a whole of many subjects, and so none of them."""
     return _BOOK.search(title) is not None
+
+
+def is_glossary(title: str) -> bool:
+    """Whether it explains terms one by one."""
+    return _GLOSSARY.search(title) is not None
 
 
 def is_news(heading: str | None) -> bool:
@@ -162,7 +191,7 @@ def title_of(name: str, headings: Sequence[str], *, proper: AbstractSet[str], la
     """
     if len(name) > MAX_TITLE:
         return cut(name, MAX_TITLE)
-    own = set(words_of(name))
+    own = set(stems_of(name))
     parts = [_as_part(each, proper) for each in headings if _fits_a_title(each, own)]
     parts = list(dict.fromkeys(parts))
     for count in range(min(len(parts), _MAX_PARTS), 0, -1):
@@ -175,11 +204,24 @@ def title_of(name: str, headings: Sequence[str], *, proper: AbstractSet[str], la
 def _fits_a_title(heading: str, own: set[str]) -> bool:
     words = words_of(heading)
     return (
-        0 < len(words) <= _PART_WORDS
-        and own.isdisjoint(words)
+        _FEWEST_PART_WORDS <= len(words) <= _PART_WORDS
+        # "Partition" tells nothing of partitioning.
+        and not any(
+            each.startswith(word) or word.startswith(each) for each in own for word in stems_of(heading)
+        )
+        and not is_book(heading)
+        and _STARTS_LOOSELY.match(heading) is None
         and _ANDS.isdisjoint(words)
         and all(map(_is_plain, heading.split()))
     )
+
+
+# "On re-tagging", "notes on reproducibility" and "populating a database" are about less, or more, than the subject.
+_STARTS_LOOSELY = re.compile(
+    r"(?-i:[a-z])|(?:on|notes?|how|what|why|when|where|using|getting|further|other|some|more|feedback|discussion|problem|module|quick|"
+    r"is|are|can|if|\w+ly|to)\b",
+    re.IGNORECASE,
+)
 
 
 def _is_plain(word: str) -> bool:

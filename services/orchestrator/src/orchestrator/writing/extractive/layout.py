@@ -79,7 +79,8 @@ def _under_their_own_headings(units: Sequence[Unit]) -> list[list[Unit]]:
 
 
 def _continues(lead: Unit, unit: Unit) -> bool:
-    return unit.heading == lead.heading and unit.place > lead.place
+    introduces = lead.is_name and not tells(tidy(unit.heading or ""))
+    return unit.place > lead.place and (introduces or unit.heading == lead.heading)
 
 
 def _detail(section: Section) -> float:
@@ -97,8 +98,9 @@ def _heading(units: Sequence[Unit], taken: set[str]) -> str | None:
     total = sum(unit.words for unit in units)
     prevailing = [heading for heading, most in words.most_common() if most >= PREVAILING * total]
     title = tidy(units[0].source.title)
-    rest = [heading for heading, _ in words.most_common()]
-    for heading in (*prevailing, *((*rest, title) if is_book(title) else (title, *rest))):
+    rest = tuple(heading for heading, _ in words.most_common())
+    # "Git User Manual" says of no section what it is about.
+    for heading in (*prevailing, *(rest if is_book(title) else (title, *rest))):
         if tells(heading) and comparable(heading) not in taken:
             return heading
     return None

@@ -1,7 +1,9 @@
 """Whether a paragraph, as it stands, makes sense to a reader who sees nothing else of its source. Pure."""
 
 import re
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.writing.extractive.sentences import (
@@ -23,6 +25,12 @@ _SUBJECT_WORDS: Final = 6
 
 _ENDS = re.compile(r"[.!?][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
 _LEADS = re.compile(r":$")
+# What bounds the sentence before it: without it, that would say too much.
+_QUALIFIES = re.compile(
+    r"(?:however|but|yet|nevertheless|nonetheless|unless|except|only|still|though|although|otherwise|this (?:is|does|will) not|"
+    r"(?:please )?note|beware|be careful|in practice|conversely|on the other hand|that said|unfortunately)\b",
+    re.IGNORECASE,
+)
 # What these words lead up to stands right after them.
 _LEADING_WORDS = re.compile(
     r"\b(?:(?:the|these) following|as follows|(?:the )?following|below)\b|\b(?:like )?(?:this|these)\b(?=[^.]{0,40}:$)",
@@ -60,6 +68,7 @@ _ELSEWHERE = re.compile(
     r"|\b[\w.+-]+\[\d\]|\bsee also\b|^see\b"
     # Credits and news of a version.
     r"|\b(?:contributed|patch(?:ed)?|reported|suggested|written) by [A-Z]|\bbpo-\d|\bgh-\d{3}|\bpreviously deprecated\b"
+    r"|^(?:changed|new|added|deprecated|removed) (?:in|since) (?:version|release|django|python|\w+ v?\d)"
     r"|^an? new (?:function|module|option|feature|class|method|command|parameter|argument|keyword|attribute|flag|syntax)\b"
     # A story that began before.
     r"|^you,|^you (?:have|had|cloned|made|created|added|wrote|started|began|saw)\b",
@@ -82,30 +91,79 @@ _KNOWN: Final = frozenset(
 )
 
 
-def standing(text: str, *, leads: bool, known: AbstractSet[str]) -> tuple[Standing, str]:
-    """How a paragraph stands, and what of it is quoted: all but a closing sentence that only sends the reader elsewhere.
+@dataclass(frozen=True, slots=True)
+class Quotable:
+    """What of a paragraph is quoted: sentences that follow each other, as they stand there."""
 
-    `leads`: a list, listing or table that it leads up to is quoted after it. `known` are stems of what title, heading
+    standing: Standing
+    text: str = ""
+    leads: bool = False
+    """Whether it ends in what leads up to the list, listing or table behind it."""
+    is_closed: bool = False
+    """Whether it goes on to the paragraph's end, so that what takes that up may follow."""
+
+
+def quotable(text: str, *, leads: bool, known: AbstractSet[str]) -> Quotable:
+    """The first run of sentences that stands by itself: none that sends the reader elsewhere, or announces what is not there.
+
+    `leads`: a list, listing or table stands behind the paragraph. `known` are stems of what title, heading
     and keyword name: "The handle …" is understood where it is about handles.
     """
-    sentences = split(text) if len(text) <= MAX_PARAGRAPH else []
-    if not sentences or (_LEADS.search(text) and not leads):
-        return Standing.UNUSABLE, text
-    text = text if leads else without_pointer(text)
-    if not (MIN_LEAD_IN_WORDS if leads else MIN_WORDS) <= len(text.split()) or not is_whole(
-        text, leads=leads
-    ):
-        return Standing.UNUSABLE, text
-    sentences = split(text)
-    return _opening(sentences[0], leads=leads and len(sentences) == 1, known=known), text
+    sentences = split(text) if len(text) <= MAX_PARAGRAPH else ()
+    for first, end in _runs(sentences, leads=leads):
+        closed = end == len(sentences)
+        run = _slice(text, sentences, first, end)
+        leading = leads and closed
+        if len(run.split()) < (MIN_LEAD_IN_WORDS if leading else MIN_WORDS) or not is_whole(
+            run, leads=leading
+        ):
+            continue
+        if not closed and _QUALIFIES.match(sentences[end]):
+            continue
+        found = _opening(sentences[first], leads=leading and first == end - 1, known=known)
+        if found is Standing.INDEPENDENT or (found is Standing.DEPENDENT and first == 0):
+            return Quotable(found, run, leading, closed)
+    return Quotable(Standing.UNUSABLE)
 
 
-def without_pointer(text: str) -> str:
-    """All but a closing sentence that only sends the reader elsewhere."""
-    sentences = split(text)
-    if len(sentences) < 2 or not _is_away(sentences[-1], leads=False):  # noqa: PLR2004
-        return text
-    return text[: text.rfind(sentences[-1])].rstrip()
+def _runs(sentences: Sequence[str], *, leads: bool) -> Iterator[tuple[int, int]]:
+    """Where the sentences between those that send the reader elsewhere begin and end."""
+    first = 0
+    last = len(sentences) - 1
+    for at, sentence in enumerate(sentences):
+        leading = leads and at == last
+        if (
+            _is_away(sentence, leads=leading)
+            or _is_torn(sentence)
+            or (_LEADS.search(sentence) and not leading)
+        ):
+            if at > first:
+                yield first, at
+            first = at + 1
+    if first <= last:
+        yield first, last + 1
+
+
+def _is_torn(sentence: str) -> bool:
+    """Whether it has names out of a drawing or an example, or marks of its page."""
+    return len(_LETTERS.findall(sentence)) >= _FEW_LETTERS or _MARKS.search(sentence) is not None
+
+
+def _slice(text: str, sentences: Sequence[str], first: int, end: int) -> str:
+    """The text from one sentence to the one before `end`, with what stands between them."""
+    places: list[int] = []
+    at = 0
+    for sentence in sentences[:end]:
+        at = text.index(sentence, at)
+        places.append(at)
+        at += len(sentence)
+    return text[places[first] : at]
+
+
+def begins_with(text: str) -> str:
+    """What of a paragraph is quoted if nothing before it may be left out; empty if that is nothing."""
+    found = next(_runs(split(text), leads=False), None) if len(text) <= MAX_PARAGRAPH else None
+    return _slice(text, split(text), *found) if found is not None and found[0] == 0 else ""
 
 
 def is_whole(text: str, *, leads: bool = False) -> bool:

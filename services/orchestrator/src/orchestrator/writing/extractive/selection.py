@@ -10,7 +10,7 @@ from typing import Final
 from orchestrator.writing.extractive.blocks import PROSE, Kind
 from orchestrator.writing.extractive.sentences import jaccard, shingles, split
 from orchestrator.writing.extractive.times import weight
-from orchestrator.writing.extractive.topic import DEFINES, Topic
+from orchestrator.writing.extractive.topic import DEFINES, DOES, Topic
 from orchestrator.writing.extractive.units import Key, Unit
 
 TARGET_WORDS = 700
@@ -27,8 +27,10 @@ WORTH = (0.45, 0.3, 0.2)
 WANTED_WORDS = 500
 WANTED_SOURCES = 4
 REPEAT_DISCOUNT = 0.93
-# `definition` of a sentence that says what the keyword does.
-DOES: Final = 1.0
+NAMED: Final = 2.4
+"""Of the line under a manual page's name: better than a definition of something else by the way, worse than one in a sentence."""
+OPENS: Final = 0.7
+"""Of the first paragraph of the page on the keyword, where it speaks of it by name."""
 
 # Orders to somebody who has begun already.
 _ORDER = re.compile(
@@ -60,9 +62,11 @@ def lead_of(topic: Topic, units: Sequence[Unit]) -> Unit | None:
 def _answers(topic: Topic, unit: Unit) -> float:
     """How well it opens an article on the keyword: by its first sentence, or by one right after it."""
     if unit.term:
-        return 3.0
+        return _told_by_term(topic, unit)
     named = max(topic.named_by(unit.source.title), topic.named_by(unit.heading)) > 0
     first = topic.definition(unit.opening, named=named)
+    if unit.in_glossary and first > 0:
+        return max(first, NAMED)
     if first >= DOES or (named and first > 0):
         return first
     if _ORDER.match(unit.opening):
@@ -71,7 +75,14 @@ def _answers(topic: Topic, unit: Unit) -> float:
     soon = max(topic.definition(sentence, named=named) for sentence in (*unit.sentences[:3], *begin))
     if soon >= DEFINES:
         return 0.6 * soon
-    return 0.0
+    return OPENS if unit.begins and topic.is_foremost(unit.opening) else 0.0
+
+
+def _told_by_term(topic: Topic, unit: Unit) -> float:
+    if not unit.is_name:
+        return 3.0
+    # "Manage reflog information" says less of reflogs than of what the command does.
+    return OPENS if topic.is_circular(unit.sentences[0]) else NAMED
 
 
 def technicality(unit: Unit) -> float:

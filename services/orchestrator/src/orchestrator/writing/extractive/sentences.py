@@ -60,8 +60,9 @@ def split(paragraph: str) -> tuple[str, ...]:
 
 
 _ENDING = re.compile(r"(?<!\.\.)[.!][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
-_OPENING = re.compile(r"^[\"'“‘]?(?:[^\W\d_]|\d)")  # noqa: RUF001
-_LOWER_NAME = re.compile(r"^[a-z][\w.-]*[_\d][\w.-]*\s")
+_OPENING = re.compile(r"^[\"'“‘]?\.?(?:[^\W\d_]|\d)")  # noqa: RUF001
+# "git2", "wal_level", ".htaccess".
+_LOWER_NAME = re.compile(r"^\.[a-z]+\s|^[a-z][\w.-]*[_\d][\w.-]*\s")
 
 # Words that take up what was said before. They need the sentence before them.
 _TAKES_UP = re.compile(
@@ -141,6 +142,7 @@ _VERB = re.compile(
 _RELATIVE = re.compile(
     r"^An?\s(?:(?!\b(?:is|are|was|were|has|have|can|may|must|will|should|does|do)\b)[^.,;:]){3,70}?\b(?:that|which|who|whose|where)\b"
 )
+_RELATIVE_WORD = re.compile(r"\b(?:that|which|who|whose|where|when|if)\b")
 _CODE = re.compile(
     r"=>|::|[{}]|\\\w|</|\$\w|\(\)|;\s*$|--\w|[a-z]\.[a-z]+\(|\s/\w+/|[<>=]{2}|\|\||\w\([\w, ]*\) |\w/\w+\.\w"
     r"|\b[A-Z]+ [A-Z]+ [A-Z]+\b|^[A-Z]{2,} [A-Z]{2,}\b|[\w)] Note that\b"
@@ -225,7 +227,7 @@ def judge(text: str, *, alone: bool = True) -> Standing:
 def _is_fragment(text: str) -> bool:
     if not _ENDING.search(text) or not (_OPENING.match(text)) or not balanced(text):
         return True
-    if text[0].islower() and not _LOWER_NAME.match(text):
+    if text.lstrip(".")[:1].islower() and not _LOWER_NAME.match(text):
         return True
     if _VERB_LIKE.match(text) or (_SUBJECTLESS.match(text) and not _PLURAL_SUBJECT.match(text)):
         return True
@@ -237,6 +239,13 @@ def _names_without_saying(text: str) -> bool:
     if _GERUND.match(text) and not (_FINITE.search(text) or _VERB.search(text)):
         return True
     return _RELATIVE.match(text) is not None and len(_FINITE.findall(text)) <= 1
+
+
+def is_phrase(text: str) -> bool:
+    """Whether it names a thing, as entries of a glossary do: "A tree that is …" does, "A tree has …" says something of it."""
+    finite = _FINITE.search(text)
+    relative = _RELATIVE_WORD.search(text)
+    return finite is None or (relative is not None and relative.start() < finite.start())
 
 
 def points_away(text: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchestrator.writing.article import Source
-from orchestrator.writing.extractive.headings import capitalised, comparable, spelling, tidy
+from orchestrator.writing.extractive.headings import capitalised, comparable, is_shouted, spelling, tidy
 from orchestrator.writing.extractive.sentences import stems_of, words_of
 
 COMMON_STEMS = frozenset(
@@ -14,24 +14,24 @@ COMMON_STEMS = frozenset(
         "has have had do does it its than if when but you your more most one no this these how what why who up out"
     )
 )
+DOES: Final = 1.0
+"""`definition` of a sentence that says what the keyword does."""
+IS_SO: Final = 2.5
+"""Of one that says so without an article, as "Hooks are programs that …"."""
 DEFINES: Final = 2.0
 """`definition` of a sentence that says what the keyword is."""
 _IS = frozenset({"is", "are", "means", "refers", "denotes", "describes"})
 _ARTICLES = frozenset({"a", "an", "the", "to", "one", "any", "when", "where"})
 _ADVERBS = frozenset(
     {
-        "simply",
-        "basically",
-        "essentially",
         "usually",
         "generally",
         "often",
         "also",
-        "just",
-        "really",
         "itself",
     }
 )
+_PLAINLY = frozenset({"simply", "basically", "essentially", "just", "really"})
 _DOES = frozenset(
     "provides provide allows allow lets let uses use supports support consists enables enable helps help".split()  # noqa: SIM905
 )
@@ -43,18 +43,40 @@ _NOT_WHAT = re.compile(
 )
 # What may follow a name without making another of it: "a gitattributes file", "the reflog command".
 _HEADS = frozenset(
-    "file files command commands module statement statements mechanism feature format data type types process operation"  # noqa: SIM905
-    " operations system daemon method technique expression expressions object objects facility".split()
+    "file files command commands module statement statements mechanism feature facility data".split()  # noqa: SIM905
 )
+_ARTICLE: Final = frozenset({(), ("a",), ("an",), ("the",), ("this",), ("each",), ("any",)})
 _MAX_HEADS: Final = 2
-_USED = frozenset("used useful designed meant intended performed done supported".split())  # noqa: SIM905
+_MIN_DEED: Final = 3
+_FOREMOST: Final = 2
+_SHORT: Final = 16
+# What may stand before a name without making another of it.
+_BEFORE: Final = frozenset(
+    {(), ("a",), ("an",), ("the",)}
+    | {
+        (article, noun)
+        for article in ("a", "the")
+        for noun in ("term", "word", "phrase", "command", "module", "concept")
+    }
+)
+# "VACUUM reclaims the storage" says what it does, "hook scripts live in a folder" does not.
+_DEED = re.compile(
+    r"(?!(?:does|goes|has|was|is|its|this|thus|always|sometimes|perhaps|needs|comes|seems|looks|remains)$)[a-z]{3,}[^\Wsui]s"
+)
+_OBJECT: Final = frozenset("a an the all any every each one your some how what which whether that".split())  # noqa: SIM905
+_USED = frozenset("used useful designed meant intended".split())  # noqa: SIM905
 _SETTING = re.compile(r"^In (?!(?:this|that|these|those|such|which)\b)(?:[\w-]+ ){0,3}[\w-]+, ")
 _ASKED = re.compile(
     r"^(?:how to (?:use|make) |how (?:do|does) |how |what (?:is|are) |why (?:do|does|is|are) |why |best |guide to |introduction to )"
     r"(?:an? |the )?|(?: works?| guide| tutorial| explained| basics)$",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"\s*\([^()]{0,80}\)")
+# What says which one of the things is meant that a phrase begins with.
+_ADDED: Final = re.compile(
+    r"\b(?:that|which|who|whose|where|when|under|for|in|on|to|from|by|with|\w{3,}ing)\b|\b(?<!list )(?<!lists )(?<!example )of\b"
+)
+_CALL = re.compile(r"\w+\(")
+_ASIDE = re.compile(r"\s*\([^()]{0,80}\)|, or [^,.;:]{1,60},|, also (?:called|known as) [^,.;:]{1,60},")
 
 
 class Topic:
@@ -73,9 +95,9 @@ class Topic:
         inflected = rf"(?i:{re.sub('e?s$', '', asked)})(?:s|es)?"
         self._opens = re.compile(
             rf"(?:An? )?{inflected}"
-            r"(?:,| (?:can|may|must|will|has|have|does|do|works?|requires?|behaves?|happens?|typically|usually|often)\b)"
+            r"(?:,| (?:can|may|must|will|has|have|does|do|works?|requires?|behaves?|happens?|typically|usually|often)\b)(?! also\b)"
         )
-        self._use = re.compile(rf"Use (?:\w+ ){0, 2}{inflected}(?: \w+)? (?:when|to|if|for)\b")
+        self._use = re.compile(rf"Use (?:\w+ ){{0,2}}{inflected}(?: \w+)? (?:when|to|if|for)\b")
         # "Pour-over is a method" says what pour-over coffee is.
         shortened = r"[\W_]+".join(map(re.escape, words_of(subject)[:-1])) or r"(?!)"
         self._opens_in_short = re.compile(rf"(?:An? |The )?(?i:{shortened}) (?:is|are) (?:an?|the)\b")
@@ -84,7 +106,14 @@ class Topic:
         self._opens_by_last = re.compile(
             rf"(?:An? |The )?(?i:{last}) (?:(?:is|are) (?:an?|the)|refers? to|means)\b"
         )
-        self._explained = re.compile(rf"{inflected},? (?:which|whose)\b")
+        # "Hooks which fail" are some of them; "hooks, which run before a commit," are all.
+        self._explained = re.compile(
+            rf"(?<!-)\b\w+ {inflected}, (?:which|whose|wherein|where|in which|that is,)(?= )"
+        )
+        self._essence = re.compile(
+            r"The (?:\w+ ){0,2}(?:idea|goal|purpose|aim|point|principle|concept|task|role|advantage|benefit|building block)s? "
+            rf"(?:of|behind) (?:an? |the )?{inflected} (?:is|are)\b"
+        )
         self._abbreviation = self._introduced_abbreviation(spelled, sources)
         self.word = self._spelled(sources)
         texts = [passage.text for source in sources for passage in source.passages]
@@ -133,11 +162,40 @@ class Topic:
 
     def is_term(self, heading: str | None) -> bool:
         """Whether a heading is the keyword and nothing else, as in a glossary."""
-        return (
-            heading is not None
-            and heading[:1].isalnum()
-            and stems_of(_ASIDE.sub("", heading)) == self._subject
+        if heading is None or not heading[:1].isalnum() or is_shouted(heading) > is_shouted(self.keyword):
+            # "MIDDLEWARE" is a setting.
+            return False
+        return stems_of(_ASIDE.sub("", heading)) == self._subject
+
+    def is_name(self, name: str) -> bool:
+        """Whether the name of a page is the keyword; a word before it, as in "git bisect", tells whose it is.
+
+        "ALTER SEQUENCE" is a statement, and no sequence.
+        """
+        stems = stems_of(name)
+        return self._subject in {stems, stems[1:] if not name.isupper() else stems}
+
+    def is_circular(self, phrase: str) -> bool:
+        """Whether what explains the keyword begins by naming it, as "A list of all hooks" does."""
+        head = _ADDED.split(phrase, maxsplit=1)[0]
+        return _place(self._subject, stems_of(head)) is not None
+
+    def is_foremost(self, text: str) -> bool:
+        """Whether a sentence begins with the keyword, or is short and ends with it: what it says, it says of that."""
+        words, stems = words_of(text), stems_of(text)
+        at = _place(self.stems, stems)
+        if at is None or text.endswith(":"):
+            return False
+        end = at + len(self.stems)
+        if end == len(stems):
+            return len(stems) <= _SHORT
+        before = zip(words[:at], stems[:at], strict=True)
+        # "Making backups is …", but not "Filter functions are …".
+        begins = all(stem in COMMON_STEMS or word.endswith("ing") for word, stem in before)
+        goes_on = (
+            stems[end] in COMMON_STEMS or words[end] in _HEADS or _DEED.fullmatch(words[end]) is not None
         )
+        return begins and at <= _FOREMOST and goes_on
 
     def definition(self, text: str, *, named: bool = False) -> float:
         """How much a sentence defines the keyword itself, and not a longer noun, from 0 to 3.
@@ -145,28 +203,36 @@ class Topic:
         3 "X is a …", 2.5 "X are things …", 2 "… called X" and "… X, which …", 1 "X provides …", a little less any other
         sentence with X for its subject. `named`: it stands under the keyword, so that the last word may do for all.
         """
+        if _CALL.match(text):
+            return 0.0
         text = _SETTING.sub("", _ASIDE.sub("", text))
         text = text[:1].upper() + text[1:]
-        found = self._definition(words_of(text), stems_of(text))
+        found = self._definition(words_of(text), stems_of(text), named=named)
         if found is not None:
             return found
-        if self._use.match(text):
-            return 1.0
-        if self._opens.match(text):
-            return 0.8
+        told = ((self._essence, 1.5), (self._use, DOES), (self._opens, 0.8))
+        if (worth := next((worth for pattern, worth in told if pattern.match(text)), None)) is not None:
+            return worth
         if self._explained.search(text) or (named and self._opens_by_last.match(text)):
             return DEFINES
         return 1.8 if self._opens_in_short.match(text) else 0.0
 
-    def _definition(self, words: tuple[str, ...], stems: tuple[str, ...]) -> float | None:
+    def _definition(self, words: tuple[str, ...], stems: tuple[str, ...], *, named: bool) -> float | None:
         at = _place(self._subject, stems)
         if at is None:
             return None
         opening = words[:at]
         after = words[at + len(self._subject) :]
-        if opening in ((), ("a",), ("an",), ("the",)):
-            return _predicate(after)
-        if opening[-1:] in (("called",), ("named",), ("termed",)) or opening[-2:] in (
+        if opening in _BEFORE:
+            found = _predicate(after)
+            if found is None and named and _does(after):
+                # On another page, "hook scripts" and the like may be what looks like a deed.
+                return 0.9
+            # "The kiln is cold" says how it is.
+            return 0.0 if found == IS_SO and opening == ("the",) and after[0] == "is" else found
+        # "The named tag must not exist" names nothing.
+        is_called = opening[-1:] in (("called",), ("named",), ("termed",)) and opening[-2:-1] not in _ARTICLE
+        if is_called or opening[-2:] in (
             ("known", "as"),
             ("to", "as"),
         ):
@@ -190,15 +256,30 @@ def _predicate(after: tuple[str, ...]) -> float | None:
     if not after:
         return None
     if after[0] in _IS and len(after) > 1:
-        if after[1] in _ADVERBS:
-            # "Is often a good choice" says less of what it is.
-            return 1.2
-        if after[1] in _ARTICLES or after[0] in {"refers", "means", "denotes"}:
-            return 3.0
-        if _NOT_WHAT.fullmatch(after[1]):
-            return 0.9 if after[1] in _USED else 0.0
-        return 2.5
+        return _complement(after[0], after[2:] if after[1] in _PLAINLY and len(after) > 2 else after[1:])  # noqa: PLR2004
     return 1.0 if after[0] in _DOES else None
+
+
+def _complement(verb: str, what: tuple[str, ...]) -> float:
+    """How much it says of a thing that it "is", or "means", these words."""
+    if len(what) == 1:
+        # "The cache is empty."
+        return 0.0
+    if what[0] in _ADVERBS:
+        # "Is often a good choice" says less of what it is.
+        return 1.2
+    if what[0] in _ARTICLES or verb in {"refers", "means", "denotes"}:
+        return 3.0
+    if _NOT_WHAT.fullmatch(what[0]):
+        return 0.9 if what[0] in _USED else 0.0
+    return IS_SO
+
+
+def _does(after: tuple[str, ...]) -> bool:
+    """Whether the keyword is followed by what it does to something: "VACUUM reclaims the storage …"."""
+    if after[:1] and after[0] in _HEADS:
+        after = after[1:]
+    return len(after) > _MIN_DEED and _DEED.fullmatch(after[0]) is not None and after[1] in _OBJECT
 
 
 def clean(text: str) -> str:

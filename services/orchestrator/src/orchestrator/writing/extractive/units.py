@@ -10,10 +10,19 @@ from typing import Final, TypeAlias
 
 from orchestrator.writing.article import Passage, Source
 from orchestrator.writing.extractive.blocks import PROSE, Block, Kind, blocks_of
-from orchestrator.writing.extractive.headings import capitalised, is_entry, is_news, tells, tidy
+from orchestrator.writing.extractive.headings import (
+    capitalised,
+    is_entry,
+    is_glossary,
+    is_news,
+    is_of_a_manual,
+    is_shouted,
+    tells,
+    tidy,
+)
 from orchestrator.writing.extractive.languages import is_foreign
-from orchestrator.writing.extractive.paragraphs import is_whole, standing, without_pointer
-from orchestrator.writing.extractive.sentences import Standing, judge, points_away, split, stems_of
+from orchestrator.writing.extractive.paragraphs import begins_with, is_whole, quotable
+from orchestrator.writing.extractive.sentences import Standing, is_phrase, judge, points_away, split, stems_of
 from orchestrator.writing.extractive.times import is_outdated
 from orchestrator.writing.extractive.topic import COMMON_STEMS, Topic
 
@@ -21,15 +30,23 @@ MAX_UNIT_WORDS: Final = 240
 MAX_ITEM_WORDS: Final = 80
 MAX_CELL: Final = 160
 MIN_ENTRY_WORDS: Final = 6
+MIN_NAME_WORDS: Final = 3
 # `named_by` of the title of a page about the keyword and little else.
 OWN_PAGE: Final = 0.7
+# Of the heading that is the keyword, give or take its number.
+OWN_SECTION: Final = 1.0
 _EXPLAINS = re.compile(
     r"(?:An?|To|Any)\s|The (?:\w+ )?(?:process|act|art|practice|ability|mechanism|technique|method|part|set|"
     r"collection|class|state|component|task|way|use|journal|group|number|area|place|kind|type|period|point|result|amount|science|study|property|action|series) (?:of|that|which|in|to|by|for)\b"
 )
+_NAME_LINE = re.compile(
+    r"([\w.:+-]{2,60}(?:, [\w.:+-]{2,60}){0,9}|[A-Z]{2,20}(?: [A-Z]{2,20}){1,5}) (?:-|--|–|—) (\S[^\n]{8,200})"  # noqa: RUF001
+)
 # What the page is about, where a page on the keyword begins.
 _ON_ITSELF = re.compile(
-    r"This (?:command|module|program|tool|utility|package|function|library|extension|service|daemon|plugin)\b"
+    r"This (?:command|module|program|tool|utility|package|function|library|extension|service|daemon|plugin) "
+    r"(?:is|provides|implements|defines|allows|lets|enables|creates|uses|shows|displays|reads|writes|generates|converts|performs|"
+    r"manages|adds|supports|takes|prints|lists|runs)\b"
 )
 
 Key: TypeAlias = tuple[int, tuple[int, int]]
@@ -47,6 +64,12 @@ class Unit:
     blocks: tuple[Block, ...]
     term: str | None = None
     """What its text explains without naming it, as a glossary does: shown before it."""
+    is_name: bool = False
+    """Whether `term` is the name of a manual page, and its text what the page says under it."""
+    begins: bool = False
+    """Whether it begins the page, or the section, on the keyword."""
+    in_glossary: bool = False
+    """Whether it is all that a glossary says of the keyword."""
 
     @property
     def key(self) -> Key:
@@ -100,14 +123,47 @@ def units_of(sources: Sequence[Source], topic: Topic, *, language: str, today: d
     units: list[Unit] = []
     for source in sources:
         for index, passage in enumerate(source.passages):
-            if passage.flags or is_news(source.title) or is_news(passage.heading):
+            if (
+                passage.flags
+                or is_news(source.title)
+                or is_news(passage.heading)
+                or _is_label(source, passage)
+            ):
                 continue
             reader = _Passage(source, index, passage, topic, language, today)
-            if entry := reader.entry():
+            if entry := reader.name() or reader.entry():
                 units.append(entry)
-            elif topic.is_term(passage.heading) or not is_entry(passage.heading):
+            elif _is_entry_of(topic, source, passage) or not is_entry(passage.heading):
                 units += reader.units()
     return units
+
+
+def _is_entry_of(topic: Topic, source: Source, passage: Passage) -> bool:
+    """Whether it is what a glossary says of the keyword; elsewhere such a heading may be an attribute's."""
+    return is_glossary(source.title) and topic.is_term(passage.heading)
+
+
+def _is_label(source: Source, passage: Passage) -> bool:
+    """Whether a heading in capitals stands out among others, as the name of a setting or clause does.
+
+    Those of a manual page are all so, and head its sections.
+    """
+    if passage.heading is None or not is_shouted(passage.heading) or is_of_a_manual(source.title):
+        return False
+    return any(
+        other.heading and not other.heading.isupper() and not is_entry(other.heading)
+        for other in source.passages
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """How many blocks belong together, how they stand, what of them is quoted, and whether that is all to their end."""
+
+    size: int
+    standing: Standing = Standing.UNUSABLE
+    quoted: tuple[Block, ...] = ()
+    is_closed: bool = False
 
 
 class _Passage:
@@ -127,64 +183,92 @@ class _Passage:
 
     def units(self) -> Iterator[Unit]:
         open_unit: list[Block] = []
+        is_closed = found = False
         at = 0
         blocks = list(blocks_of(self._passage.text))
         while at < len(blocks):
-            step, found = self._next(blocks, at)
-            words = sum(block.words for block in found[1])
-            if found[0] is Standing.DEPENDENT and open_unit:
-                if sum(block.words for block in open_unit) + words <= MAX_UNIT_WORDS:
-                    open_unit += found[1]
-                    at += step
-                    continue
-                found = (Standing.UNUSABLE, ())
-            if open_unit:
-                yield self._unit(at, open_unit)
-            open_unit = list(found[1]) if found[0] is Standing.INDEPENDENT else []
-            at += step
+            step = self._step(blocks, at)
+            words = sum(block.words for block in (*open_unit, *step.quoted))
+            if step.standing is Standing.DEPENDENT and open_unit and is_closed and words <= MAX_UNIT_WORDS:
+                open_unit += step.quoted
+            else:
+                if open_unit:
+                    yield self._unit(at, open_unit, begins=not found)
+                    found = True
+                open_unit = list(step.quoted) if step.standing is Standing.INDEPENDENT else []
+            is_closed = step.is_closed
+            at += step.size
         if open_unit:
-            yield self._unit(at, open_unit)
+            yield self._unit(at, open_unit, begins=not found)
+
+    def name(self) -> Unit | None:
+        """What a manual page says under "NAME": "git-bisect - Use binary search to find …", its name before it."""
+        line = _NAME_LINE.fullmatch(next((block.text for block in blocks_of(self._passage.text)), ""))
+        if line is None or not self._topic.is_name(line[1].replace("-", " ")):
+            return None
+        told = Block(Kind.PARAGRAPH, (line[2],))
+        if told.words < MIN_NAME_WORDS or points_away(told.text) or not self._is_sound(told):
+            return None
+        return Unit(self._source, None, (self._index, 0), self._passage.score, (told,), line[1], is_name=True)
 
     def entry(self) -> Unit | None:
         """The keyword's entry in a glossary: "An object that …", with the keyword before it."""
         first = next(blocks_of(self._passage.text), None)
         if first is None or first.kind is not Kind.PARAGRAPH or not self._explains(first.text):
             return None
-        told = Block(Kind.PARAGRAPH, (without_pointer(first.text),))
+        told = Block(Kind.PARAGRAPH, (begins_with(first.text),))
         if told.words < MIN_ENTRY_WORDS or not is_whole(told.text) or not self._is_sound(told):
             return None
         term = capitalised(self._topic.word, code=False)
         return Unit(self._source, None, (self._index, 0), self._passage.score, (told,), term)
 
     def _explains(self, text: str) -> bool:
-        if self._topic.is_term(self._passage.heading):
-            return _EXPLAINS.match(text) is not None
+        if _is_entry_of(self._topic, self._source, self._passage):
+            first = split(text)[0]
+            return (
+                _EXPLAINS.match(first) is not None and is_phrase(first) and not self._topic.is_circular(first)
+            )
+        return self._begins_page() and _ON_ITSELF.match(text) is not None
+
+    def _begins_page(self) -> bool:
+        title = self._source.title
         begins = self._index == 0 and not tells(tidy(self._passage.heading or ""))
-        return (
-            begins and self._topic.named_by(self._source.title) >= OWN_PAGE and bool(_ON_ITSELF.match(text))
-        )
+        return begins and not title.islower() and self._topic.named_by(title) >= OWN_PAGE
 
-    def _unit(self, end: int, blocks: Sequence[Block]) -> Unit:
+    def _begins_section(self) -> bool:
+        heading = self._passage.heading
+        before = self._source.passages[self._index - 1].heading if self._index else None
+        return heading != before and self._topic.named_by(heading) >= OWN_SECTION
+
+    def _unit(self, end: int, blocks: Sequence[Block], *, begins: bool) -> Unit:
         return Unit(
-            self._source, self._passage.heading, (self._index, end), self._passage.score, tuple(blocks)
+            self._source,
+            self._passage.heading,
+            (self._index, end),
+            self._passage.score,
+            tuple(blocks),
+            begins=begins and (self._begins_page() or self._begins_section()),
+            in_glossary=begins and _is_entry_of(self._topic, self._source, self._passage),
         )
 
-    def _next(self, blocks: Sequence[Block], at: int) -> tuple[int, tuple[Standing, tuple[Block, ...]]]:
-        """How many blocks belong together from `at` on, how they stand, and what of them is quoted."""
+    def _step(self, blocks: Sequence[Block], at: int) -> "_Step":
         block = blocks[at]
         if block.kind is not Kind.PARAGRAPH:
             alone = block.kind in PROSE and all(judge(line) is Standing.INDEPENDENT for line in block.lines)
             usable = alone and self._is_sound(block)
-            return 1, (Standing.INDEPENDENT if usable else Standing.UNUSABLE, (block,))
+            return _Step(1, Standing.INDEPENDENT, (block,), is_closed=True) if usable else _Step(1)
         follower = blocks[at + 1] if at + 1 < len(blocks) else None
         leads = block.text.endswith(":") and follower is not None and follower.kind is not Kind.PARAGRAPH
-        found, text = standing(block.text, leads=leads, known=self._known)
-        quoted = [Block(Kind.PARAGRAPH, (text,))]
-        if leads and follower is not None:
-            quoted.append(follower)
-        if not all(map(self._is_sound, quoted)):
-            found = Standing.UNUSABLE
-        return 1 + leads, (found, tuple(quoted))
+        found = quotable(block.text, leads=leads, known=self._known)
+        if found.leads and follower is not None and not self._is_sound(follower):
+            # The sentence that leads up to it goes with it.
+            found = quotable(block.text, leads=False, known=self._known)
+        quoted: tuple[Block, ...] = (Block(Kind.PARAGRAPH, (found.text,)),)
+        if found.standing is Standing.UNUSABLE or not self._is_sound(quoted[0]):
+            return _Step(1 + leads)
+        if found.leads and follower is not None:
+            quoted = (*quoted, follower)
+        return _Step(1 + leads, found.standing, quoted, found.is_closed)
 
     def _is_sound(self, block: Block) -> bool:
         """Whether it may be quoted by an article in this language, today."""
