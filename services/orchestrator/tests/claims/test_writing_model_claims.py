@@ -15,7 +15,7 @@ from orchestrator.writing.model.drafting import Kept, Material, Rejected, fits_h
 from orchestrator.writing.model.wording import normal, stem, tokens_of
 from orchestrator.writing.quality.measures import MAX_COPIED
 
-DRAFTS = Path(__file__).parent / "drafts"
+DRAFTS = Path(__file__).parents[1] / "drafts"
 HONEST: list[dict[str, Any]] = json.loads((DRAFTS / "honest.json").read_text())
 LIES: list[dict[str, Any]] = json.loads((DRAFTS / "lies.json").read_text())
 
