@@ -26,6 +26,8 @@ class KeywordProgress(BaseModel):
     keyword: str
     state: str
     reason: str | None = None
+    waits: str | None = None
+    """Why its article is not being written right now."""
     published_url: str | None = None
     posts: tuple[Post, ...] = ()
 

@@ -75,7 +75,7 @@ def _table(keywords: Sequence[KeywordProgress]) -> Table:
     for heading in ("keyword", "state", "result"):
         table.add_column(heading, header_style="dim", overflow="fold")
     for keyword in keywords:
-        result = keyword.published_url or keyword.reason or ""
+        result = keyword.published_url or keyword.reason or keyword.waits or ""
         state = (
             Text(printable(keyword.state), style=_STYLES[keyword.state])
             if keyword.ended

@@ -13,6 +13,7 @@ import pytest
 from chassis import Connection, Connections
 from chassis.testing import eventually
 from gateway.calls import Asked, Paying, fingerprint
+from gateway.calls import paying as paying_module
 from gateway.limits import Go, Wait
 from gateway.money import Caps, Spending
 from gateway.outcomes import Failed, Paid
@@ -227,6 +228,28 @@ async def test_a_key_stands_for_one_request(replica: Replica) -> None:
     with pytest.raises(ProblemError, match=r"key\.used"):
         await paying.once(asked("b", key="event-1"), costs(1), at_once)
     await paying.once(asked("b", key="event-1", brand="other"), costs(1), at_once)
+
+
+async def test_a_call_that_takes_long_is_not_waited_for_by_others_and_answers_them_later(
+    replica: Replica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process may be dead, and its lease have minutes left: whoever waits keeps others from being served at home."""
+    monkeypatch.setattr(paying_module, "_FOLLOWED", timedelta(seconds=0.2))
+    one, other = await replica(), await replica()
+    provider = Provider()
+    making = asyncio.create_task(one.once(asked("a", key="event-1"), provider, at_once))
+    await eventually(lambda: provider.calls)
+
+    with pytest.raises(ProblemError) as refused:
+        await other.once(asked("a", key="event-1"), provider, at_once)
+    assert (refused.value.problem.type, refused.value.problem.after) == (
+        "call.under_way",
+        timedelta(seconds=15),
+    )
+    provider.answer.set()
+    await making
+    assert (await other.once(asked("a", key="event-1"), provider, at_once)).kept
+    assert provider.calls == 1
 
 
 async def test_those_who_wait_for_a_call_that_fails_hear_why_and_the_next_tries_again(

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 from pydantic import SecretStr
+from starlette.responses import Response
 
 from chassis.http.client import UnavailableError
 from chassis.testing import serving
@@ -319,6 +320,13 @@ async def test_money_is_waited_for_and_costs_no_attempt(world: World) -> None:
         await world.look()
     # Nobody else has to wait, and what costs nothing goes on.
     assert "Pages read: 1." in await world.refusal(Sources(folder=False, urls=("http://one.example/a",)))
+
+
+async def test_a_search_that_was_paid_for_in_vain_is_a_failed_attempt(world: World) -> None:
+    world.brave.next_answers = [Response("cut off", headers={"Content-Length": "100"})]
+    with pytest.raises(RetryLater, match=r"provider.no_answer") as raised:
+        await world.look()
+    assert not isinstance(raised.value, WaitFor)
 
 
 async def test_what_somebody_has_to_see_to_is_said_at_once(world: World) -> None:

@@ -136,7 +136,8 @@ def _trouble(reply: Reply) -> Exception:
     if kind and reply.status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         # About a brand or a provider, and not about the gateway: others go on.
         return WaitFor("the web search", told, after=reply.after)
-    if kind == _UNUSABLE or reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    passing = problem.get("transient") is True  # such as a provider that did not answer what counts as paid
+    if passing or kind == _UNUSABLE or reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return RetryLater(told, after=reply.after)
     if kind:
         return Unprocessable(f"{told}; then replay")
