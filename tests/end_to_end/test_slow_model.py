@@ -316,6 +316,58 @@ async def test_everything_is_written_once_paid_once_and_in_turns(
     assert last <= first * 1.15, (first, last)
 
 
+async def test_a_brand_that_may_not_spend_waits_and_says_so_while_another_goes_on(
+    stack_at: Callable[[Size, SlowModel], Awaitable[Stack]], databases: dict[str, str], rabbitmq_url: str
+) -> None:
+    model = SlowModel(0.05)
+    stack = await stack_at(QUICK, model)
+    async with client(stack, "gateway") as gateway:
+        stopped = {"scope": "many", "why": "prices have changed"}
+        (await gateway.post("/v1/spend/stop", json=stopped)).raise_for_status()
+    many = await hand_in(stack, rabbitmq_url, "many", range(1000, 1003))
+    few = await hand_in(stack, rabbitmq_url, "few", range(2200, 2202))
+
+    async def keywords(cycle_id: str) -> list[dict[str, Any]]:
+        async with client(stack, "orchestrator") as api:
+            found: list[dict[str, Any]] = (await api.get(f"/v1/cycles/{cycle_id}")).json()["keywords"]
+            return found
+
+    async def all_are(cycle_id: str, state: str) -> bool:
+        return all(each["state"] == state for each in await keywords(cycle_id))
+
+    async def all_wait() -> bool:
+        return all(each["waits"] for each in await keywords(many))
+
+    await eventually(lambda: all_are(few, "publishing"))
+    await eventually(all_wait)
+    for each in await keywords(many):
+        assert each["state"] == "writing"
+        assert each["waits"].startswith(
+            "waits for the model's budget: spending by the brand many is stopped:"
+        )
+        assert "prices have changed" in each["waits"]
+        assert datetime.fromisoformat(each["waits_until"]) > datetime.now(UTC)
+
+    async with client(stack, "gateway") as gateway:
+        (await gateway.post("/v1/spend/resume", json={"scope": "many"})).raise_for_status()
+    await ten_minutes_pass(databases["orchestrator"])
+    stack.end("orchestrator", signal.SIGTERM)  # it sleeps until then
+    stack.start("orchestrator")
+    await stack.ready()
+    await eventually(lambda: all_are(many, "publishing"))
+    assert set(model.asked.values()) == {1}
+    assert await queue_length(rabbitmq_url, "orchestrator-commands-dlq") == 0
+
+
+async def ten_minutes_pass(url: str) -> None:
+    """For what waits."""
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute("update outbox set deliver_at = now(), due_at = now() where lease is null")
+    finally:
+        await connection.close()
+
+
 async def in_the_midst(model: SlowModel) -> None:
     """Returns while calls are under way."""
     await eventually(lambda: model.under_way >= 2)
