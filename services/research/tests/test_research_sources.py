@@ -61,6 +61,19 @@ async def test_a_brand_has_the_folder_alone_until_something_is_set(api: httpx.As
     assert (await api.get("/v1/brands/other/sources")).json() == FOLDER_ALONE
 
 
+async def test_what_a_later_version_has_set_is_passed_over(
+    api: httpx.AsyncClient, research_database: Database
+) -> None:
+    await api.put("/v1/brands/acme/sources", json={"web": {"queries": 3}})
+    async with research_database.connection() as connection:
+        await connection.execute(
+            """update brand_sources set settings = settings || '{"moon": 1}' || jsonb_build_object('web',"""
+            """ settings->'web' || '{"country": "de"}')"""
+        )
+    stored = (await api.get("/v1/brands/acme/sources")).json()
+    assert (stored["web"]["queries"], "moon" in stored, "country" in stored["web"]) == (3, False, False)
+
+
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [

@@ -1,5 +1,6 @@
 """A brand's addresses, feeds and the web, through the real gateway, on sites of a test's own."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from pydantic import SecretStr
 from starlette.responses import Response
 
 from chassis.http.client import UnavailableError
-from chassis.testing import serving
+from chassis.testing import eventually, serving
 from messaging import Database, Dependency, RetryLater, Unprocessable, WaitFor
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError, Wanted
@@ -26,7 +27,7 @@ from research.web.looking import BrandSources, Web
 from research.web.pages import Pages
 from tests.fixtures.gateways import KEY, gateway_before
 from tests.fixtures.providers import FakeBrave
-from tests.fixtures.sites import Names, Site, answer, redirect, site
+from tests.fixtures.sites import Names, Request, Site, answer, redirect, site
 
 BRAVE_KEY = "brave-key-0123456789abcdef"
 SEARCHED = Sources(folder=False, web=WebSearch(queries=2))
@@ -112,9 +113,11 @@ async def world(
 
 
 @asynccontextmanager
-async def behind(gateway_url: str, corpus: LocalCorpus, readers: Readers) -> AsyncIterator[BrandSources]:
+async def behind(
+    gateway_url: str, corpus: LocalCorpus, readers: Readers, *, timeout_seconds: float = 60
+) -> AsyncIterator[BrandSources]:
     dependency = Dependency("gateway", outages=(UnavailableError,), shortest_pause=0.01)
-    gateway = Gateway(gateway_url, SecretStr(KEY), dependency=dependency)
+    gateway = Gateway(gateway_url, SecretStr(KEY), dependency=dependency, timeout_seconds=timeout_seconds)
     searching = Dependency("local_corpus", outages=(ProviderUnavailableError,))
     try:
         yield BrandSources(corpus, searching, Web(gateway, Pages(gateway, readers)))
@@ -307,6 +310,22 @@ async def test_a_site_that_fails_now_is_waited_for_as_long_as_there_is_patience(
     assert len(await world.addresses(more, patient=True)) == 3
 
 
+async def test_a_site_that_never_answers_costs_its_own_page_alone(world: World) -> None:
+    for path in "abcd":
+        world.write(f"http://{path}.example/{path}")
+    gone = asyncio.Event()
+
+    async def never(_: Request, __: asyncio.StreamWriter) -> None:
+        await gone.wait()
+
+    world.site.pages["/d"] = never
+    async with behind(str(world.api.base_url), world.corpus, Readers(), timeout_seconds=3) as research:
+        found = await research.search(Wanted("cold brew", "acme", SEARCHED, command=uuid4()))
+    gone.set()
+    assert isinstance(found, Found)
+    assert len(found.sources) == 3
+
+
 async def test_money_is_waited_for_and_costs_no_attempt(world: World) -> None:
     world.write("http://one.example/a")
     await world.api.put("/v1/spend/caps/acme", json={"day": 0.006, "month": 1})
@@ -348,6 +367,34 @@ async def test_a_gateway_that_is_away_is_waited_for_and_none_at_all_is_said(
     without = BrandSources(world.corpus, Dependency("local_corpus", outages=()), None)
     with pytest.raises(Unprocessable, match="GATEWAY_URL"):
         await without.search(Wanted("cold brew", "acme", SEARCHED, command=uuid4()))
+
+
+async def test_a_gateway_that_comes_back_is_found_by_whoever_asks_for_pages_alone(
+    world: World,
+    free_port: Callable[[], int],
+    make_database: Callable[[str], Awaitable[str]],
+) -> None:
+    urls = tuple(world.write(f"http://{path}.example/{path}") for path in "abcde")
+    wanted = Wanted("cold brew", "acme", Sources(folder=False, urls=urls), command=uuid4())
+    port = free_port()
+    async with behind(f"http://127.0.0.1:{port}", world.corpus, Readers()) as research:
+        with pytest.raises(WaitFor):
+            await research.search(wanted)
+        async with gateway_before(world.names, await make_database("gateway"), http_port=port):
+
+            async def found() -> Findings | None:
+                try:
+                    return await research.search(wanted)
+                except WaitFor:
+                    return None
+
+            assert isinstance(await eventually(found), Found)
+
+
+async def test_a_keyword_without_a_word_to_look_for_costs_nothing(world: World) -> None:
+    world.write("http://one.example/a")
+    assert "no searchable words" in await world.refusal(keyword="the of and")
+    assert world.brave.requests == []
 
 
 async def test_a_page_that_takes_its_reader_along_is_left_out(world: World) -> None:

@@ -84,6 +84,11 @@ class LocalCorpus:
         self._licence = await asyncio.to_thread(corpus_folder.licence, self._folder)
         self._licence_is_known = True
 
+    async def can_search(self, keyword: str) -> bool:
+        """Whether the keyword has any word that is looked for."""
+        async with self._database.connection() as connection:
+            return bool((await index_store.parse_query(connection, [], keyword)).terms)
+
     async def search(
         self,
         keyword: str,

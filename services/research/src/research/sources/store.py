@@ -1,15 +1,29 @@
 """The sources of brands, one row for each that has any of its own."""
 
+import json
+from typing import Any
+
+from pydantic import BaseModel
+
 from chassis import Connection
-from research.sources.domain import Sources
+from research.sources.domain import Sources, WebSearch
 
 
 async def sources_of(connection: Connection, brand_slug: str) -> Sources:
-    """Those that were set, or the folder alone."""
+    """Those that were set, or the folder alone. What a later version has set beside them is passed over."""
     settings: str | None = await connection.fetchval(
         "select settings::text from brand_sources where brand_slug = $1", brand_slug
     )
-    return Sources() if settings is None else Sources.model_validate_json(settings)
+    if settings is None:
+        return Sources()
+    known = _known(json.loads(settings), Sources)
+    if known.get("web") is not None:
+        known["web"] = _known(known["web"], WebSearch)
+    return Sources.model_validate(known)
+
+
+def _known(settings: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name in model.model_fields}
 
 
 async def set_sources(connection: Connection, brand_slug: str, sources: Sources) -> None:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from http import HTTPStatus
@@ -70,13 +71,26 @@ class Gateway:
         Unprocessable: somebody has to do something first; the message says what.
     """
 
-    def __init__(self, url: str, service_key: SecretStr, *, dependency: Dependency) -> None:
+    def __init__(
+        self,
+        url: str,
+        service_key: SecretStr,
+        *,
+        dependency: Dependency,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
         self._dependency = dependency
         peer = Peer("the gateway", url, "GATEWAY_URL", service_key)
-        self._client = ServiceClient(peer, timeout_seconds=TIMEOUT_SECONDS, max_bytes=MAX_BYTES)
+        self._client = ServiceClient(peer, timeout_seconds=timeout_seconds, max_bytes=MAX_BYTES)
 
     async def aclose(self) -> None:
         await self._client.aclose()
+
+    async def find(self) -> None:
+        """Asks whether it is back if it was away, so that of several calls at once none is refused for not being the first."""
+        if self._dependency.away:
+            with suppress(FailedError):
+                await self._ask("GET", "/health/ready")
 
     async def search(self, query: str, how: WebSearch, *, brand: str, command: UUID) -> Sequence[Result]:
         """Pages, best first. Of one command the same search is paid for once, however often it is asked."""
@@ -87,7 +101,10 @@ class Gateway:
             asked["freshness"] = how.freshness
         # Another request needs another key, should the brand's sources change between two deliveries.
         key = f"{command}/search/{sha256(repr(asked).encode()).hexdigest()[:16]}"
-        reply = await self._ask("POST", "/v1/search", json=asked, headers={"Idempotency-Key": key})
+        try:
+            reply = await self._ask("POST", "/v1/search", json=asked, headers={"Idempotency-Key": key})
+        except FailedError as error:
+            raise RetryLater(str(error), after=error.after) from error
         if reply.status != HTTPStatus.OK:
             raise _trouble(reply)
         try:
@@ -101,6 +118,8 @@ class Gateway:
             reply = await self._ask("GET", f"/v1/pages?{urlencode({'url': address})}")
         except _TooLargeError:
             raise LeftOutError("it is too large") from None
+        except FailedError as error:
+            raise LeftOutError(f"the gateway failed over it: {error}", passing=True) from error
         kind = str(reply.document.get("type", "")) if reply.status != HTTPStatus.OK else ""
         if kind.startswith("page.") and kind != _NOT_CONFIGURED:
             passing = reply.status == HTTPStatus.FAILED_DEPENDENCY
@@ -116,8 +135,6 @@ class Gateway:
         try:
             async with self._dependency.call():
                 return await self._client.ask(method, path, **request)
-        except FailedError as error:
-            raise RetryLater(str(error), after=error.after) from error
         except UnusableAnswerError as error:
             raise _TooLargeError(str(error)) from error
 

@@ -46,6 +46,7 @@ class Web:
     async def look(self, wanted: Wanted) -> Tried:
         """Searches and reads. Raises what `Gateway` raises."""
         sources, asked, searches = wanted.sources, list[str](), list[Sequence[Lead]]()
+        await self._gateway.find()
         if sources.web is not None:
             asked = queries(wanted.keyword, sources.web.language, sources.web.queries)
             for query in asked:
@@ -99,6 +100,8 @@ class BrandSources:
                 f"the sources of brand '{wanted.brand}' need a gateway, and research knows of none: set its GATEWAY_URL,"
                 " then replay"
             )
+        if not await self._corpus.can_search(wanted.keyword):
+            return await self._in_corpus(wanted, (), "The corpus")
         tried = await self._web.look(wanted)
         looked_in = "What was read of the web" + (", with the corpus," if wanted.sources.folder else "")
         findings = await self._in_corpus(wanted, tried.reads.pages, looked_in)
