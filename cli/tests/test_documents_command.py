@@ -1,6 +1,7 @@
 """`brandctl documents` as a process of its own, against a running research service with a hostile document."""
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,6 +15,7 @@ from pydantic import SecretStr
 from chassis.testing import eventually, running
 from research.app import build
 from research.settings import Settings
+from tests.fixtures.pdf_files import pdf
 
 KEY = "test-service-key-0123456789"
 PROSE = "Cold brew coffee steeps for twelve hours, and it needs much water.\n"
@@ -128,3 +130,38 @@ async def test_nothing_to_do_is_said(operator: Operator) -> None:
     assert (nothing.code, nothing.err.strip()) == (1, "No document is set aside.")
     for usage in (("release",), ("release", "1", "--all"), ("list", "--set-aside", "--skipped")):
         assert (await operator(*usage)).code == 2
+
+
+async def test_a_brands_documents_are_added_listed_and_removed(operator: Operator, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("guide.md", "scan.pdf", "notes.docx")]
+    for file, content in zip(files, (PROSE.encode(), pdf("0 0 9 9 re f"), b"PK"), strict=True):
+        file.write_bytes(content)
+    added = await operator("add", *map(str, (*files, tmp_path / "missing.md")), "--brand", "acme", "--own")
+    assert added.code == 1
+    assert "guide.md is document" in added.err
+    assert "notes.docx: name: must end in one of" in added.err
+    assert "missing.md cannot be read: No such file" in added.err
+
+    async def are_read() -> bool:
+        return {row[1] for row in await operator.rows("--brand", "acme")} == {"read", "skipped"}
+
+    await eventually(are_read, within=60)
+    guide, scan = await operator.rows("--brand", "acme")
+    assert (guide[1:4], guide[6:]) == (["read", "guide.md", str(len(PROSE))], [PROSE.strip(), "own"])
+    assert "recognised (OCR)" in scan[6]
+    # A second time, and for another brand: nothing new, and nothing of the first one's.
+    again = await operator("add", str(files[0]), "--brand", "acme", "--not-own", "--licence", "CC BY 4.0")
+    assert (again.code, f"is document {guide[0]} of acme" in again.err) == (0, True)
+    listed = json.loads((await operator("list", "--brand", "acme", "--json")).out)["items"]
+    assert [(each["licence"], each["own"]) for each in listed] == [("CC BY 4.0", False), (None, True)]
+    assert (await operator("list", "--brand", "rival")).code == 1
+    assert len(await operator.rows()) == 3
+
+    assert (await operator("release", scan[0], "--brand", "acme")).code == 0
+    removed = await operator("remove", guide[0], scan[0], "--brand", "acme")
+    assert (removed.code, removed.err.split()) == (0, [guide[0], "removed", scan[0], "removed"])
+    assert (await operator("remove", guide[0], "--brand", "acme")).code == 1
+    assert (await operator("list", "--brand", "acme")).err.strip() == "acme has no document."
+    assert (
+        await operator("add", str(files[0]), str(files[1]), "--brand", "acme", "--title", "Both")
+    ).code == 2

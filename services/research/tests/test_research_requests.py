@@ -194,7 +194,12 @@ async def test_a_provider_is_told_the_command_and_how_much_patience_is_left(
 @pytest.fixture
 async def api(research_database: Database) -> AsyncIterator[httpx.AsyncClient]:
     transport = httpx.ASGITransport(
-        create_api(research_database, ServiceKey(SecretStr(KEY)), look_again=lambda: None)
+        create_api(
+            research_database,
+            ServiceKey(SecretStr(KEY)),
+            look_again=lambda: None,
+            look_for_uploads=lambda: None,
+        )
     )
     async with httpx.AsyncClient(
         transport=transport, base_url="http://research", headers={"X-Service-Key": KEY}

@@ -227,7 +227,12 @@ async def running(research_database: Database, folder: Folder) -> AsyncIterator[
     folder.write("c.md", "die")
     folder.write("e.txt", "\0")
     corpus = folder.corpus(research_database)
-    api = create_api(research_database, ServiceKey(SecretStr(KEY)), look_again=corpus.look_again)
+    api = create_api(
+        research_database,
+        ServiceKey(SecretStr(KEY)),
+        look_again=corpus.look_again,
+        look_for_uploads=lambda: None,
+    )
     indexing = asyncio.create_task(corpus.run())
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(api), base_url="http://research", headers={"X-Service-Key": KEY}

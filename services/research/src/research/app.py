@@ -1,11 +1,11 @@
 """The only place that wires the service together."""
 
-from chassis import ServiceKey
+from chassis import Connection, ServiceKey
 from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import QueuePolicy, Service, on_each
-from research import index_store
+from research import index_store, uploads
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
 from research.handlers import Handlers
@@ -21,8 +21,13 @@ def build(settings: Settings) -> Service:
     service = Service("research", settings, CATALOGUE)
     readers = Readers()
     corpus = LocalCorpus(
-        service.database, settings.corpus, rescan_seconds=settings.corpus_rescan_seconds, readers=readers
+        service.database,
+        settings.corpus,
+        rescan_seconds=settings.corpus_rescan_seconds,
+        readers=readers,
+        unread=uploads.unread,
     )
+    upload_reading = uploads.UploadReading(service.database, readers)
     searching = service.dependency("local_corpus", outages=(ProviderUnavailableError,))
     handlers = Handlers(service.database, BrandSources(corpus, searching, _web(service, settings, readers)))
     service.consume(
@@ -37,11 +42,13 @@ def build(settings: Settings) -> Service:
             service.database,
             ServiceKey(settings.service_key),
             look_again=corpus.look_again,
+            look_for_uploads=upload_reading.look,
             has_gateway=settings.gateway_url is not None,
         )
     )
-    service.gauge("documents", "Files of the corpus.", "state", index_store.counts)
+    service.gauge("documents", "Files of the corpus, and documents of brands.", "state", _documents)
     service.background("corpus-index", corpus.run)
+    service.background("uploads-index", upload_reading.run)
     return service
 
 
@@ -55,3 +62,9 @@ def _web(service: Service, settings: Settings, readers: Readers) -> Web | None:
         dependency=service.dependency("gateway", outages=(UnavailableError,)),
     )
     return Web(gateway, Pages(gateway, readers))
+
+
+async def _documents(connection: Connection) -> dict[str, int]:
+    """How many there are in each state."""
+    folder, uploaded = await index_store.counts(connection), await uploads.counts(connection)
+    return {state: count + uploaded[state] for state, count in folder.items()}

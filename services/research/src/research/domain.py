@@ -79,6 +79,8 @@ class Document:
     author: str | None = None
     robots: str = ""
     """What it asks of robots, as its meta tags say."""
+    own: bool = False
+    """Whether it is the brand's own text, as the brand says; no document says so itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,10 @@ class Candidate:
     """As of `Page`; None of a file."""
     quotable: bool = True
     """As of `Source`."""
+    own: bool = False
+    """As of `Document`."""
+    corpus: str = ""
+    """As the index calls it; empty of a page."""
 
 
 @dataclass(frozen=True, slots=True)

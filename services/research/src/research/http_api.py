@@ -15,6 +15,7 @@ from messaging import Database
 from research import index_store, store
 from research.index_store import State
 from research.sources.routes import source_routes
+from research.uploads import FILES, upload_routes
 
 
 class PassageView(BaseModel):
@@ -99,19 +100,26 @@ _STORED_LIST = TypeAdapter(dict[str, list[store.StoredResearch]])
 
 
 def create_api(
-    database: Database, authorise: Authorise, *, look_again: Callable[[], None], has_gateway: bool = False
+    database: Database,
+    authorise: Authorise,
+    *,
+    look_again: Callable[[], None],
+    look_for_uploads: Callable[[], None] = lambda: None,
+    has_gateway: bool = False,
 ) -> FastAPI:
     """The application.
 
     Args:
         database: of the service.
         authorise: asks for the key.
-        look_again: called when a document was released; makes the corpus read it.
+        look_again: called when a file of the folder was released; makes the corpus read it.
+        look_for_uploads: called when a brand has uploaded, removed or released a document.
         has_gateway: whether the web can be read.
     """
-    app = api("Brand Engine: research", authorise)
+    app = api("Brand Engine: research", authorise, files=FILES)
     app.include_router(_routes(database))
     app.include_router(_document_routes(database, look_again))
+    app.include_router(upload_routes(database, look_for_uploads))
     app.include_router(source_routes(database, has_gateway=has_gateway))
     return app
 

@@ -34,6 +34,9 @@ class State(StrEnum):
 _STATE = """case when set_aside_at is not null then 'set_aside' when problem is not null then 'skipped' else 'read' end"""
 
 
+_IN_FOLDER = "starts_with(corpus, '/')"
+
+
 @dataclass(frozen=True, slots=True)
 class FileState:
     """What tells a changed file from an unchanged one. `size` in bytes, `modified_ns` since the epoch."""
@@ -69,7 +72,21 @@ async def forget_files(connection: Connection, corpus: str, paths: Sequence[str]
 
 async def forget_other_folders(connection: Connection, corpus: str) -> None:
     """What the service was pointed at before. Folders are named by their absolute paths, other corpora otherwise."""
-    await connection.execute("delete from documents where corpus <> $1 and starts_with(corpus, '/')", corpus)
+    await connection.execute(
+        "delete from documents where corpus <> $1 and starts_with(corpus, '/') and starts_with($1, '/')",
+        corpus,
+    )
+
+
+async def hollow_out(connection: Connection, corpus: str, path: str) -> None:
+    """Takes a document out of what is searched, at once; the next look at the corpus finds it gone, and forgets it."""
+    document_id: int | None = await connection.fetchval(
+        "update documents set title = '', author = null, url = null, licence = null, published_on = null, quality = 0,"
+        " passage_count = 0, problem = 'removed', paragraphs = null where corpus = $1 and path = $2 returning document_id",
+        corpus,
+        path,
+    )
+    await connection.execute("delete from passages where document_id = $1", document_id)
 
 
 async def content_hashes(connection: Connection, corpus: str, paths: Sequence[str]) -> dict[str, bytes]:
@@ -101,11 +118,12 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
     rows = await connection.fetch(
         "insert into documents"
         " (corpus, path, size, modified_ns, title, url, licence, published_on, quality, passage_count, problem,"
-        " set_aside_at, content_hash, paragraphs, author) select $1, path, size, modified_ns, title, url, licence, published_on,"
-        " quality, passages, problem, case when set_aside then now() end, content_hash, paragraphs::bigint[], author"
+        " set_aside_at, content_hash, paragraphs, author, own) select $1, path, size, modified_ns, title, url, licence, published_on,"
+        " quality, passages, problem, case when set_aside then now() end, content_hash, paragraphs::bigint[], author, own"
         " from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::date[], $9::real[],"
-        " $10::integer[], $11::text[], $12::boolean[], $13::bytea[], $14::text[], $15::text[]) as f (path, size, modified_ns,"
-        " title, url, licence, published_on, quality, passages, problem, set_aside, content_hash, paragraphs, author)"
+        " $10::integer[], $11::text[], $12::boolean[], $13::bytea[], $14::text[], $15::text[], $16::boolean[]) as f (path, size,"
+        " modified_ns, title, url, licence, published_on, quality, passages, problem, set_aside, content_hash, paragraphs,"
+        " author, own)"
         " returning document_id, path",
         corpus,
         [file.state.path for file in files],
@@ -126,6 +144,7 @@ async def save_files(connection: Connection, corpus: str, files: Sequence[Indexe
             for document in documents
         ],
         [document.author for document in documents],
+        [document.own for document in documents],
     )
     ids: dict[str, int] = {row["path"]: row["document_id"] for row in rows}
     await connection.copy_records_to_table(
@@ -297,7 +316,7 @@ async def candidates(connection: Connection, corpora: Sequence[str], query: Quer
                      ts_rank(search, any_word) desc, document_id, position
             limit $3
         )
-        select document_id, path, title, url, licence, published_on, author, quality, passage_count, position, heading, content,
+        select document_id, corpus, path, title, url, licence, published_on, author, own, quality, passage_count, position, heading, content,
                flags,
                (select jsonb_object_agg(lexeme, positions) from unnest(search) where lexeme = any ($2)) as body_hits,
                (select jsonb_object_agg(lexeme, positions) from unnest(heading_search) where lexeme = any ($2))
@@ -327,6 +346,8 @@ def _candidate(row: asyncpg.Record) -> Candidate:
         passage=Passage(row["heading"], row["content"], tuple(row["flags"])),
         published_on=row["published_on"],
         author=row["author"],
+        own=row["own"],
+        corpus=row["corpus"],
         body_hits=_hits(row["body_hits"]),
         heading_hits=_hits(row["heading_hits"]),
         title_hits=_hits(row["title_hits"]),
@@ -353,8 +374,10 @@ class ListedDocument:
 
 
 async def counts(connection: Connection) -> dict[str, int]:
-    """How many files are in each state; those that are still to be read are `waiting`."""
-    rows = await connection.fetch(f"select {_STATE} as state, count(*) as files from documents group by 1")  # noqa: S608
+    """How many files of the folder are in each state; those that are still to be read are `waiting`."""
+    rows = await connection.fetch(
+        f"select {_STATE} as state, count(*) as files from documents where {_IN_FOLDER} group by 1"  # noqa: S608
+    )
     now = await progress.of(connection)
     return (
         dict.fromkeys(map(str, State), 0)
@@ -366,11 +389,11 @@ async def counts(connection: Connection) -> dict[str, int]:
 async def documents(
     connection: Connection, *, state: State | None, after: str, limit: int
 ) -> list[ListedDocument]:
-    """In the order of their paths, from the one that follows `after`."""
+    """Those of the folder in the order of their paths, from the one that follows `after`."""
     rows = await connection.fetch(
         f"select document_id as id, path, size, {_STATE} as state, problem, title, passage_count as passages,"  # noqa: S608
         " indexed_at as since from documents"
-        f' where path collate "C" > $1 and ($2::text is null or {_STATE} = $2) order by path collate "C" limit $3',
+        f' where {_IN_FOLDER} and path collate "C" > $1 and ($2::text is null or {_STATE} = $2) order by path collate "C" limit $3',
         after,
         state,
         limit,
@@ -384,7 +407,7 @@ async def release(connection: Connection, document_id: int) -> State | None:
     None if there is no such document: it was released already, or has changed or gone meanwhile.
     """
     state = await connection.fetchval(
-        f"select {_STATE} from documents where document_id = $1 for update",  # noqa: S608
+        f"select {_STATE} from documents where document_id = $1 and {_IN_FOLDER} for update",  # noqa: S608
         document_id,
     )
     if state is None:

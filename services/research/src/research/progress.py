@@ -18,7 +18,11 @@ class Progress:
 
 
 async def begin(connection: Connection, corpus: str, to_read: int) -> None:
-    await connection.execute("delete from indexing where corpus <> $1 and starts_with(corpus, '/')", corpus)
+    # The folder that the service was pointed at before.
+    await connection.execute(
+        "delete from indexing where corpus <> $1 and starts_with(corpus, '/') and starts_with($1, '/')",
+        corpus,
+    )
     await connection.execute(
         "insert into indexing (corpus, to_read, done) values ($1, $2, 0)"
         " on conflict (corpus) do update set to_read = excluded.to_read, done = 0",
@@ -37,10 +41,15 @@ async def complete(connection: Connection, corpus: str) -> None:
     )
 
 
+async def forget(connection: Connection, corpus: str) -> None:
+    await connection.execute("delete from indexing where corpus = $1", corpus)
+
+
 async def of(connection: Connection, corpus: str | None = None) -> Progress:
-    """Of that corpus, or of whichever is being read."""
+    """Of that corpus, or of the folder."""
     row = await connection.fetchrow(
-        "select to_read, done, complete_at is not null as complete from indexing where $1::text is null or corpus = $1",
+        "select to_read, done, complete_at is not null as complete from indexing"
+        " where corpus = $1 or ($1::text is null and starts_with(corpus, '/'))",
         corpus,
     )
     return Progress(**row) if row else Progress()

@@ -1,12 +1,14 @@
-"""The corpus as a folder: which files there are, and their bytes. Blocking; call it from a thread."""
+"""The corpus as a folder: which files there are, and their bytes. The functions block; call them from a thread."""
 
+import asyncio
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from chassis import Connection
 from research.clients.licences import licence_name
-from research.index_store import FileState
+from research.index_store import FileState, IndexedFile
 from research.reading.formats import SUFFIXES, UnreadableFileError, max_bytes
 
 MAX_PATH_BYTES = 1_000
@@ -84,6 +86,25 @@ def read(folder: Path, path: str) -> bytes:
     if len(content) > max_bytes(path):
         raise UnreadableFileError(f"it is larger than {max_bytes(path) // 1_000_000} MB; split it")
     return content
+
+
+class FolderFiles:
+    """What is in a folder; for an indexer."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def scan(self) -> list[FileState]:
+        """Raises CorpusUnavailableError: the folder cannot be read."""
+        return await asyncio.to_thread(lambda: list(scan(self._folder)))
+
+    async def read(self, path: str) -> bytes:
+        """Raises UnreadableFileError: as of `read`."""
+        return await asyncio.to_thread(read, self._folder, path)
+
+    async def confirmed(self, _: Connection, found: Sequence[IndexedFile]) -> list[IndexedFile]:
+        """All of them: what has gone meanwhile, the next look finds."""
+        return list(found)
 
 
 def licence(folder: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""Keeps the index in line with the folder: reads what has changed, several files at a time, and tells how far it is."""
+"""Keeps the index in line with a folder, or with what else holds files: reads what has changed, several at a time, and tells how far it is."""
 
 import asyncio
 import hashlib
@@ -6,16 +6,15 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
+from typing import Protocol
 from uuid import uuid4
 
 import asyncpg
 import structlog
 
-from chassis import DatabaseUnavailableError
+from chassis import Connection, DatabaseUnavailableError
 from messaging import Database
 from research import index_store, progress, reads
-from research.clients import corpus_folder
 from research.index_store import FileState, IndexedFile
 from research.reading.formats import UnreadableFileError
 from research.reading.pool import HostileDocumentError, Readers
@@ -32,25 +31,35 @@ PROGRESS_SECONDS = 5.0
 TURN_SECONDS = 0.5
 
 
-class Indexer:
-    """`corpus` names the folder in the database. `readers` are entered when there is something to read."""
+class Files(Protocol):
+    """What an index is kept in line with."""
 
-    def __init__(self, database: Database, folder: Path, corpus: str, readers: Readers) -> None:
+    async def scan(self) -> list[FileState]:
+        """All that there are, by path. May raise what is wrong with them as a whole."""
+
+    async def read(self, path: str) -> bytes:
+        """Raises UnreadableFileError: this one cannot be had."""
+
+    async def confirmed(self, connection: Connection, read: Sequence[IndexedFile]) -> list[IndexedFile]:
+        """Those that are still there when they are stored, with what is known of them besides; run in that transaction."""
+
+
+class Indexer:
+    """`corpus` names the files in the database. `readers` are entered when there is something to read."""
+
+    def __init__(self, database: Database, files: Files, corpus: str, readers: Readers) -> None:
         self._database = database
-        self._folder = folder
+        self._files = files
         self._corpus = corpus
         self._readers = readers
         self._reader = uuid4()
         self._reported = 0.0
         self._has_looked = False
 
-    async def refresh(self, settled: Callable[[], None]) -> None:
-        """Brings the index in line with the folder once. Of several replicas one works at a time.
+    async def refresh(self, settled: Callable[[], None] = lambda: None) -> None:
+        """Brings the index in line with the files once. Of several replicas one works at a time.
 
-        `settled` is called when all is read, or set aside.
-
-        Raises:
-            CorpusUnavailableError: the folder cannot be read.
+        `settled` is called when all is read, or set aside. Raises what `scan` does.
         """
         async with self._turn():
             try:
@@ -73,7 +82,7 @@ class Indexer:
 
     async def _refresh(self, settled: Callable[[], None]) -> None:
         started = self._reported = time.monotonic()
-        found = await asyncio.to_thread(lambda: list(corpus_folder.scan(self._folder)))
+        found = await self._files.scan()
         async with self._database.connection() as connection:
             known = await index_store.known_files(connection, self._corpus)
             await reads.take_back(connection, self._reader)
@@ -161,11 +170,12 @@ class Indexer:
     async def _read(self, readers: Readers, state: FileState, known: bytes | None) -> IndexedFile:
         content_hash = None
         try:
-            content = await asyncio.to_thread(corpus_folder.read, self._folder, state.path)
-            content_hash = hashlib.sha256(content).digest()
-            if content_hash == known:
-                return IndexedFile(state, None, content_hash=content_hash, unchanged=True)
-            return IndexedFile(state, await readers.read(state.path, content), content_hash=content_hash)
+            async with readers.in_hand:
+                content = await self._files.read(state.path)
+                content_hash = hashlib.sha256(content).digest()
+                if content_hash == known:
+                    return IndexedFile(state, None, content_hash=content_hash, unchanged=True)
+                return IndexedFile(state, await readers.read(state.path, content), content_hash=content_hash)
         except UnreadableFileError as error:
             log.warning("corpus_file_skipped", path=state.path, problem=str(error))
             return IndexedFile(state, None, str(error), content_hash=content_hash)
@@ -189,8 +199,9 @@ class Indexer:
             await index_store.touch_files(
                 tx.connection, self._corpus, [file.state for file in files if file.unchanged]
             )
+            read = [file for file in files if not file.unchanged]
             await index_store.save_files(
-                tx.connection, self._corpus, [file for file in files if not file.unchanged]
+                tx.connection, self._corpus, await self._files.confirmed(tx.connection, read)
             )
             await reads.end(tx.connection, self._corpus, [file.state.path for file in files])
             await progress.advance(tx.connection, self._corpus, len(files))

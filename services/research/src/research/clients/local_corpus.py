@@ -1,7 +1,7 @@
 """Research over a local folder of documents, indexed in the service's own PostgreSQL. Needs no key and no network."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +12,10 @@ from research import index_store, progress
 from research.clients import corpus_folder
 from research.clients.corpus_folder import CorpusUnavailableError
 from research.clients.indexer import Indexer
+from research.clients.licences import is_free
 from research.clients.page_hits import with_pages
-from research.clients.provider import ProviderUnavailableError
-from research.domain import Findings, Found, Hits, Insufficient, Page, abbreviation, decide
+from research.clients.provider import NotReadyError, ProviderUnavailableError
+from research.domain import Candidate, Findings, Found, Hits, Insufficient, Page, abbreviation, decide
 from research.index_store import corpus_of_brand
 from research.progress import Progress
 from research.reading.pool import Readers
@@ -25,8 +26,15 @@ from research.relevance import Query
 PATIENCE_SECONDS = 20.0
 
 
+async def _none_unread(_: Connection, __: str) -> int:
+    return 0
+
+
 class LocalCorpus:
-    """`run` keeps the index up to date; `search` answers beside it."""
+    """`run` keeps the index up to date; `search` answers beside it.
+
+    `unread` tells how many documents of a brand, which others read, are still to be read.
+    """
 
     def __init__(
         self,
@@ -35,12 +43,14 @@ class LocalCorpus:
         *,
         rescan_seconds: float,
         readers: Readers,
+        unread: Callable[[Connection, str], Awaitable[int]] = _none_unread,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self._database = database
         self._folder = folder
         self._corpus = str(folder.resolve())
-        self._indexer = Indexer(database, folder, self._corpus, readers)
+        self._indexer = Indexer(database, corpus_folder.FolderFiles(folder), self._corpus, readers)
+        self._unread = unread
         self._rescan_seconds = rescan_seconds
         self._patience_seconds = patience_seconds
         self._settled = asyncio.Event()
@@ -111,13 +121,15 @@ class LocalCorpus:
 
         Raises:
             ProviderUnavailableError: the folder cannot be read, or not enough of it has been.
+            NotReadyError: too little was found, and not all that the brand has uploaded has been read.
         """
         now = await self._readiness() if folder else Progress(complete=True)
         if not self._licence_is_known:
             await self._read_licence()
         corpora = [self._corpus, corpus_of_brand(brand)] if folder else [corpus_of_brand(brand)]
         async with self._database.connection() as connection:
-            hits = await _look_up(connection, corpora, pages, keyword)
+            unread = await self._unread(connection, brand)
+            hits = await self._look_up(connection, corpora, pages, keyword)
             texts = [
                 text
                 for each in hits.candidates
@@ -125,21 +137,32 @@ class LocalCorpus:
             ]
             # In threads: what a hostile document fills the index with takes tenths of a second.
             short = await asyncio.to_thread(abbreviation, keyword, texts)
-            named_by = await _look_up(connection, corpora, pages, short) if short else None
+            named_by = await self._look_up(connection, corpora, pages, short) if short else None
         findings = await asyncio.to_thread(decide, hits.query, hits.candidates, named_by, looked_in=looked_in)
         match findings:
             case Insufficient() if not now.complete:
                 raise ProviderUnavailableError(
                     f"the corpus is still being read for the first time ({now.done} of {now.to_read} files)"
                 )
+            case Insufficient() if unread:
+                raise NotReadyError(f"of the brand's documents, {unread} are still to be read")
             case Insufficient():
                 return findings
             case Found():
-                sources = (
-                    replace(each, licence=each.licence or self._licence) if each.path is not None else each
-                    for each in findings.sources
-                )
-                return Found(tuple(sources), is_preliminary=not now.complete)
+                return replace(findings, is_preliminary=not now.complete or unread > 0)
+
+    async def _look_up(
+        self, connection: Connection, corpora: Sequence[str], pages: Sequence[Page], keyword: str
+    ) -> Hits:
+        query: Query = await index_store.parse_query(connection, corpora, keyword)
+        found = await index_store.candidates(connection, corpora, query) if query.terms else []
+        return await with_pages(connection, Hits(query, list(map(self._with_rights, found))), pages)
+
+    def _with_rights(self, candidate: Candidate) -> Candidate:
+        """The folder's licence is that of its documents, which may be quoted. What a brand uploads is asked for its own."""
+        if candidate.corpus == self._corpus:
+            return replace(candidate, licence=candidate.licence or self._licence)
+        return replace(candidate, quotable=candidate.own or is_free(candidate.licence))
 
     async def _readiness(self) -> Progress:
         """Waits a while for the first reading; a corpus that was read before is searched at once.
@@ -160,11 +183,3 @@ class LocalCorpus:
     async def _progress(self) -> Progress:
         async with self._database.connection() as connection:
             return await progress.of(connection, self._corpus)
-
-
-async def _look_up(
-    connection: Connection, corpora: Sequence[str], pages: Sequence[Page], keyword: str
-) -> Hits:
-    query: Query = await index_store.parse_query(connection, corpora, keyword)
-    found = await index_store.candidates(connection, corpora, query) if query.terms else []
-    return await with_pages(connection, Hits(query, found), pages)

@@ -12,6 +12,10 @@ class ProviderUnavailableError(Exception):
     """The provider cannot answer now but may later; the message says why."""
 
 
+class NotReadyError(Exception):
+    """There are answers for others, but not for this brand yet; the message says what it waits for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What is looked for, on whose behalf, and where."""

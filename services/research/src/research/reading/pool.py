@@ -22,6 +22,8 @@ from research.reading.feeds import Entry
 from research.reading.formats import UnreadableFileError, is_pdf
 
 PROCESSES: Final = 2
+IN_HAND: Final = 4
+"""Documents that are held while they wait for a process: enough to keep all busy."""
 TRIES: Final = 2
 """How often a document is read that ends its process: the kernel, short of memory, may have picked the wrong one."""
 START_SECONDS: Final = 60.0
@@ -58,6 +60,8 @@ class Readers:
 
     def __init__(self, program: Sequence[str] = PROGRAM) -> None:
         self._program = program
+        self.in_hand = asyncio.Semaphore(IN_HAND)
+        """For whoever holds documents in memory until they are read."""
         self._turns = asyncio.Semaphore(PROCESSES)
         self._idle: list[_Reader] = []
         self._users = 0

@@ -7,9 +7,9 @@ from typing import Final
 
 import structlog
 
-from messaging import Dependency, RetryLater, Unprocessable
+from messaging import Dependency, RetryLater, Unprocessable, WaitFor
 from research.clients.local_corpus import LocalCorpus
-from research.clients.provider import Wanted
+from research.clients.provider import NotReadyError, Wanted
 from research.domain import Findings, Found, Insufficient, Page
 from research.reading.cleaning import one_line
 from research.sources.domain import Sources, checked_address
@@ -23,6 +23,8 @@ log = structlog.get_logger(__name__)
 
 MAX_DETAIL: Final = 1_900
 """Characters of a refusal; messages take 2,000."""
+READ_PAUSE: Final = timedelta(seconds=5)
+"""Until somebody asks again whether a brand's documents have been read."""
 SHORTEST_WAIT: Final = timedelta(seconds=30)
 LONGEST_WAIT: Final = timedelta(minutes=10)
 
@@ -89,7 +91,7 @@ class BrandSources:
         """As of `Provider`.
 
         Raises:
-            WaitFor: the folder, the gateway, money or a provider has to be waited for.
+            WaitFor: the folder, the brand's own documents, the gateway, money or a provider has to be waited for.
             RetryLater: too few pages could be read, and there may be more of them later.
             Unprocessable: the web cannot be read before somebody has seen to it.
         """
@@ -115,13 +117,16 @@ class BrandSources:
 
     async def _in_corpus(self, wanted: Wanted, pages: Sequence[Page], looked_in: str) -> Findings:
         async def search() -> Findings:
-            return await self._corpus.search(
-                wanted.keyword,
-                brand=wanted.brand,
-                folder=wanted.sources.folder,
-                pages=pages,
-                looked_in=looked_in,
-            )
+            try:
+                return await self._corpus.search(
+                    wanted.keyword,
+                    brand=wanted.brand,
+                    folder=wanted.sources.folder,
+                    pages=pages,
+                    looked_in=looked_in,
+                )
+            except NotReadyError as error:
+                raise WaitFor("uploads", str(error), after=READ_PAUSE) from error
 
         if not wanted.sources.folder:
             return await search()

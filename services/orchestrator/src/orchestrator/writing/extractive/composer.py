@@ -77,8 +77,8 @@ def _demand_quotable(offered: Sequence[Source], quotable: Sequence[Source]) -> N
     if len(quotable) < len(offered) and independent(quotable) < MIN_SOURCES:
         raise InsufficientSourcesError(
             f"only {len(quotable)} of the {len(offered)} sources may be quoted by the paragraph: a digest prints what was given"
-            " to research, what is freely licensed as the page itself says, and the brand's own hosts (`brandctl sources set"
-            " BRAND --own HOST`). A brand with a writer that uses a model may use all of them"
+            " to research in its folder, what is freely licensed as it says itself, and what is the brand's own: documents"
+            " (`brandctl documents add FILE --brand BRAND --own`) and hosts (`brandctl sources set BRAND --own HOST`). A brand with a writer that uses a model may use all of them"
         )
 
 

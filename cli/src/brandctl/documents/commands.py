@@ -1,0 +1,234 @@
+"""`brandctl documents`: what research reads, the folder's files and the documents of brands, and what it gave up."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from brandctl.documents.research import Document, KeyFile, ResearchError, ResearchUrl, research_at
+from brandctl.terminal import note, out, print_json, printable
+
+app = typer.Typer(
+    name="documents",
+    no_args_is_help=True,
+    help="""The documents that research reads: files of its folder and, with --brand, what a brand has uploaded.
+
+A document is set aside when reading it took too much time or memory, or ended the process that read it. It is not read
+again until it changes or is released.
+
+Each command asks the research service. It finds it through --research-url or RESEARCH_URL, and the key through
+SERVICE_KEY or --key-file; beside a local run, `.local/endpoints.json` tells both.
+
+Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
+
+For example:
+
+    brandctl documents add handbook.pdf --brand acme --own
+    brandctl documents list --brand acme
+    brandctl documents remove 17 --brand acme
+    brandctl documents list --set-aside
+    brandctl documents release --all
+""",
+)
+
+_Thing = TypeVar("_Thing")
+
+_COLOURS: Final = {"read": "green", "skipped": "yellow", "set_aside": "red", "waiting": "cyan"}
+
+Brand = Annotated[str, typer.Option(help="Slug of the brand whose documents these are.")]
+BrandOrFolder = Annotated[
+    str | None,
+    typer.Option("--brand", help="Slug of the brand whose documents these are.", show_default="the folder"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for scripts.")]
+
+
+@app.command()
+def add(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="PDF, HTML, Markdown, reStructuredText, AsciiDoc, text."),
+    ],
+    brand: Brand,
+    own: Annotated[
+        bool | None, typer.Option("--own/--not-own", help="The brand wrote it itself.", show_default="no")
+    ] = None,
+    licence: Annotated[
+        str | None, typer.Option(help="Under which it may be used.", show_default="as it says itself")
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="By which articles name it.", show_default="as it says itself")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Where readers of articles find it.", show_default="as it says itself")
+    ] = None,
+    research_url: ResearchUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Uploads documents for a brand, which are searched for no other. The same bytes twice are one document.
+
+    For example:
+
+        brandctl documents add guide.pdf prices.html --brand acme --own
+        brandctl documents add study.pdf --brand acme --licence "CC BY 4.0" --url https://example.org/study
+    """
+    if len(files) > 1 and (title or url):
+        raise typer.BadParameter("say it of one file at a time", param_hint="--title and --url")
+    about: dict[str, Any] = {"own": own, "licence": licence, "title": title, "url": url}
+    with research_at(research_url, key_file) as research:
+
+        def upload(file: Path) -> str:
+            try:
+                content = file.read_bytes()
+            except OSError as error:
+                raise ResearchError(f"{file} cannot be read: {error.strerror}") from error
+            try:
+                kept = research.add(brand, file.name, content, about)
+            except ResearchError as error:
+                raise ResearchError(f"{file}: {error}") from error
+            return f"{file} is document {kept.id} of {brand}"
+
+        _each(files, upload)
+
+
+@app.command()
+def remove(
+    documents: Annotated[list[int], typer.Argument(metavar="ID...", help="Ids of `list --brand`.")],
+    brand: Brand,
+    research_url: ResearchUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Removes documents of a brand, and what was read of them. Articles that were written with them stay.
+
+    For example:
+
+        brandctl documents remove 17 --brand acme
+    """
+    with research_at(research_url, key_file) as research:
+
+        def forget(document: int) -> str:
+            research.remove(brand, document)
+            return f"{document} removed"
+
+        _each(dict.fromkeys(documents), forget)
+
+
+@app.command("list")
+def list_documents(
+    brand: BrandOrFolder = None,
+    set_aside: Annotated[bool, typer.Option("--set-aside", help="Only those that were given up.")] = False,
+    skipped: Annotated[bool, typer.Option("--skipped", help="Only those without text to search.")] = False,
+    as_json: AsJson = False,
+    research_url: ResearchUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Lists the folder's files by path, or a brand's documents as they came, with what is wrong; exit code 1 if none.
+
+    For example:
+
+        brandctl documents list --set-aside
+        brandctl documents list --brand acme --json | jq -r '.items[].path'
+    """
+    if set_aside and skipped:
+        raise typer.BadParameter("give one of them", param_hint="--set-aside and --skipped")
+    state = "set_aside" if set_aside else "skipped" if skipped else None
+    with research_at(research_url, key_file) as research:
+        found = list(research.documents(brand, state))
+    if research.waiting > 0:
+        note(f"Reading goes on: {research.waiting} files are still to be read.")
+    if as_json:
+        unsaid = {"licence", "own"} if brand is None else set()
+        print_json({"items": [document.model_dump(mode="json", exclude=unsaid) for document in found]})
+    elif found:
+        _show(out(), found)
+    if not found:
+        nothing = "Research has read no document." if brand is None else f"{brand} has no document."
+        note(f"No document is {state.replace('_', ' ')}." if state else nothing)
+        raise typer.Exit(1)
+
+
+@app.command()
+def release(
+    documents: Annotated[list[int] | None, typer.Argument(metavar="[ID]...", help="Ids of `list`.")] = None,
+    brand: BrandOrFolder = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that are set aside.")] = False,
+    research_url: ResearchUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Has documents read again that were set aside or skipped. Do it once the cause is gone.
+
+    For example:
+
+        brandctl documents release 42
+        brandctl documents release --brand acme --all
+    """
+    if everything == bool(documents):
+        raise typer.BadParameter("give ids, or --all", param_hint="ID")
+    with research_at(research_url, key_file) as research:
+        wanted = (
+            [each.id for each in research.documents(brand, "set_aside")] if everything else documents or []
+        )
+
+        def let_go(document: int) -> str:
+            research.release(brand, document)
+            return f"{document} released: it is read at the next look, which begins now"
+
+        if wanted:
+            _each(dict.fromkeys(wanted), let_go)
+    if not wanted:
+        note("No document is set aside.")
+        raise typer.Exit(1)
+
+
+def _each(things: Iterable[_Thing], do: Callable[[_Thing], str]) -> None:
+    """Says what came of each; exit code 1 if one was refused, after the others."""
+    refused = False
+    for each in things:
+        try:
+            note(do(each))
+        except ResearchError as error:
+            refused = True
+            note(str(error))
+    if refused:
+        raise typer.Exit(1)
+
+
+def _show(console: Console, documents: Sequence[Document]) -> None:
+    of_brand = documents[0].own is not None
+    headings = ["id", "state", "path", "size", "passages", "since", "title or problem"]
+    rows = [
+        (
+            str(each.id),
+            each.state,
+            printable(each.path),
+            str(each.size),
+            str(each.passages),
+            each.since.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+            printable(each.problem or each.title),
+            *([_rights(each)] if of_brand else []),
+        )
+        for each in documents
+    ]
+    if of_brand:
+        headings.append("rights")
+    if not console.is_terminal:
+        for row in (headings, *rows):
+            # Past the console, which would turn tabs into spaces.
+            console.file.write("\t".join(row) + "\n")
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading == "id", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row))
+    console.print(table)
+
+
+def _rights(document: Document) -> str:
+    """Whose it is, and under which licence."""
+    return printable(", ".join(filter(None, ("own" if document.own else "", document.licence or ""))))
