@@ -391,6 +391,19 @@ async def test_a_gateway_that_comes_back_is_found_by_whoever_asks_for_pages_alon
             assert isinstance(await eventually(found), Found)
 
 
+async def test_where_no_page_may_be_read_no_search_is_paid_for(
+    world: World, make_database: Callable[[str], Awaitable[str]]
+) -> None:
+    brave = (await world.api.get("/v1/providers")).json()["items"][0]
+    async with gateway_before(world.names, await make_database("gateway"), robot_about=None) as api:
+        body = {"kind": "brave", "settings": brave["settings"], "key": BRAVE_KEY}
+        assert (await api.put("/v1/providers/brave", json=body)).status_code == 204
+        async with behind(str(api.base_url), world.corpus, Readers()) as research:
+            with pytest.raises(Unprocessable, match="ROBOT_ABOUT"):
+                await research.search(Wanted("cold brew", "acme", SEARCHED, command=uuid4()))
+    assert world.brave.requests == []
+
+
 async def test_a_keyword_without_a_word_to_look_for_costs_nothing(world: World) -> None:
     world.write("http://one.example/a")
     assert "no searchable words" in await world.refusal(keyword="the of and")

@@ -25,6 +25,7 @@ LONGEST_LOOK: Final = timedelta(hours=1)
 """Until a budget is looked at again, at most: somebody may have raised it meanwhile."""
 MAX_DETAIL: Final = 500
 _NOT_CONFIGURED: Final = "page.not_configured"
+_NO_PAGE: Final = "about:blank"
 _UNUSABLE: Final = "provider.unusable_answer"
 
 
@@ -86,11 +87,13 @@ class Gateway:
     async def aclose(self) -> None:
         await self._client.aclose()
 
-    async def find(self) -> None:
-        """Asks whether it is back if it was away, so that of several calls at once none is refused for not being the first."""
-        if self._dependency.away:
-            with suppress(FailedError):
-                await self._ask("GET", "/health/ready")
+    async def prepare(self) -> None:
+        """Asks for what is no page: whether pages are read at all, before a search is paid for.
+
+        And whether the gateway is back if it was away, so that of several calls at once none is refused for not being the first.
+        """
+        with suppress(LeftOutError):
+            await self.page(_NO_PAGE)
 
     async def search(self, query: str, how: WebSearch, *, brand: str, command: UUID) -> Sequence[Result]:
         """Pages, best first. Of one command the same search is paid for once, however often it is asked."""

@@ -48,7 +48,7 @@ class Web:
     async def look(self, wanted: Wanted) -> Tried:
         """Searches and reads. Raises what `Gateway` raises."""
         sources, asked, searches = wanted.sources, list[str](), list[Sequence[Lead]]()
-        await self._gateway.find()
+        await self._gateway.prepare()
         if sources.web is not None:
             asked = queries(wanted.keyword, sources.web.language, sources.web.queries)
             for query in asked:
