@@ -98,6 +98,30 @@ async def test_three_keywords_become_three_articles_and_posts_by_exactly_the_doc
     assert len({message["event_id"] for message in seen}) == 24
     assert_every_message_was_caused_by_the_one_before(seen)
     await assert_pages_and_posts_can_be_seen(cycle)
+    await assert_what_was_said_already_waits_and_other_articles_are_linked(stack)
+
+
+async def assert_what_was_said_already_waits_and_other_articles_are_linked(stack: services.Addresses) -> None:
+    async with httpx.AsyncClient(headers={"X-Service-Key": KEY}, timeout=30) as api:
+        orchestrator = stack.url("orchestrator")
+        answer = await api.post(
+            f"{orchestrator}/v1/brands/daily-grind/research", json={"keywords": ["grind sizes", "cold brew"]}
+        )
+
+        async def ended() -> dict[str, Any] | None:
+            cycle = (await api.get(f"{orchestrator}/v1/cycles/{answer.json()['cycle_id']}")).json()
+            return cycle if cycle["percent"] == 100 else None
+
+        cycle = await eventually(ended, within=60)
+        waits, published = cycle["keywords"]
+        assert (cycle["completed"], cycle["failed"], cycle["needs_review"]) == (1, 1, 1)
+        assert (waits["state"], waits["published_url"], waits["posts"]) == ("needs_review", None, [])
+        assert f"{stack.url('publisher')}/sites/daily-grind/grind-size" in waits["reason"]
+        draft = (await api.get(f"{orchestrator}/v1/content/{waits['content_id']}")).json()
+        assert draft["body_markdown"]
+        assert draft["held_for"]
+        page = await api.get(published["published_url"])
+        assert '<a href="/sites/daily-grind/grind-size">' in page.text
 
 
 def assert_every_message_was_caused_by_the_one_before(seen: list[dict[str, Any]]) -> None:

@@ -1,6 +1,7 @@
 """Links from an article to earlier ones of its brand: where they stand, where they do not, and what cannot get in by them."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -73,6 +74,7 @@ def test_the_first_place_of_each_earlier_article_becomes_a_link() -> None:
         ("    paper filter", []),
         ("| paper filter | oil |", []),
         ("Type `paper filter` into the field. [2]", []),
+        ("Type ``a ` paper filter`` into the field, or a paper filter. [2]", []),
         ("“A paper filter takes out oil”, Menu says. [2]", []),
         ("“Oil”, Menu says of a paper filter, “is good.” [2]", ["paper filter"]),
         ("See the [paper filter](https://elsewhere.test/). [2]", ["paper filter"]),
@@ -108,6 +110,15 @@ def test_there_are_at_most_a_few_links() -> None:
     many = tuple(Published(f"subject {n}", "", f"{SITE}{n}") for n in range(20))
     paragraphs = [f"This is about subject {n} and its uses. [1]" for n in range(20)]
     assert links_in(*paragraphs, to=many) == [f"subject {n}" for n in range(MAX_LINKS)]
+
+
+@pytest.mark.parametrize(
+    "piece", ["`", "`a", "[", "[a](", "\\[", "*", "[1] ", "“paper filter ", "paper filter "]
+)
+def test_long_texts_are_linked_in_bounds(piece: str) -> None:
+    began = time.process_time()
+    linked(f"{FIRST}\n\n{piece * (200_000 // len(piece))}", keyword="pour-over coffee", published=(FILTER,))
+    assert time.process_time() - began < 10
 
 
 HOSTILE = (

@@ -39,7 +39,7 @@ _MARKERS: Final = (
 _INLINE: Final = re.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|(?P<citation>[ \u00a0]?\[\d{1,3}\](?!\())"
-    r"|(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
+    r"|(?P<ticks>`++)(?:(?P<code>[^`]++)(?P=ticks)(?!`))?"
     r"|\[(?P<label>(?:\\.|[^\[\]\\])*)\]\([^()\s]*\)"
     r"|(?P<emphasis>\*+)",
     re.DOTALL,
@@ -131,6 +131,9 @@ def shown(markdown: str) -> Shown:
             begin = len(places)
             places += _each(*mark.span("code")) if mark["code"] else _label(mark)
             taken.append((begin, len(places)))
+        elif mark["ticks"]:
+            # Code with backquotes in it, or none at all: where it ends is not worth telling.
+            taken.append((len(places), len(places) + len(markdown) - at))
     places += _each(at, len(markdown))
     text = "".join(markdown[end - 1] for _, end in places)
     return Shown(text, tuple(places), tuple(taken))

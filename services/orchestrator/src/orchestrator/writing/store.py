@@ -189,7 +189,8 @@ async def other_articles(
         select content_id, keyword, title, published_url, fingerprint,
                case when fingerprint is null and place <= $3 then body_markdown end as body
         from (
-            select *, row_number() over (order by created_at desc, content_id) as place
+            select content_id, keyword, title, published_url, fingerprint, body_markdown,
+                   row_number() over (order by created_at desc, content_id) as place
             from content where brand_slug = $1 and held_for = '{}' order by place limit $4
         ) as latest
         where content_id <> all ($2::uuid[]) order by place
