@@ -12,7 +12,7 @@ from playwright.async_api import BrowserContext
 from pydantic import BaseModel, Field, SecretStr
 
 from chassis import ServiceKey
-from chassis.http.api import UNKNOWN, api, router
+from chassis.http.api import UNKNOWN, api, file_body, router
 from chassis.http.reference.operations import chapters_of
 from chassis.testing import serving
 
@@ -83,6 +83,25 @@ def test_operations_are_read_with_their_fields_bounds_and_a_command(app: FastAPI
         'curl -X PUT "$URL/v1/trees/{tree_id}" -H "X-Service-Key: $SERVICE_KEY" \\',
         "  -H 'Content-Type: application/json' -d '{\"name\": \"the cook'\"'\"'s `oak`\"}'",
     ]
+
+
+def test_the_command_of_a_route_that_takes_a_file_sends_one() -> None:
+    pictures = router("/pictures")
+
+    @pictures.post("", openapi_extra=file_body("image/png"))
+    async def hang(name: Annotated[str, Query(examples=["an oak.png"])], wall: str = "north") -> None: ...
+
+    app = api(
+        "Pictures", ServiceKey(SecretStr("test-service-key-0123456789")), files={"/v1/pictures": 5_000_000}
+    )
+    app.include_router(pictures)
+    ((operation,),) = (chapter.operations for chapter in chapters_of(app.openapi()))
+    assert operation.command.splitlines() == [
+        'curl -X POST "$URL/v1/pictures?name=an+oak.png" -H "X-Service-Key: $SERVICE_KEY" \\',
+        "  -H 'Content-Type: image/png' --data-binary @FILE",
+    ]
+    (refused,) = (each for each in operation.answers if each.status == "413")
+    assert refused.description == "The request body is larger than 5 MB."
 
 
 @pytest.mark.parametrize("width", [1280, 390])

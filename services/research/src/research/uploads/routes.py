@@ -93,7 +93,9 @@ def _address(given: str | None) -> str | None:
 Slug = Annotated[BrandSlug, Path(description="The brand.")]
 UploadId = Annotated[int, Path(ge=1, le=MAX_ID)]
 Name = Annotated[
-    str, Query(description="Of the file; its ending tells the format.", max_length=200), AfterValidator(_name)
+    str,
+    Query(description="Of the file; its ending tells the format.", max_length=200, examples=["handbook.pdf"]),
+    AfterValidator(_name),
 ]
 Title = Annotated[
     str | None,

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+from urllib.parse import urlencode
 
 Document: TypeAlias = Mapping[str, Any]
 METHODS: Final = ("get", "put", "post", "delete", "patch")
@@ -169,14 +170,22 @@ class _Reader:
             yield f"matches {described['pattern']}"
 
     def _command(self, method: str, path: str, operation: Mapping[str, Any]) -> str:
+        demanded: dict[str, str] = {}
         for parameter in operation.get("parameters", ()):
-            if parameter["in"] == "path" and (example := self._example(parameter.get("schema", {}))):
+            example = self._example(parameter.get("schema", {}))
+            if parameter["in"] == "path" and example:
                 path = path.replace(f"{{{parameter['name']}}}", str(example))
+            elif parameter["in"] == "query" and example and parameter.get("required"):
+                demanded[parameter["name"]] = str(example)
+        if demanded:
+            path = f"{path}?{urlencode(demanded)}"
         asks = "curl" if method == "get" else f"curl -X {method.upper()}"
         lines = [f'{asks} "$URL{path}" -H "X-Service-Key: $SERVICE_KEY"']
         if body := self._example(_json_schema(operation.get("requestBody", {}))):
             sent = shlex.quote(json.dumps(body, ensure_ascii=False))
             lines.append(f"-H 'Content-Type: application/json' -d {sent}")
+        elif media_type := _file_type(operation.get("requestBody", {})):
+            lines.append(f"-H 'Content-Type: {media_type}' --data-binary @FILE")
         return " \\\n  ".join(lines)
 
     def _example(self, schema: Mapping[str, Any]) -> Any:
@@ -198,6 +207,13 @@ class _Reader:
 def _json_schema(message: Mapping[str, Any]) -> Mapping[str, Any]:
     found: Mapping[str, Any] = message.get("content", {}).get("application/json", {}).get("schema", {})
     return found
+
+
+def _file_type(body: Mapping[str, Any]) -> str | None:
+    """Of a route that takes a file as it is."""
+    return next(
+        (media_type for media_type in body.get("content", {}) if media_type != "application/json"), None
+    )
 
 
 def _either(words: Sequence[str]) -> str:
