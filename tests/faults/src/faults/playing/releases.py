@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
 from urllib.parse import quote, urlsplit
@@ -26,6 +26,12 @@ _MAKE_DATABASES: Final = """
 import os
 from brandctl.local import databases
 databases.create(os.environ["SERVER"], os.environ["NAMES"].split(), lambda role: os.environ["PASSWORD"], private=True)
+"""
+# What has changed from release to release, and matters to whoever sets one up.
+_TRAITS: Final = """
+from brandctl.local import databases
+from envelope.brand.catalogue import EVENTS_QUEUE
+print(hasattr(databases, "runtime_role"), EVENTS_QUEUE)
 """
 # Whoever inserts a row notes it, under whichever role a release works.
 _OPEN_AUDIT: Final = "grant all on audit, audit_n_seq to public"
@@ -49,16 +55,24 @@ class Release:
 
     name: str
     python: Path
-    own_role: bool
+    own_role: bool = True
     """Whether its services work with their tables as roles that do not own them."""
+    events_queue: str = ""
+    """What it calls the queue of the events."""
 
     @classmethod
-    def former(cls) -> Self:
-        return cls("former", _python_of(Path(os.environ[_FORMER])), own_role=False)
+    async def former(cls) -> Self:
+        return await cls._installed("former", Path(os.environ[_FORMER]))
 
     @classmethod
-    def present(cls) -> Self:
-        return cls("present", _python_of(Path(__file__).parents[5]), own_role=True)
+    async def present(cls) -> Self:
+        return await cls._installed("present", Path(__file__).parents[5])
+
+    @classmethod
+    async def _installed(cls, name: str, checkout: Path) -> Self:
+        release = cls(name, _python_of(checkout))
+        own_role, events_queue = (await release.run("-c", _TRAITS, environment={})).split()
+        return replace(release, own_role=own_role == "True", events_queue=events_queue)
 
     async def run(self, *arguments: str, environment: Mapping[str, str]) -> str:
         """Runs `python …` of this release to its end; returns what it printed.
@@ -85,7 +99,7 @@ class Release:
 class ReleasedStack(Stack):
     """As `Stack`, with the release that each service is started from."""
 
-    release: Release = field(default_factory=Release.former)
+    release: Release = field(kw_only=True)
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
     @classmethod

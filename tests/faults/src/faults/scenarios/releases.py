@@ -9,7 +9,6 @@ from faults.playing.world import World
 from faults.scenarios.pipeline import at_work
 
 _PER_SECOND: Final = 2.0
-_FORMER_EVENTS_QUEUE: Final = "brand-events"
 _FAULTS: Final = ("upgraded", "put back", "upgraded again")
 
 
@@ -22,7 +21,8 @@ _FAULTS: Final = ("upgraded", "put back", "upgraded again")
     impossible=why_no_former_release,
 )
 async def former_release_upgraded(world: World) -> Outcome:
-    former, present = Release.former(), Release.present()
+    former, present = await Release.former(), await Release.present()
+    back = () if former.events_queue == present.events_queue else ("--events-queue", former.events_queue)
     async with ReleasedStack.released(world, former) as stack:
         async with stack.load(_PER_SECOND):
             await at_work(stack, 8)
@@ -31,9 +31,9 @@ async def former_release_upgraded(world: World) -> Outcome:
             await stack.move_queues(present)
             world.history.fault("upgraded")
             await more_work(stack)
-            await stack.move_queues(present, "--events-queue", _FORMER_EVENTS_QUEUE)
+            await stack.move_queues(present, *back)
             await stack.replace_all(former)
-            await stack.move_queues(present, "--events-queue", _FORMER_EVENTS_QUEUE)
+            await stack.move_queues(present, *back)
             world.history.fault("put back")
             await more_work(stack)
             await stack.set_up(present)
