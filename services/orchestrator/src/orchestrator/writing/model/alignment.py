@@ -26,6 +26,18 @@ _JOINS: Final = frozenset({"and", "or"})
 _ENDS_PHRASE: Final = _JOINS | {"is", "are", "was", "were", "when", "where", "than", "that"}
 _ENDS_STATEMENT: Final = _JOINS | {"instead", "rather"}
 _RESTRICTS: Final = frozenset({"for", "on", "in", "at", "among", "within", "during", "under", "with"})
+_NARROWS: Final = _RESTRICTS - {"on", "in", "at"}
+_HOLDS_WHEN: Final = frozenset(
+    "before after until when where without since while during under despite except unless".split()  # noqa: SIM905
+)
+_BOUNDS_BEHIND: Final = _HOLDS_WHEN - {"when", "where", "while", "since"}
+"""Behind a comma the others are as often said by the way."""
+_BEHIND_PARTICIPLES: Final = PREPOSITIONS | frozenset(
+    "near beside behind above below outside inside between around".split()  # noqa: SIM905
+)
+_ORDINALS: Final = frozenset("first second third fourth fifth sixth seventh eighth ninth".split())  # noqa: SIM905
+_BRACKETS: Final = frozenset("(–—")  # noqa: RUF001
+_FOREMOST: Final = frozenset({"first", "last", "best", "worst", "most", "only"})
 _RELATIVES: Final = frozenset({"that", "who", "which", "whose"})
 _AUXILIARY: Final = frozenset({"is", "are", "was", "were", "has", "have", "had"})
 
@@ -210,13 +222,15 @@ def _torn(text: Sequence[Token], chosen: set[int], said: Container[str]) -> str 
         return "it joins words that stand far apart in its passage"
     if any(_jumped(text, one, other, chosen) for one, other in pairwise(sorted(chosen))):
         return "it joins the beginning of one statement of its passage to the end of another"
-    if _is_one_of_several(text, first):
-        return f"its passage says this of “{text[first].text}” together with others"
-    if narrowed := _narrowed(text, first, last):
-        return f"its passage says this of {narrowed} alone, which must not be left out"
-    if relative := _relative_left_out(text, first, last, said):
-        return f"what its passage adds with “{relative}” must not be left out"
-    return None
+    return (
+        _part_of_more(text, chosen)
+        or _bounded_before(text, first)
+        or _bounded_behind(text, last)
+        or _bounded_inside(text, chosen)
+        or _chosen_among(text, chosen, said)
+        or _narrowed(text, first, last, chosen)
+        or _relative_left_out(text, first, last, said)
+    )
 
 
 def _unbound(
@@ -251,25 +265,102 @@ def _taken_next(text: Sequence[Token], chosen: set[int]) -> list[bool]:
     return found[::-1]
 
 
-def _is_one_of_several(text: Sequence[Token], first: int) -> bool:
-    before = next((at for at in range(first - 1, -1, -1) if text[at].text.casefold() not in ARTICLES), None)
-    return before is not None and text[before].text.casefold() in _JOINS
-
-
-def _narrowed(text: Sequence[Token], first: int, last: int) -> str | None:
-    """What stands right before the first or right behind the last word, and makes it another thing: “toy guns”."""
-    if first and text[first - 1].kind is Kind.CONTENT:
-        return f"“{text[first - 1].text} {text[first].text}”"
-    rest = text[last + 1 :]
-    if rest and rest[0].kind is Kind.CONTENT and not rest[0].text.endswith("ly"):
-        return f"“{text[last].text} {rest[0].text}”"
-    if len(rest) > 1 and rest[0].text.casefold() in _RESTRICTS and rest[1].kind is not Kind.BREAK:
-        return f"“{text[last].text} {rest[0].text} {rest[1].text} …”"
+def _part_of_more(text: Sequence[Token], chosen: set[int]) -> str | None:
+    """What was torn apart: “2 million”, “1/2”, “Ann's dog”, “than hot coffee”."""
+    compared = next((at for at, token in enumerate(text) if token.key == "than"), len(text))
+    for one, other in pairwise(range(len(text))):
+        if (one in chosen) == (other in chosen):
+            continue
+        kinds = {text[one].kind, text[other].kind}
+        owned = one in chosen and text[one].text.endswith(("'s", "’s")) and text[other].weighs  # noqa: RUF001
+        described = other in chosen and one > compared and kinds == {Kind.CONTENT}
+        counted = (
+            one in chosen
+            and text[one].kind is Kind.NUMBER
+            and text[other].kind is Kind.CONTENT
+            and other < max(chosen)
+        )
+        ordinal = text[one].kind is Kind.NUMBER and other in chosen and text[other].key in _ORDINALS
+        if kinds == {Kind.NUMBER} or owned or described or counted or ordinal:
+            return (
+                f"its passage says “{text[one].text} {text[other].text}”, of which a part is something else"
+            )
     return None
 
 
+def _bounded_before(text: Sequence[Token], first: int) -> str | None:
+    """Whose statement it is, “hope that …”, or when it holds, “Before the flood, …”, as it stands before the first word."""
+    begin = first
+    while begin and text[begin - 1].text.casefold() in ARTICLES - {"that"}:
+        begin -= 1
+    if begin > 1 and text[begin - 1].text.casefold() == "that" and text[begin - 2].kind is Kind.CONTENT:
+        return f"its passage gives this as what somebody {text[begin - 2].text}"
+    comma = next((at for at, token in enumerate(text) if token.text == ","), None)
+    if comma is not None and comma < first and text[0].text.casefold() in _HOLDS_WHEN:
+        return f"its passage says this “{text[0].text} {text[1].text} …”, which must not be left out"
+    return None
+
+
+def _bounded_behind(text: Sequence[Token], last: int) -> str | None:
+    """The same behind a comma at the end: “…, except in winter”."""
+    for comma in range(last + 1, len(text) - 2):
+        if text[comma].text == "," and text[comma + 1].text.casefold() in _BOUNDS_BEHIND:
+            return f"its passage says this “{text[comma + 1].text} {text[comma + 2].text} …”, which must not be left out"
+    return None
+
+
+def _bounded_inside(text: Sequence[Token], chosen: set[int]) -> str | None:
+    """What narrows a thing down behind it: “the dose for horses”, “the dose (for horses)”, “rice grown near the mine”."""
+    for one, other in pairwise(sorted(chosen)):
+        gap = [at for at in range(one + 1, other) if text[at].text not in _BRACKETS]
+        if len(gap) < 2 or not any(text[at].weighs for at in gap):  # noqa: PLR2004
+            continue
+        begins, then = (text[at].text.casefold() for at in gap[:2])
+        told = any(text[at].kind in {Kind.CONTENT, Kind.NUMBER} for at in gap[1:])
+        participle = (
+            begins.endswith(("ed", "wn", "en")) and then in _BEHIND_PARTICIPLES and one == min(chosen)
+        )
+        narrows = _RESTRICTS if text[one + 1].text in _BRACKETS else _NARROWS
+        if (begins in narrows or participle) and told:
+            return f"its passage says this of “{text[one].text} {begins} {then} …” alone, which must not be left out"
+    return None
+
+
+def _chosen_among(text: Sequence[Token], chosen: set[int], said: Container[str]) -> str | None:
+    """Whether one was chosen of several things that are joined, or joined in another way."""
+    first, last = min(chosen), max(chosen)
+    before = next((at for at in range(first - 1, -1, -1) if text[at].text.casefold() not in ARTICLES), None)
+    if before is not None and text[before].text.casefold() in _JOINS:
+        return f"its passage says this of “{text[first].text}” together with others"
+    words = [token.text.casefold() for token in text]
+    if "or" not in said and "or" in words[first : min(last + 2, len(words))]:
+        return "its passage says “or” there, which must not be left out"
+    return "its passage does not say “or”" if "or" in said and "or" not in words else None
+
+
+def _narrowed(text: Sequence[Token], first: int, last: int, chosen: set[int]) -> str | None:
+    """What stands right before the first or right behind the last word, and makes it another thing: “toy guns”."""
+    rest = text[last + 1 :]
+    left_out: str | None = None
+    if first and text[first - 1].kind is Kind.CONTENT:
+        left_out = f"{text[first - 1].text} {text[first].text}"
+    elif rest and rest[0].kind is Kind.CONTENT and not rest[0].text.endswith("ly"):
+        left_out = f"{text[last].text} {rest[0].text}"
+    elif len(rest) > 1 and rest[1].kind is not Kind.BREAK and _bounds_thing(text, rest[0], last, chosen):
+        left_out = f"{text[last].text} {rest[0].text} {rest[1].text} …"
+    return f"its passage says this of “{left_out}” alone, which must not be left out" if left_out else None
+
+
+def _bounds_thing(text: Sequence[Token], begins: Token, last: int, chosen: set[int]) -> bool:
+    """Whether what a word begins, right behind the last one that was taken, says which thing or how much is meant."""
+    word = begins.text.casefold()
+    counted = text[last].kind is Kind.NUMBER or text[last].key in UNIT_KEYS
+    foremost = any(text[at].text.casefold().endswith("est") or text[at].key in _FOREMOST for at in chosen)
+    return word in _RESTRICTS or (counted and word in {"a", "an"}) or (foremost and word == "of")
+
+
 def _relative_left_out(text: Sequence[Token], first: int, last: int, said: Container[str]) -> str | None:
-    """The word that begins a clause without which a thing is another: “dogs that eat chocolate”."""
+    """Whether a clause was left out without which a thing is another: “dogs that eat chocolate”."""
     for at in range(first + 1, len(text) - 1):
         word = text[at].text.casefold()
         if at > last and text[at].kind in {Kind.CONTENT, Kind.NUMBER, Kind.BREAK}:
@@ -279,7 +370,7 @@ def _relative_left_out(text: Sequence[Token], first: int, last: int, said: Conta
         verb = text[at + 1].text.casefold()
         shortened = at < last and word == "that" and verb in _AUXILIARY and verb not in said
         if not shortened and (at > last or word == "that"):
-            return text[at].text
+            return f"what its passage adds with “{text[at].text}” must not be left out"
     return None
 
 

@@ -30,6 +30,7 @@ from orchestrator.writing.model.wording import (
     FRAMES,
     PERSONS,
     PRONOUNS,
+    RETRACTIONS,
     UNIT_KEYS,
     Kind,
     Token,
@@ -63,10 +64,23 @@ class Evidence:
 
     def windows(self) -> Iterator[tuple[str, ...]]:
         """What one statement may rest on: a sentence, or two in a row, the heading counting as the first."""
-        sentences = sentences_of(self.text)
+        sentences = _stated(sentences_of(self.text))
         yield from ((each,) for each in sentences)
         heading = (normal(self.heading),) if self.heading else ()
         yield from pairwise((*heading, *sentences))
+
+
+def _stated(sentences: Sequence[str]) -> list[str]:
+    """Those that the sentences around them neither take back nor give as somebody's belief."""
+    words = [{token.text.casefold() for token in tokens_of(sentence)} for sentence in sentences]
+    return [
+        sentence
+        for at, sentence in enumerate(sentences)
+        if not (
+            at + 1 < len(sentences) and takes_up(tokens_of(sentences[at + 1])) and words[at + 1] & RETRACTIONS
+        )
+        and not (at and "following" in words[at - 1] and words[at - 1] & FRAMES)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +298,10 @@ def _hung(
         if token.kind not in {Kind.CONTENT, Kind.NUMBER}:
             continue
         ours, theirs = attached(order, own, everywhere), attached(text, place, chosen)
+        if (said := token.text.casefold()).endswith("ed") != (there := text[place].text.casefold()).endswith(
+            "ed"
+        ):
+            return f"its passage says “{there}”, and not “{said}”"
         if ours != theirs:
             return f"its passage says {f'“{theirs}”' if theirs else 'nothing'} before “{token.text}”, and not “{ours or ''}”"
     return None

@@ -79,13 +79,15 @@ _STRICT: Final = (
         " more less fewer least than unlike like twice half double over under above below before after until"
         " since against up down off out away minimum maximum between"
         " rather instead per together jointly combined"
-        # And when it holds.
-        " when where"
+        # And when it holds, and whether at all.
+        " when where must should shall will would minus"
+        # What these stand before is no such thing.
+        " toy fake mock former future imitation counterfeit artificial imaginary fictional virtual simulated so-called"
+        " slightly merely somewhat partially largely"
     )
 )
 _LOOSE: Final = _words(
-    "must should shall will would so very too even already still yet again soon now today currently"
-    " best worst better worse"
+    "so very too even already still yet again soon now today currently best worst better worse"
 )
 FRAMES: Final = _words(
     "if unless except provided whether claim claims claimed claiming myth myths belief believe believes believed allege"
@@ -93,9 +95,16 @@ FRAMES: Final = _words(
     " says according argue argues argued suggest suggests suggested report reports reported think thinks thought deny"
     " denies denied doubt doubts doubted supposed hypothesis hypothetical formerly once previously originally estimate"
     " seem seems seemed appear appears appeared tend tends tended try tries tried fail fails failed attempt attempts attempted"
+    " hope hopes hoped wish wishes wished fear fears feared want wants wanted imagine imagines imagined pretend pretends pretended"
+    " dream dreams dreamed promise promises promised threaten threatens threatened intend intends intended forbid forbids forbidden"
+    " forbade prohibit prohibits prohibited ban bans banned stop stops stopped avoid avoids avoided refuse refuses refused quit quits"
+    " risk risks risked average averages theory theoretically principle hypothetically ideally nominally officially"
+    " cease ceases ceased prevent prevents prevented"
     " estimates estimated expect expects expected plan plans planned propose proposes proposed warn warns warned"
 )
-"""What makes a statement somebody's, or conditional, or past: it holds for all of its sentence."""
+"""What makes a statement somebody's, or conditional, or past, or undone: it holds for all of its sentence."""
+RETRACTIONS: Final = _words("false wrong untrue incorrect myth myths mistaken misconception")
+"""What a sentence says that takes back the one before it."""
 _FREE: Final = PRONOUNS - {"former", "latter"} | _words(
     "a an the of to in on at by for with from as is are was were be been being am you your yours yourself we our ours us"
     " i me my mine and or what how there here do does did doing done has have had having also just then into"
@@ -161,7 +170,10 @@ UNITS: Final = {
 }
 UNIT_KEYS: Final = frozenset(UNITS.values())
 
-_TOKEN: Final = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]\w*(?:['’]\w+)*|[%°$€£]|[,;:()!?]|[–—]|\.(?=\s|$)")  # noqa: RUF001
+_TOKEN: Final = re.compile(
+    r"[Ss]o-called|(?:(?<![\w.,/:%°])[-\u2212])?\d+(?:[.,]\d+)*|[^\W\d_]\w*(?:['’]\w+)*|[%°$€£]|[,;:()!?]|[–—]|\.(?=\s|$)"  # noqa: RUF001
+)
+_SIGNS: Final = "-\u2212"
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _INVISIBLE: Final = frozenset({"Cf", "Cc", "Co", "Cn"})
 
@@ -191,6 +203,8 @@ def _tokens(text: str) -> tuple[Token, ...]:
 
 
 def _read(word: str) -> tuple[str, Kind]:
+    if word[0] in _SIGNS:
+        return f"-{_number(word[1:])}", Kind.NUMBER
     if word[0].isdigit() or word in _NUMBERS:
         return _NUMBERS.get(word) or _number(word), Kind.NUMBER
     if not word[0].isalpha() and word not in UNITS:
@@ -211,20 +225,36 @@ def _number(text: str) -> str:
     return f"{whole.lstrip('0') or '0'}.{fraction}" if fraction else (whole.lstrip("0") or "0")
 
 
-_ENDINGS: Final = (("ies", "y", 2), ("ing", "", 3), ("ed", "", 3), ("ly", "", 4), ("es", "", 3), ("s", "", 3))
+_ENDINGS: Final = (("ies", "y", 2), ("ing", "", 3), ("ed", "", 3), ("ly", "", 4), ("s", "", 3))
+_HISSING: Final = ("sses", "xes", "ches", "shes")
+_NO_PLURAL: Final = frozenset({"news", "lens", "means", "series", "species"})
 _EXTRACTION: Final = 8
 _SHORTEST_DOUBLED: Final = 4
+_SHORT_AND_SILENT: Final = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
+"""“Hop”, “plan”: with an “e” behind them they are other words, and “hoping” is of the other one."""
 
 
 @lru_cache(8192)
 def stem(word: str) -> str:
     """Endings of number and tense away, so that `steep`, `steeps`, `steeped` meet; `coarser` stays apart from `coarse`."""
-    if any(char.isdigit() for char in word) or "_" in word or word.endswith(("ss", "us", "is")):
+    if (
+        any(char.isdigit() for char in word)
+        or "_" in word
+        or word.endswith(("ss", "us", "is"))
+        or word in _NO_PLURAL
+    ):
         return word
+    whole = word
     for ending, instead, left in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= left:
             word = word.removesuffix(ending) + instead
             break
+    if whole.endswith(_HISSING) and word.endswith("e"):
+        word = word[:-1]
+    if whole.endswith(("ing", "ed")) and word != whole and _SHORT_AND_SILENT.fullmatch(word):
+        return f"{word}e"
+    if _SHORT_AND_SILENT.fullmatch(word.removesuffix("e")):
+        return word
     if word.endswith("ion") and len(word) >= _EXTRACTION:
         word = word.removesuffix("ion")
     if len(word) >= _SHORTEST_DOUBLED and word[-1] == word[-2] and word[-1] not in "aeiouls":
