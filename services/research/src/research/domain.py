@@ -33,7 +33,7 @@ MIN_RELATIVE_SCORE = 0.3
 NAMED_BONUS = 1.5
 # A passage that says what the keyword is, as a glossary does, and what that is to its document, as a share of a title.
 DEFINED_BONUS = 2.0
-DEFINED_SHARE = 0.5
+DEFINED_SHARE = 0.8
 # What changed in one version is a poor source on what a thing is.
 NEWS_DISCOUNT = 0.4
 # One line says what a page is about, and little else.
