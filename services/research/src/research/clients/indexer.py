@@ -107,7 +107,7 @@ class Indexer:
                     skipped += await self._index(readers, [state])
                 else:
                     skipped += 1
-                    await self._save([_crashed(state, starts[state])])
+                    await self._save([_crashed(self._corpus, state, starts[state])])
             # The process before may have ended in the midst of it.
             if changed or gone or not self._has_looked:
                 await self._leave_out_what_repeats(readers)
@@ -120,6 +120,7 @@ class Indexer:
         if changed or gone:
             log.info(
                 "corpus_indexed",
+                corpus=self._corpus,
                 files=len(found),
                 read=len(changed),
                 skipped=skipped,
@@ -177,10 +178,10 @@ class Indexer:
                     return IndexedFile(state, None, content_hash=content_hash, unchanged=True)
                 return IndexedFile(state, await readers.read(state.path, content), content_hash=content_hash)
         except UnreadableFileError as error:
-            log.warning("corpus_file_skipped", path=state.path, problem=str(error))
+            log.warning("corpus_file_skipped", corpus=self._corpus, path=state.path, problem=str(error))
             return IndexedFile(state, None, str(error), content_hash=content_hash)
         except HostileDocumentError as error:
-            return replace(_set_aside(state, str(error)), content_hash=content_hash)
+            return replace(_set_aside(self._corpus, state, str(error)), content_hash=content_hash)
 
     async def _save(self, files: Sequence[IndexedFile]) -> None:
         try:
@@ -191,7 +192,7 @@ class Indexer:
                     await self._save([file])
                 return
             problem = f"the index cannot hold it ({error})"
-            log.warning("corpus_file_skipped", path=files[0].state.path, problem=problem)
+            log.warning("corpus_file_skipped", corpus=self._corpus, path=files[0].state.path, problem=problem)
             await self._write([replace(files[0], document=None, problem=problem)])
 
     async def _write(self, files: Sequence[IndexedFile]) -> None:
@@ -227,9 +228,10 @@ class Indexer:
             log.info("corpus_repeats_left_out", paragraphs=len(often), documents=len(touched))
 
 
-def _set_aside(state: FileState, problem: str) -> IndexedFile:
+def _set_aside(corpus: str, state: FileState, problem: str) -> IndexedFile:
     log.warning(
         "corpus_file_set_aside",
+        corpus=corpus,
         path=state.path,
         problem=problem,
         hint="it is read again when it changes, or after `brandctl documents release`",
@@ -237,8 +239,8 @@ def _set_aside(state: FileState, problem: str) -> IndexedFile:
     return IndexedFile(state, None, problem, set_aside=True)
 
 
-def _crashed(state: FileState, starts: int) -> IndexedFile:
-    return _set_aside(state, f"the service ended {starts} times while it was being read")
+def _crashed(corpus: str, state: FileState, starts: int) -> IndexedFile:
+    return _set_aside(corpus, state, f"the service ended {starts} times while it was being read")
 
 
 def _batches(states: Sequence[FileState]) -> Iterator[list[FileState]]:
