@@ -154,6 +154,25 @@ async def test_who_is_cancelled_leaves_no_process(readers: Readers) -> None:
     assert started not in children_of(os.getpid())
 
 
+async def test_who_is_cancelled_while_leaving_leaves_no_process() -> None:
+    before = children_of(os.getpid())
+    left = asyncio.Event()
+
+    async def use() -> None:
+        async with Readers() as readers:
+            await asyncio.gather(
+                *(readers.read("a.txt", b"A sentence of more than six words, twice.") for _ in "ab")
+            )
+            left.set()
+
+    using = asyncio.create_task(use())
+    await left.wait()
+    using.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await using
+    assert not children_of(os.getpid()) - before
+
+
 async def test_a_machine_that_starts_no_process_condemns_no_document(tmp_path: Path) -> None:
     for program in ((sys.executable, "-c", "raise SystemExit(3)"), (str(tmp_path / "missing"),)):
         async with Readers(program) as readers:

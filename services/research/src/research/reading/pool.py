@@ -8,11 +8,11 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -34,6 +34,7 @@ MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 
 PROGRAM: Final = (sys.executable, "-I", "-B", "-m", "research.reading.child")
 _ANSWER: Final = TypeAdapter(Answer)
+_Ended = TypeVar("_Ended")
 
 
 class HostileDocumentError(Exception):
@@ -74,8 +75,9 @@ class Readers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._users -= 1
-        while self._idle and not self._users:
-            await self._idle.pop().end()
+        if not self._users:
+            idle, self._idle = self._idle, []
+            await _to_the_end(asyncio.gather(*(each.end() for each in idle)))
 
     async def read(self, path: str, content: bytes, *, charset: str | None = None) -> Document:
         """What the file holds; `path` chooses the format. Several documents are read at a time.
@@ -224,7 +226,17 @@ class _Reader:
         with suppress(ProcessLookupError):
             # What has died already keeps its own exit code.
             self._process.kill()
-        return await self._process.wait()
+        return await _to_the_end(self._process.wait())
+
+
+async def _to_the_end(ending: Awaitable[_Ended]) -> _Ended:
+    """Waits even if whoever waits is cancelled meanwhile: it takes a moment, and what is not waited for stays behind."""
+    task = asyncio.ensure_future(ending)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise
 
 
 def _ending(code: int) -> str:
