@@ -46,6 +46,8 @@ LONGEST_DETAIL: Final = 2_100
 """What a person may be asked to read, in characters: the runtime's limit and a few words around it."""
 _BATCH: Final = 200
 _LARGE: Final = 100_000
+NAME: Final = "door"
+"""Of the service behind the door."""
 MONITORS: Final = "monitor-commands"
 _SETTLED_WITHIN: Final = 30.0
 
@@ -231,10 +233,16 @@ class _Grave:
         message = self._decode(delivery.body, delivery.type, delivery.headers)
         assert isinstance(message, DomainMessage)
         assert isinstance(message.payload, DeadLetter)
-        self._buried.append(message.payload)
+        if not _is_own_report(message.payload):
+            self._buried.append(message.payload)
 
     def cancelled(self, tag: str) -> None:
         """Nobody takes a dead-letter queue from here; without deliveries the trial ends by itself."""
+
+
+def _is_own_report(letter: DeadLetter) -> bool:
+    """Whether the door itself sent it: what a message calls itself a replay of is told to be resolved, and only services may."""
+    return letter.queue == MONITORS and f'"source":"{NAME}"'.encode() in letter.body
 
 
 def complaint_about(letter: DeadLetter, message: Strange) -> str | None:
@@ -305,7 +313,7 @@ def _neighbour(payload: Payload) -> DomainMessage[Payload]:
 
 def _publication(queue: str, body: bytes, message_id: str) -> Publication:
     return Publication(
-        RETURNS, queue, body, message_id, type="", correlation_id=None, app_id="door", headers={}
+        RETURNS, queue, body, message_id, type="", correlation_id=None, app_id=NAME, headers={}
     )
 
 
@@ -325,7 +333,7 @@ def _service(rabbitmq_url: str, database_url: str, queues: Sequence[str]) -> Ser
         "retry_base_seconds": 0.05,
         "shutdown_grace_seconds": 5,
     }
-    service = Service("door", ServiceSettings.model_validate(values), CATALOGUE)
+    service = Service(NAME, ServiceSettings.model_validate(values), CATALOGUE)
     for number, queue in enumerate(queues):
         payloads = [entry.payload for entry in CATALOGUE.values() if entry.queue == queue]
         # Both shapes of handler are behind some of the queues.
