@@ -70,9 +70,8 @@ def main() -> None:
     report.write(arguments.report, results)
     report.show(console, results)
     failed = [result for result in results if not result.passed]
-    console.print(
-        f"{len(results) - len(failed)} of {len(results)} passed; seed {seed}; report in {arguments.report}"
-    )
+    played = sum(result.skipped is None for result in results)
+    console.print(f"{played - len(failed)} of {played} passed; seed {seed}; report in {arguments.report}")
     sys.exit(1 if failed or not results else 0)
 
 
