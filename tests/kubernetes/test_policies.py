@@ -214,7 +214,7 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
     ],
     "shutdown": [
         ("hurried", pod("social", lambda it: it.update(terminationGracePeriodSeconds=40))),
-        ("long drain", setting("SHUTDOWN_GRACE_SECONDS", "50")),
+        ("long drain", setting("SHUTDOWN_GRACE_SECONDS", "150")),
     ],
     "disruption": [
         ("no budget", without("PodDisruptionBudget", "social")),

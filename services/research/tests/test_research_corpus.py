@@ -215,9 +215,12 @@ async def test_documents_full_of_a_keyword_hold_up_nobody(
     corpus = corpus_of(research_database, tmp_path)
     await corpus.refresh()
     searching = asyncio.create_task(corpus.search("cold brew coffee", brand="acme"))
+    began = time.process_time()
     longest, last = 0.0, time.thread_time()
     while not searching.done():
         await asyncio.sleep(0.005)
         longest, last = max(longest, time.thread_time() - last), time.thread_time()
     assert isinstance(await searching, Found)
-    assert longest < 0.1
+    spent = time.process_time() - began
+    # A share, and not seconds, which a busy machine stretches.
+    assert longest < spent / 4

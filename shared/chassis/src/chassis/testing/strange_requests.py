@@ -177,6 +177,7 @@ class _Strange:
                     if name.startswith("If-"):
                         yield self._plain(method, path, header=(name, text))
                 for body in self._bodies_of(method, path):
+                    yield self._plain(method, path, body=body)
                     for name, value in product(body, (*_VALUES, *_TEXTS)):
                         yield self._plain(method, path, body=body | {name: value})
 
