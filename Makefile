@@ -26,7 +26,8 @@ example: ## Run two services of somebody else's system on the backbone, kill one
 .PHONY: test
 test: ## Run all tests, on a private RabbitMQ and a private PostgreSQL; ARGS go to pytest (-n 0: one process)
 	@deploy/local/setup.sh servers browser tools
-	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	@# One more than there are processors: tests of servers wait for half of their time.
+	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist worksteal $(ARGS)
 
 .PHONY: lint
 lint: ## Check style, types, import rules and the lock
