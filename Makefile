@@ -14,8 +14,8 @@ setup: ## Install what is missing: Debian packages (asks for root), Python packa
 	@deploy/local/setup.sh servers
 
 .PHONY: demo
-demo: ## Turn keywords into articles on this machine; BRAND, KEYWORDS, CORPUS choose, DEMO_EXIT=1 ends by itself
-	@started=$$(date +%s.%N) && deploy/local/setup.sh servers \
+demo: ## Turn keywords into articles on this machine; BRAND, KEYWORDS, CORPUS choose, MODEL=local adds a toy model, DEMO_EXIT=1 ends by itself
+	@started=$$(date +%s.%N) && deploy/local/setup.sh servers $(if $(filter local,$(MODEL)),&& deploy/local/setup-model.sh )\
 		&& DEMO_STARTED=$$started exec setpriv --pdeathsig TERM -- $(BIN)/brandctl demo
 
 .PHONY: example
@@ -37,7 +37,7 @@ lint: ## Check style, types, import rules and the lock
 	$(BIN)/mypy --strict $(MEMBERS) deploy/kubernetes/manifests
 	$(BIN)/lint-imports
 	@for script in deploy/*/*.sh deploy/*/*/*.sh deploy/kubernetes/validate; do sh -n "$$script" || exit 1; done; bash -n .ci/run
-	@if grep -nE 'https?://|--(extra-)?index-url|--find-links' requirements.lock deploy/kubernetes/requirements.lock; then \
+	@if grep -nE 'https?://|--(extra-)?index-url|--find-links' requirements.lock deploy/kubernetes/requirements.lock deploy/local/model/requirements.lock; then \
 		echo 'requirements.lock must not name addresses: make lock' >&2; exit 1; fi
 
 .PHONY: audit

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ import pytest
 
 from brandctl import demo
 from brandctl.api import Cycle, KeywordProgress
-from brandctl.local import processes, services
+from brandctl.local import model, processes, services
 from brandctl.local.folder import LocalFolder
 
 ROOT = Path(__file__).parents[2]
@@ -66,12 +66,16 @@ def test_the_report_tells_every_keywords_end() -> None:
             {"keyword": "filters", "state": "refused", "reason": "why", "published_url": None, "posts": []},
         ],
     }
+    refused = progress(state="refused", reason="unsupported_draft: nothing of the draft is supported")
+    by_model = Cycle(cycle_id="2", correlation_id="m", keywords=(refused,))
+    told = demo.report_of(cycle, 12.345, by_model)["by_model"]
+    assert (told["correlation_id"], [each["reason"] for each in told["keywords"]]) == ("m", [refused.reason])
 
 
 class Run:
     """A demo in a folder of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **variables: str) -> None:
         self.local = folder / ".local"
         self.output = folder / "output"
         with self.output.open("wb") as output:
@@ -85,7 +89,7 @@ class Run:
                     self.local,
                 ],
                 cwd=ROOT,
-                env=environment(),
+                env=environment() | variables,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
@@ -103,7 +107,7 @@ class Run:
 
 
 def environment() -> dict[str, str]:
-    chosen = {"BRAND", "CORPUS", "DEMO_EXIT", "DEMO_STARTED", "SERVICE_KEY"}
+    chosen = {"BRAND", "CORPUS", "DEMO_EXIT", "DEMO_STARTED", "MODEL", "SERVICE_KEY"}
     inherited = {name: value for name, value in os.environ.items() if name not in chosen}
     return inherited | {"KEYWORDS": "grind size, mortgage refinancing"}
 
@@ -116,6 +120,13 @@ def run(tmp_path: Path) -> Iterator[Run]:
     if running.process.poll() is None:
         running.process.terminate()
         running.process.wait(30)
+
+
+def wait_for(check: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + UP_WITHIN_SECONDS
+    while not check():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def all_gone(children: list[processes.Identity]) -> bool:
@@ -221,6 +232,32 @@ def test_a_demo_that_is_killed_takes_everything_with_it_and_the_next_one_cleans_
     with folder.held():
         folder.clean()
     assert not data.exists()
+
+
+@pytest.mark.real
+def test_a_small_model_writes_for_a_second_brand_and_ends_with_the_demo(tmp_path: Path) -> None:
+    if not (ROOT / ".venv-model").exists():
+        pytest.skip("deploy/local/setup-model.sh installs the model")
+    tmp_path.chmod(0o711)
+    run = Run(tmp_path, MODEL="local", KEYWORDS="grind size")
+    try:
+        run.wait_for("The Daily Grind, by a model: 1 keyword\n")
+        assert "A toy of 135 million parameters" in run.output.read_text()
+        children = run.children()
+        assert "model" in {child.name for child in children}
+        # An article takes it minutes; the first question reaches it soon.
+        wait_for(lambda: "processing task" in (run.local / "logs" / "model.log").read_text())
+    finally:
+        run.process.send_signal(signal.SIGINT)
+        run.process.wait(60)
+    assert all_gone(children)
+
+
+def test_a_model_that_is_not_installed_is_not_waited_for(tmp_path: Path) -> None:
+    log = tmp_path / "model.log"
+    with pytest.raises(processes.StartError, match="setup-model"):
+        model.launch(tmp_path, log=log)
+    assert not log.exists()
 
 
 def test_what_runs_the_whole_system_is_not_loaded_for_other_commands() -> None:

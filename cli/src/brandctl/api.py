@@ -62,6 +62,7 @@ class Brand:
     slug: str
     name: str
     description: str
+    writer: str = "extractive"
 
 
 class Orchestrator:
@@ -81,7 +82,7 @@ class Orchestrator:
         self._http.close()
 
     def put_brand(self, brand: Brand) -> None:
-        body = {"name": brand.name, "description": brand.description}
+        body = {"name": brand.name, "description": brand.description, "writer": brand.writer}
         self._call("PUT", f"/v1/brands/{brand.slug}", body)
 
     def submit(self, slug: str, keywords: Sequence[str]) -> str:

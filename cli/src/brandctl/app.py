@@ -4,6 +4,7 @@ What runs the whole system takes a second to load, so that is done where it is a
 """
 
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -42,6 +43,12 @@ def brandctl() -> None:
     """Keeps every command a sub-command, however many there are."""
 
 
+class Model(StrEnum):
+    """Whose weights need no account."""
+
+    LOCAL = "local"
+
+
 @app.command(name="demo")
 def run_demo(
     brand: Annotated[
@@ -63,6 +70,13 @@ def run_demo(
         Path, typer.Option(exists=True, dir_okay=False, help="JSON file of the sample brand.")
     ] = Path("deploy/demo/brand.json"),
     folder: Annotated[Path, typer.Option(help="Where data, logs and the report go.")] = Path(".local"),
+    model: Annotated[
+        Model | None,
+        typer.Option(
+            envvar="MODEL",
+            help="local: a small model on this machine writes the first keyword once more, for a second brand.",
+        ),
+    ] = None,
     ends: Annotated[
         bool, typer.Option("--exit/--stay", envvar="DEMO_EXIT", help="End once every keyword has ended.")
     ] = False,
@@ -78,11 +92,13 @@ def run_demo(
     """
     from brandctl import demo, signals  # noqa: PLC0415
     from brandctl.api import ApiError  # noqa: PLC0415
+    from brandctl.gateway.client import GatewayError  # noqa: PLC0415
     from brandctl.local import postgres, processes, rabbitmq, services  # noqa: PLC0415
     from brandctl.local.folder import InUseError  # noqa: PLC0415
 
     expected = (
         ApiError,
+        GatewayError,
         InUseError,
         OSError,
         postgres.NotInstalledError,
@@ -97,6 +113,7 @@ def run_demo(
         corpus=corpus,
         sample=sample,
         folder=folder,
+        model=model is not None,
         ends=ends,
         patience=patience,
         started=started or time.time(),

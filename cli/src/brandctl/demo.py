@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -15,8 +15,10 @@ import asyncpg
 from rich.console import Console
 
 from brandctl import progress, signals
+from brandctl.access import Access
 from brandctl.api import Brand, Cycle, Orchestrator
-from brandctl.local import broker_users, databases, postgres, processes, rabbitmq, services
+from brandctl.gateway.client import Gateway
+from brandctl.local import broker_users, databases, model, postgres, processes, rabbitmq, services
 from brandctl.local.folder import LocalFolder
 from brandctl.terminal import say
 from chassis import addresses, secret_files
@@ -27,6 +29,7 @@ from messaging.topology.users import UsersError
 
 _POLL_SECONDS: Final = 0.4
 _WATCH_SECONDS: Final = 2.0
+_TOY: Final = "A toy of 135 million parameters writes now: most of what it writes is dropped by the checks."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Options:
         corpus: folder of documents.
         sample: JSON file of the sample brand.
         folder: `.local`.
+        model: whether a small model of this machine writes, too, for a second brand.
         ends: end by itself once every keyword has ended.
         patience: seconds for all keywords together, where the demo ends by itself.
         started: UNIX time at which the command began.
@@ -49,6 +53,7 @@ class Options:
     corpus: Path
     sample: Path
     folder: Path
+    model: bool
     ends: bool
     patience: float
     started: float
@@ -64,7 +69,7 @@ class Stack:
 
 
 def run(options: Options, console: Console) -> bool:
-    """Runs the demo; returns whether every keyword ended well.
+    """Runs the demo; returns whether every keyword ended well, and that of the small model, if it writes, at all.
 
     Raises:
         InUseError, NotInstalledError, PortTakenError, StartError, ApiError, OSError: it cannot run; the message is for people.
@@ -77,34 +82,39 @@ def run(options: Options, console: Console) -> bool:
         if left := folder.clean():
             say(console, f"Ended what an earlier run left behind: {', '.join(left)}", "yellow")
         try:
-            with _stack(folder, options.corpus, console) as stack:
+            with _stack(folder, options, console) as stack:
                 cycle = _pipeline(stack, brand, keywords, options, console)
                 progress.show_links(console, brand.slug, cycle, stack.addresses)
-                report = folder.write_json("demo.json", report_of(cycle, time.time() - options.started))
+                written = _by_model(stack, brand, keywords[0], options, console) if options.model else None
+                told = report_of(cycle, time.time() - options.started, written)
+                report = folder.write_json("demo.json", told)
                 _hints(console, folder, report)
                 if not options.ends:
                     _stay(stack, console)
         finally:
             folder.forget()
-        return all(keyword.ended_well for keyword in cycle.keywords)
+        return all(keyword.ended_well for keyword in cycle.keywords) and (written is None or written.ended)
 
 
-def report_of(cycle: Cycle, seconds: float) -> dict[str, Any]:
+def report_of(cycle: Cycle, seconds: float, by_model: Cycle | None = None) -> dict[str, Any]:
     """The content of `demo.json`."""
-    return {
-        "correlation_id": cycle.correlation_id,
-        "seconds": round(seconds, 1),
-        "keywords": [
-            {
-                "keyword": keyword.keyword,
-                "state": keyword.state,
-                "reason": keyword.reason,
-                "published_url": keyword.published_url,
-                "posts": [post.url for post in keyword.posts],
-            }
-            for keyword in cycle.keywords
-        ],
-    }
+    report = {"correlation_id": cycle.correlation_id, "seconds": round(seconds, 1), "keywords": _ends(cycle)}
+    if by_model is not None:
+        report["by_model"] = {"correlation_id": by_model.correlation_id, "keywords": _ends(by_model)}
+    return report
+
+
+def _ends(cycle: Cycle) -> list[dict[str, Any]]:
+    return [
+        {
+            "keyword": keyword.keyword,
+            "state": keyword.state,
+            "reason": keyword.reason,
+            "published_url": keyword.published_url,
+            "posts": [post.url for post in keyword.posts],
+        }
+        for keyword in cycle.keywords
+    ]
 
 
 def _input(options: Options) -> tuple[Brand, tuple[str, ...]]:
@@ -118,18 +128,19 @@ def _input(options: Options) -> tuple[Brand, tuple[str, ...]]:
 
 
 @contextmanager
-def _stack(folder: LocalFolder, corpus: Path, console: Console) -> Iterator[Stack]:
+def _stack(folder: LocalFolder, options: Options, console: Console) -> Iterator[Stack]:
     """The servers, prepared, and the services, ready; all gone afterwards."""
     with ExitStack() as cleanup:
         try:
-            yield _bring_up(folder, corpus, console, cleanup)
+            yield _bring_up(folder, options, console, cleanup)
         finally:
             # What follows takes a few seconds, and must not be stopped half-way by an impatient second Ctrl-C.
             signals.ignore()
             say(console, "Stopping")
 
 
-def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: ExitStack) -> Stack:
+def _bring_up(folder: LocalFolder, options: Options, console: Console, cleanup: ExitStack) -> Stack:
+    writing = _model(folder, cleanup) if options.model else None
     addresses = services.choose_addresses()
     service_key = secret_files.read(os.environ, "SERVICE_KEY") or folder.derive("service key")
     broker = _rabbitmq(folder, cleanup)
@@ -147,11 +158,13 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
             rabbitmq_url=broker_urls.get(name),
             database_url=own[name].runtime_url,
             service_key=service_key,
-            corpus=corpus,
+            corpus=options.corpus,
             gateway_keys=folder.gateway_keys(),
         )
         for name in services.PROCESSES
     }
+    if writing:
+        environments["orchestrator"] |= {"MODEL_URL": f"{addresses.url('gateway')}/v1", **model.PATIENCE}
     say(console, "Starting the services")
     children: list[processes.Child] = []
     cleanup.callback(services.stop, children)
@@ -159,8 +172,23 @@ def _bring_up(folder: LocalFolder, corpus: Path, console: Console, cleanup: Exit
         children.append(services.start(name, environments[name], folder.logs))
         folder.remember(children[-1])
     services.wait_until_ready(children, addresses)
+    if writing:
+        writing.wait()
+        children.append(writing.child)
+        with Gateway(Access(addresses.url("gateway"), service_key)) as gateway:
+            gateway.call("PUT", f"/providers/{model.ACCOUNT}", writing.account)
     folder.announce({name: addresses.url(name) for name in services.PROCESSES}, service_key)
     return Stack(addresses, service_key, tuple(children))
+
+
+def _model(folder: LocalFolder, cleanup: ExitStack) -> model.Model:
+    if os.environ.get("POSTGRES_URL"):
+        # The gateway's database would outlive the model, and may know another one under its name.
+        raise processes.StartError("the small model takes a private PostgreSQL: unset POSTGRES_URL")
+    server = model.launch(Path(), log=folder.logs / "model.log")
+    cleanup.callback(server.stop)
+    folder.remember(server.child)
+    return server
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +271,7 @@ def _pipeline(
     stack: Stack, brand: Brand, keywords: tuple[str, ...], options: Options, console: Console
 ) -> Cycle:
     """Hands the keywords in and follows them to their ends, or, where the demo ends by itself, for `patience` seconds."""
-    say(console, f"{brand.name}: {len(keywords)} keywords")
+    say(console, f"{brand.name}: {len(keywords)} keyword{'s' if len(keywords) > 1 else ''}")
     died = _Deaths(stack, console)
     with Orchestrator(stack.addresses.url("orchestrator"), stack.service_key) as api:
         api.put_brand(brand)
@@ -259,6 +287,16 @@ def _pipeline(
                     say(console, f"Not every keyword ended within {options.patience:.0f} s", "red")
                     return cycle
                 time.sleep(_POLL_SECONDS)
+
+
+def _by_model(stack: Stack, brand: Brand, keyword: str, options: Options, console: Console) -> Cycle:
+    """The first keyword once more, for a brand that has the small model write: an article takes it minutes."""
+    say(console, "")
+    say(console, _TOY, "bold")
+    second = replace(brand, slug=f"{brand.slug}-model", name=f"{brand.name}, by a model", writer="model")
+    cycle = _pipeline(stack, second, (keyword,), options, console)
+    progress.show_links(console, second.slug, cycle, stack.addresses)
+    return cycle
 
 
 def _hints(console: Console, folder: LocalFolder, report: Path) -> None:

@@ -1,21 +1,12 @@
-"""A model that really runs, behind the gateway. `REAL_MODEL_URL` says where one answers: `http://127.0.0.1:8080/v1`."""
+"""A model that really runs, behind the gateway."""
 
 import json
-import os
 from typing import Any
 
 import httpx
 import pytest
 
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture
-def model_url() -> str:
-    url = os.environ.get("REAL_MODEL_URL")
-    if not url:
-        pytest.skip("REAL_MODEL_URL does not say where a model answers")
-    return url
 
 
 async def connect(api: httpx.AsyncClient, url: str, **more: Any) -> None:
@@ -30,9 +21,9 @@ async def write(api: httpx.AsyncClient, text: str, **more: Any) -> httpx.Respons
 
 
 async def test_it_writes_within_its_bound_and_is_paid_by_its_tokens(
-    model_url: str, api: httpx.AsyncClient
+    real_model_url: str, api: httpx.AsyncClient
 ) -> None:
-    await connect(api, model_url)
+    await connect(api, real_model_url)
     first = await write(api, "Write a long story about a coffee pot.", max_tokens=12)
     told = first.json()
     assert (first.status_code, told["gateway"]["ending"]) == (200, "length"), first.text
@@ -44,8 +35,8 @@ async def test_it_writes_within_its_bound_and_is_paid_by_its_tokens(
     assert (again["gateway"]["kept"], again["choices"]) == (True, told["choices"])
 
 
-async def test_its_json_is_by_schema(model_url: str, api: httpx.AsyncClient) -> None:
-    await connect(api, model_url)
+async def test_its_json_is_by_schema(real_model_url: str, api: httpx.AsyncClient) -> None:
+    await connect(api, real_model_url)
     schema = {
         "type": "object",
         "properties": {"ripe": {"type": "boolean"}},
@@ -58,8 +49,10 @@ async def test_its_json_is_by_schema(model_url: str, api: httpx.AsyncClient) -> 
     assert written in ({"ripe": True}, {"ripe": False})
 
 
-async def test_what_it_cannot_read_is_told_apart_and_free(model_url: str, api: httpx.AsyncClient) -> None:
-    await connect(api, model_url)
+async def test_what_it_cannot_read_is_told_apart_and_free(
+    real_model_url: str, api: httpx.AsyncClient
+) -> None:
+    await connect(api, real_model_url)
     refused = await write(api, "word " * 20_000, max_tokens=1)
     assert (refused.status_code, refused.json()["type"]) == (422, "model.context_too_long"), refused.text
     scopes = (await api.get("/v1/spend", params={"brand": "acme"})).json()["scopes"]
