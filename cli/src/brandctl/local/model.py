@@ -16,14 +16,14 @@ _SETUP: Final = "deploy/local/setup-model.sh"
 ACCOUNT: Final = "model"
 """Under which name the gateway knows it."""
 NAME: Final = "smollm2-135m"
-CONTEXT_TOKENS: Final = 4096
-"""As `serve.py` has it."""
+_CONTEXT_TOKENS: Final = 2048
+"""Half of what `serve.py` has: an answer that is sent back for repair goes along with the question."""
 _ANSWER_SECONDS: Final = 600.0
 """It has one thread, and on a busy machine a small share of one processor."""
 READY_WITHIN_SECONDS: Final = 120.0
 PATIENCE: Final = {
     "MODEL_NAME": ACCOUNT,
-    "MODEL_CONTEXT_TOKENS": str(CONTEXT_TOKENS),
+    "MODEL_CONTEXT_TOKENS": str(_CONTEXT_TOKENS),
     "MODEL_TIMEOUT_SECONDS": f"{_ANSWER_SECONDS + 60:.0f}",
     "WRITING_TIMEOUT_SECONDS": f"{2 * (_ANSWER_SECONDS + 60):.0f}",
 }
