@@ -34,7 +34,7 @@ Browser (`tests/fixtures/browser.py`)
 Ports (`tests/fixtures/free_ports.py`)
     `free_port`        factory: `free_port()` is a TCP port nobody listens on, and that nobody else is given.
 
-Model (`tests/fixtures/real_model.py`)
+Model (`tests/fixtures/models/real_model.py`)
     `real_model_url`   str: where a small language model answers that really runs, for tests marked `real`; without one they
                        are skipped.
 
@@ -55,5 +55,5 @@ pytest_plugins = [
     "tests.fixtures.free_ports",
     "tests.fixtures.memory",
     "tests.fixtures.property_tests",
-    "tests.fixtures.real_model",
+    "tests.fixtures.models.real_model",
 ]

@@ -16,9 +16,9 @@ import pytest
 
 from brandctl.local import services
 from chassis.testing import eventually, serving
-from tests.fixtures import scripted_model
 from tests.fixtures.cold_brew import KEYWORD, PAGES, HonestModel, publish
 from tests.fixtures.gateways import gateway_before
+from tests.fixtures.models import scripted_model
 from tests.fixtures.providers import FakeBrave, FakeSearxng
 from tests.fixtures.sites import Names, Site, site
 

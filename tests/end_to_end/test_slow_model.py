@@ -30,7 +30,7 @@ from brandctl.local import processes, services
 from chassis.testing import eventually, serving
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ResearchCompleted
-from tests.fixtures.slow_model import CALLS_OF_AN_ARTICLE, SlowModel, keyword, research_of
+from tests.fixtures.models.slow_model import CALLS_OF_AN_ARTICLE, SlowModel, keyword, research_of
 
 ROOT = Path(__file__).parents[2]
 KEY = "a-key-for-tests-only"

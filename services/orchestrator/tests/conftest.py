@@ -22,7 +22,7 @@ from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from orchestrator.api import http_api
-from tests.fixtures import scripted_model
+from tests.fixtures.models import scripted_model
 
 SERVICE_KEY = "test-service-key-0123456789"
 

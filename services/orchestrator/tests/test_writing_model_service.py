@@ -18,7 +18,7 @@ from chassis.testing import eventually
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ResearchCompleted
 from envelope.message import encode
-from tests.fixtures.scripted_model import ScriptedModel, source_documents
+from tests.fixtures.models.scripted_model import ScriptedModel, source_documents
 
 SERVICE_KEY = "test-service-key-0123456789"
 

@@ -23,7 +23,7 @@ from orchestrator.writing.model import Chat, ModelWriter
 from orchestrator.writing.model.answers import Brief, json_schema
 from orchestrator.writing.model.chat import Request
 from orchestrator.writing.store import StoredContent, find_content
-from tests.fixtures.scripted_model import (
+from tests.fixtures.models.scripted_model import (
     HONEST,
     SECTIONS,
     Reply,
