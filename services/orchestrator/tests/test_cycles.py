@@ -24,7 +24,7 @@ from envelope.brand.payloads import (
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import Cycle, CycleId, Housekeeping, NewCycle, begin_cycle, route, store
-from orchestrator.cycles.domain import KeywordState
+from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.housekeeping import in_words
 from orchestrator.cycles.models import CycleState, CycleView
 from orchestrator.cycles.store import KeywordRow

@@ -26,18 +26,8 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from orchestrator.brands.domain import BrandSlug
-from orchestrator.cycles.domain import (
-    Bucket,
-    Keyword,
-    KeywordState,
-    RoutedEvent,
-    bucket,
-    decide,
-    fold_duplicates,
-    give_up,
-    percent,
-    readable,
-)
+from orchestrator.cycles.domain import RoutedEvent, decide, fold_duplicates, give_up
+from orchestrator.cycles.facts import Bucket, Keyword, KeywordState, bucket, percent, readable
 from orchestrator.writing.domain import ContentId
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)

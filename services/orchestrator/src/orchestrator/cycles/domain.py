@@ -1,15 +1,9 @@
-"""What happened to a keyword, and what follows from it. Pure: no I/O, no clock, no randomness.
-
-A keyword collects facts: its research, its article, its address, its posts, and what kept a stage from being
-passed. State and reason are *derived* from the facts, never stepped from state to state. Facts only ever accumulate,
-so events may come late, twice, or in any order, and the keyword ends in the same state.
-"""
+"""What an event teaches about a keyword, and what follows from it. Pure: no I/O, no clock, no randomness."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import NewType, TypeAlias, assert_never
 from uuid import UUID
 
@@ -29,7 +23,7 @@ from envelope.brand.payloads import (
     SocialFailed,
     SocialPosted,
 )
-from orchestrator.brands.domain import BrandSlug
+from orchestrator.cycles.facts import Keyword, KeywordState, Post, Setback, Stage, readable
 from orchestrator.writing.domain import ContentId
 
 CycleId = NewType("CycleId", UUID)
@@ -37,8 +31,6 @@ CycleId = NewType("CycleId", UUID)
 NORMAL_ENDS = frozenset({"insufficient_sources", "unsupported_draft"})
 """Reasons for which there is no article although nothing went wrong."""
 DRAFT_WAITS = "needs_review"
-MAX_REASON = 500
-"""Characters of a reason that are kept; the whole story is in the dead letter or in the log."""
 
 BRAND_ARTICLES = 16
 """Of one brand that are being written or queued for it at a time, unless the settings say otherwise."""
@@ -63,114 +55,6 @@ class ReusedKeyError(ValueError):
         super().__init__(
             f"this Idempotency-Key was used for another request (cycle {cycle_id}); use a new key for a new request"
         )
-
-
-class Stage(StrEnum):
-    """The part of the way a keyword is on."""
-
-    RESEARCH = "research"
-    WRITING = "writing"
-    PUBLISHING = "publishing"
-    PROMOTING = "promoting"
-
-
-class KeywordState(StrEnum):
-    QUEUED = "queued"
-    """Asked of research, which has not answered yet."""
-    WRITING = "writing"
-    PUBLISHING = "publishing"
-    PROMOTING = "promoting"
-    COMPLETED = "completed"
-    REFUSED = "refused"
-    """Ended honestly without an article: there is not enough material on the subject."""
-    NEEDS_REVIEW = "needs_review"
-    """Its article is stored and not published: something about it is for a person to decide."""
-    FAILED = "failed"
-
-
-class Bucket(StrEnum):
-    """What a cycle's progress counts."""
-
-    PENDING = "pending"
-    PROCESSING = "processing"
-    COMPLETED = "completed"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Setback:
-    """What kept a stage from being passed. A later success of the stage outweighs it."""
-
-    reason: str
-    refused: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Post:
-    """A channel's answer: an address, or the reason why there is none."""
-
-    platform: str
-    url: str | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Keyword:
-    """One keyword of one cycle; `channels` are those whose answer it waits for once it is published."""
-
-    brand_slug: BrandSlug
-    target: str
-    channels: tuple[str, ...]
-    moved_at: datetime
-    research_id: UUID | None = None
-    content_id: ContentId | None = None
-    generated: bool = False
-    held: bool = False
-    """Its article waits for a person; that it is generated after all outweighs it."""
-    published_url: str | None = None
-    brand_name: str | None = None
-    """As it is now, for what is sent; None if nobody needs it."""
-    promoted: bool = False
-    awaits_turn: bool = False
-    """Researched, but enough articles of its brand are in hand: its own is not being written yet."""
-    setbacks: Mapping[Stage, Setback] = field(default_factory=dict)
-    posts: tuple[Post, ...] = ()
-
-    @property
-    def unanswered(self) -> tuple[str, ...]:
-        answered = {post.platform for post in self.posts}
-        return tuple(channel for channel in self.channels if channel not in answered)
-
-    @property
-    def stage(self) -> Stage | None:
-        """The stage that has to succeed next; None when nothing is left to do."""
-        if self.published_url is not None:
-            return Stage.PROMOTING if self.unanswered else None
-        if self.generated:
-            return Stage.PUBLISHING
-        if self.content_id is not None:
-            return Stage.WRITING
-        return Stage.RESEARCH
-
-    @property
-    def state(self) -> KeywordState:
-        stage = self.stage
-        if stage is None:
-            return KeywordState.COMPLETED
-        if self.held and stage is Stage.WRITING:
-            return KeywordState.NEEDS_REVIEW
-        if setback := self.setbacks.get(stage):
-            return KeywordState.REFUSED if setback.refused else KeywordState.FAILED
-        return _state_on(stage)
-
-    @property
-    def reason(self) -> str | None:
-        """Why it was refused, failed or needs a review, or which posts a completed keyword lacks; None if all is well."""
-        if (stage := self.stage) is not None:
-            setback = self.setbacks.get(stage)
-            return setback.reason if setback else None
-        missing = [f"{post.platform}: {post.reason}" for post in self.posts if post.url is None]
-        return readable(f"not posted on {'; '.join(missing)}") if missing else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,25 +121,6 @@ def give_up(keyword: Keyword, *, waited: str, now: datetime) -> Keyword:
             assert_never(unreachable)
 
 
-def bucket(state: KeywordState) -> Bucket:
-    match state:
-        case KeywordState.QUEUED:
-            return Bucket.PENDING
-        case KeywordState.WRITING | KeywordState.PUBLISHING | KeywordState.PROMOTING:
-            return Bucket.PROCESSING
-        case KeywordState.COMPLETED:
-            return Bucket.COMPLETED
-        case KeywordState.REFUSED | KeywordState.NEEDS_REVIEW | KeywordState.FAILED:
-            return Bucket.FAILED
-        case _ as unreachable:
-            assert_never(unreachable)
-
-
-def percent(*, ended: int, total: int) -> int:
-    """Whole per cent, rounded down: 100 is shown only when nothing is left."""
-    return ended * 100 // total if total else 100
-
-
 def fold(keyword: str) -> str:
     """Two keywords with the same fold are the same keyword to a reader."""
     return unicodedata.normalize("NFKC", " ".join(keyword.split())).casefold()
@@ -267,13 +132,6 @@ def fold_duplicates(keywords: Sequence[str]) -> tuple[str, ...]:
     for keyword in keywords:
         first.setdefault(fold(keyword), keyword)
     return tuple(first.values())
-
-
-def readable(text: str) -> str:
-    """One line that any database and any terminal takes: no control characters, bounded length."""
-    visible = "".join(" " if unicodedata.category(char)[0] == "C" else char for char in text)
-    line = " ".join(visible.split())
-    return line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 1]}…"
 
 
 def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) -> Keyword:  # noqa: PLR0911  (one for each event)
@@ -351,20 +209,6 @@ def _answered(keyword: Keyword, post: Post) -> Keyword:
         return keyword
     others = (other for other in keyword.posts if other.platform != post.platform)
     return replace(keyword, posts=tuple(sorted((*others, post), key=lambda each: each.platform)))
-
-
-def _state_on(stage: Stage) -> KeywordState:
-    match stage:
-        case Stage.RESEARCH:
-            return KeywordState.QUEUED
-        case Stage.WRITING:
-            return KeywordState.WRITING
-        case Stage.PUBLISHING:
-            return KeywordState.PUBLISHING
-        case Stage.PROMOTING:
-            return KeywordState.PROMOTING
-        case _ as unreachable:
-            assert_never(unreachable)
 
 
 def _why(code: str, detail: str) -> str:

@@ -12,7 +12,8 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentPublished, DeadLetterRecorded, ResearchCompleted, ResearchFailed
 from messaging import Transaction
 from orchestrator.cycles import store
-from orchestrator.cycles.domain import BRAND_ARTICLES, KeywordState, RoutedEvent, decide, take_turn
+from orchestrator.cycles.domain import BRAND_ARTICLES, RoutedEvent, decide, take_turn
+from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.store import KeywordRow
 from orchestrator.writing import ContentId, article_contexts, mark_published
 

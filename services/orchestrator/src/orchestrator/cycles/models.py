@@ -10,7 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from envelope.brand.payloads import Priority
 from orchestrator.answers import View
-from orchestrator.cycles.domain import Bucket, KeywordState, bucket, fold_duplicates, percent
+from orchestrator.cycles.domain import fold_duplicates
+from orchestrator.cycles.facts import Bucket, KeywordState, bucket, percent
 from orchestrator.cycles.store import Cycle, KeywordRow
 from orchestrator.requests import RequestBody, shown, visible
 

@@ -15,7 +15,8 @@ import asyncpg
 
 from chassis import Connection
 from orchestrator.brands import BrandSlug
-from orchestrator.cycles.domain import CycleId, Keyword, KeywordState, Post, Setback, Stage
+from orchestrator.cycles.domain import CycleId
+from orchestrator.cycles.facts import Keyword, KeywordState, Post, Setback, Stage
 from orchestrator.writing import ContentId
 
 UNDER_WAY = "('queued', 'writing', 'publishing', 'promoting')"

@@ -1,0 +1,168 @@
+"""What is known of a keyword, and the state that follows from it. Pure: no I/O, no clock, no randomness.
+
+A keyword collects facts: its research, its article, its address, its posts, and what kept a stage from being
+passed. State and reason are *derived* from the facts, never stepped from state to state. Facts only ever accumulate,
+so events may come late, twice, or in any order, and the keyword ends in the same state.
+"""
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import assert_never
+from uuid import UUID
+
+from orchestrator.brands.domain import BrandSlug
+from orchestrator.writing.domain import ContentId
+
+MAX_REASON = 500
+"""Characters of a reason that are kept; the whole story is in the dead letter or in the log."""
+
+
+class Stage(StrEnum):
+    """The part of the way a keyword is on."""
+
+    RESEARCH = "research"
+    WRITING = "writing"
+    PUBLISHING = "publishing"
+    PROMOTING = "promoting"
+
+
+class KeywordState(StrEnum):
+    QUEUED = "queued"
+    """Asked of research, which has not answered yet."""
+    WRITING = "writing"
+    PUBLISHING = "publishing"
+    PROMOTING = "promoting"
+    COMPLETED = "completed"
+    REFUSED = "refused"
+    """Ended honestly without an article: there is not enough material on the subject."""
+    NEEDS_REVIEW = "needs_review"
+    """Its article is stored and not published: something about it is for a person to decide."""
+    FAILED = "failed"
+
+
+class Bucket(StrEnum):
+    """What a cycle's progress counts."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Setback:
+    """What kept a stage from being passed. A later success of the stage outweighs it."""
+
+    reason: str
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A channel's answer: an address, or the reason why there is none."""
+
+    platform: str
+    url: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """One keyword of one cycle; `channels` are those whose answer it waits for once it is published."""
+
+    brand_slug: BrandSlug
+    target: str
+    channels: tuple[str, ...]
+    moved_at: datetime
+    research_id: UUID | None = None
+    content_id: ContentId | None = None
+    generated: bool = False
+    held: bool = False
+    """Its article waits for a person; that it is generated after all outweighs it."""
+    published_url: str | None = None
+    brand_name: str | None = None
+    """As it is now, for what is sent; None if nobody needs it."""
+    promoted: bool = False
+    awaits_turn: bool = False
+    """Researched, but enough articles of its brand are in hand: its own is not being written yet."""
+    setbacks: Mapping[Stage, Setback] = field(default_factory=dict)
+    posts: tuple[Post, ...] = ()
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        answered = {post.platform for post in self.posts}
+        return tuple(channel for channel in self.channels if channel not in answered)
+
+    @property
+    def stage(self) -> Stage | None:
+        """The stage that has to succeed next; None when nothing is left to do."""
+        if self.published_url is not None:
+            return Stage.PROMOTING if self.unanswered else None
+        if self.generated:
+            return Stage.PUBLISHING
+        if self.content_id is not None:
+            return Stage.WRITING
+        return Stage.RESEARCH
+
+    @property
+    def state(self) -> KeywordState:
+        stage = self.stage
+        if stage is None:
+            return KeywordState.COMPLETED
+        if self.held and stage is Stage.WRITING:
+            return KeywordState.NEEDS_REVIEW
+        if setback := self.setbacks.get(stage):
+            return KeywordState.REFUSED if setback.refused else KeywordState.FAILED
+        return _state_on(stage)
+
+    @property
+    def reason(self) -> str | None:
+        """Why it was refused, failed or needs a review, or which posts a completed keyword lacks; None if all is well."""
+        if (stage := self.stage) is not None:
+            setback = self.setbacks.get(stage)
+            return setback.reason if setback else None
+        missing = [f"{post.platform}: {post.reason}" for post in self.posts if post.url is None]
+        return readable(f"not posted on {'; '.join(missing)}") if missing else None
+
+
+def bucket(state: KeywordState) -> Bucket:
+    match state:
+        case KeywordState.QUEUED:
+            return Bucket.PENDING
+        case KeywordState.WRITING | KeywordState.PUBLISHING | KeywordState.PROMOTING:
+            return Bucket.PROCESSING
+        case KeywordState.COMPLETED:
+            return Bucket.COMPLETED
+        case KeywordState.REFUSED | KeywordState.NEEDS_REVIEW | KeywordState.FAILED:
+            return Bucket.FAILED
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def percent(*, ended: int, total: int) -> int:
+    """Whole per cent, rounded down: 100 is shown only when nothing is left."""
+    return ended * 100 // total if total else 100
+
+
+def readable(text: str) -> str:
+    """One line that any database and any terminal takes: no control characters, bounded length."""
+    visible = "".join(" " if unicodedata.category(char)[0] == "C" else char for char in text)
+    line = " ".join(visible.split())
+    return line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 1]}…"
+
+
+def _state_on(stage: Stage) -> KeywordState:
+    match stage:
+        case Stage.RESEARCH:
+            return KeywordState.QUEUED
+        case Stage.WRITING:
+            return KeywordState.WRITING
+        case Stage.PUBLISHING:
+            return KeywordState.PUBLISHING
+        case Stage.PROMOTING:
+            return KeywordState.PROMOTING
+        case _ as unreachable:
+            assert_never(unreachable)
