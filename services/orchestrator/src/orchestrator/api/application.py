@@ -12,6 +12,7 @@ from chassis.http.guard import Authorise
 from messaging import Database
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import LARGER_BODIES, ReusedKeyError, cycle_routes
+from orchestrator.review import review_routes
 from orchestrator.writing import content_routes
 
 DESCRIPTION: Final = """
@@ -51,6 +52,7 @@ def http_api(
     app.include_router(brand_routes(database, writers))
     app.include_router(cycle_routes(database))
     app.include_router(content_routes(database))
+    app.include_router(review_routes(database))
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)
     return app

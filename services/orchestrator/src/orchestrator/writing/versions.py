@@ -1,0 +1,144 @@
+"""What an article has said at any time: SQL over its versions, beside the functions that run it.
+
+The row of `content` holds the version that stands: of a draft that waits the newest, of an approved article the approved one.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+from pydantic import TypeAdapter
+
+from chassis import Connection
+from orchestrator.writing.quality import Measure, problems
+
+_MEASURES: Final = TypeAdapter(tuple[Measure, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a version consists of."""
+
+    slug: str
+    """The address it asks for; another article may have it already."""
+    title: str
+    meta_description: str
+    body_markdown: str
+    word_count: int
+    key_points: tuple[str, ...]
+    label: str | None
+    sources: tuple[Mapping[str, Any], ...]
+    measures: tuple[Measure, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return problems(self.measures)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionNote:
+    """Who made a version, when and why; the writer's is number 1."""
+
+    version: int
+    title: str
+    word_count: int
+    made_by: str
+    why: str
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Version(VersionNote):
+    text: Text
+
+
+async def versions_of(
+    connection: Connection, content_id: UUID, *, after: int = 0, limit: int
+) -> list[VersionNote]:
+    """The first version first, beginning behind number `after`."""
+    rows = await connection.fetch(
+        """
+        select version, title, word_count, made_by, why, made_at from content_versions
+        where content_id = $1 and version > $2 order by version limit $3
+        """,
+        content_id,
+        after,
+        limit,
+    )
+    return [VersionNote(**row) for row in rows]
+
+
+async def find_version(connection: Connection, content_id: UUID, version: int) -> Version | None:
+    row = await connection.fetchrow(
+        """
+        select version, slug, title, meta_description, body_markdown, word_count, key_points, label,
+               sources::text as sources, measures::text as measures, made_by, why, made_at
+        from content_versions where content_id = $1 and version = $2
+        """,
+        content_id,
+        version,
+    )
+    return None if row is None else _version(row)
+
+
+async def newest_version(connection: Connection, content_id: UUID) -> Version | None:
+    """None for an article that does not exist."""
+    number = await connection.fetchval(
+        "select max(version) from content_versions where content_id = $1", content_id
+    )
+    return None if number is None else await find_version(connection, content_id, number)
+
+
+async def insert_version(
+    connection: Connection, content_id: UUID, text: Text, *, made_by: str, why: str
+) -> int:
+    """Stores the next version of an article, whose row must be locked; returns its number."""
+    number: int = await connection.fetchval(
+        """
+        insert into content_versions (content_id, version, slug, title, meta_description, body_markdown, word_count,
+                                      key_points, label, sources, measures, made_by, why)
+        select $1, max(version) + 1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb, $10::text::jsonb, $11, $12
+        from content_versions where content_id = $1
+        returning version
+        """,
+        content_id,
+        *_columns(text),
+        made_by,
+        why,
+    )
+    return number
+
+
+def _columns(text: Text) -> Sequence[Any]:
+    return (
+        text.slug,
+        text.title,
+        text.meta_description,
+        text.body_markdown,
+        text.word_count,
+        list(text.key_points),
+        text.label,
+        json.dumps(list(text.sources)),
+        _MEASURES.dump_json(text.measures).decode(),
+    )
+
+
+def _version(row: asyncpg.Record) -> Version:
+    text = Text(
+        slug=row["slug"],
+        title=row["title"],
+        meta_description=row["meta_description"],
+        body_markdown=row["body_markdown"],
+        word_count=row["word_count"],
+        key_points=tuple(row["key_points"]),
+        label=row["label"],
+        sources=tuple(json.loads(row["sources"])),
+        measures=_MEASURES.validate_json(row["measures"]),
+    )
+    return Version(
+        row["version"], text.title, text.word_count, row["made_by"], row["why"], row["made_at"], text
+    )
