@@ -391,10 +391,10 @@ async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
     assert len(operations) == 7
     for path, method, operation in operations:
         assert operation["summary"], (path, method)
-        assert {"401", "422", "503"} <= set(operation["responses"]), (path, method)
+        assert {"401", "403", "422", "503"} <= set(operation["responses"]), (path, method)
         for status, response in operation["responses"].items():
             assert response["description"], (path, method, status)
-            if status in {"401", "404", "409", "413", "422", "503"}:
+            if status in {"401", "403", "404", "409", "413", "422", "503"}:
                 schema = response["content"]["application/json"]["schema"]
                 assert schema == {"$ref": "#/components/schemas/Problem"}, (path, method, status)
         assert ("413" in operation["responses"]) == ("requestBody" in operation), (path, method)

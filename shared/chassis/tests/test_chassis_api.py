@@ -7,9 +7,11 @@ import pytest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import BaseModel, SecretStr
+from starlette.requests import Request
 
 from chassis import ServiceKey
-from chassis.http.api import api, router
+from chassis.http.api import MayRead, MaySubmit, api, needs, router
+from chassis.http.callers import Caller, Scope
 from chassis.http.headers import SAFE_HEADERS
 from chassis.observing import traces
 from chassis.testing import serving
@@ -37,16 +39,16 @@ async def notes() -> AsyncIterator[httpx.AsyncClient]:
     app = api("Notes", ServiceKey(SecretStr(KEY)), larger_bodies={"/v1/notes/{name}": 200_000})
     routes = router("/notes")
 
-    @routes.put("/{name}")
+    @routes.put("/{name}", dependencies=[needs(Scope.OPERATE)])
     async def put_note(name: str, note: Note) -> int:
         return len(name + note.text)
 
     @routes.post("/{name}")
-    async def post_note(name: str) -> None:
+    async def post_note(caller: MaySubmit, name: str) -> None:
         if name == "broken":
             raise RuntimeError("a secret of ours")
 
-    @routes.post("")
+    @routes.post("", dependencies=[needs(Scope.SUBMIT)])
     async def post_any(note: Note) -> int:
         return len(note.text)
 
@@ -101,6 +103,42 @@ async def test_what_is_not_there_is_refused_in_a_sentence_and_nobody_is_sent_els
     assert (answer.status_code, list(answer.json())) == (status, ["detail"])
     assert answer.json()["detail"].endswith("/docs lists what there is")
     assert "location" not in answer.headers
+
+
+async def test_a_route_is_for_callers_with_its_scope_and_is_told_who_they_are() -> None:
+    callers = {
+        "reads": Caller("r", frozenset({Scope.READ}), frozenset({"acme"})),
+        "may all": Caller("a", frozenset(Scope)),
+    }
+
+    async def authorise(request: Request) -> Caller:
+        return callers[request.headers["X-Service-Key"]]
+
+    app, routes = api("Notes", authorise), router("/notes")
+
+    @routes.get("")
+    async def list_notes(caller: MayRead) -> tuple[str, bool]:
+        return caller.name, caller.may_see("other")
+
+    @routes.delete("", dependencies=[needs(Scope.ADMIN)])
+    async def burn(note: Note) -> None:
+        assert note
+
+    app.include_router(routes)
+    async with serving(app) as origin, httpx.AsyncClient(base_url=origin, trust_env=False) as client:
+        told = [await client.get("/v1/notes", headers={"X-Service-Key": key}) for key in callers]
+        assert [each.json() for each in told] == [["r", False], ["a", True]]
+        # Before anything is said about the body.
+        refused, unclear = [
+            await client.delete("/v1/notes", headers={"X-Service-Key": key}) for key in callers
+        ]
+        assert (refused.status_code, unclear.status_code) == (403, 422)
+        assert refused.json() == {"detail": "this takes a key with the scope 'admin', which yours has not"}
+        operations = (await client.get("/openapi.json")).json()["paths"]["/v1/notes"]
+        assert {method: told["security"] for method, told in operations.items()} == {
+            "get": [{"ServiceKey": ["read"]}],
+            "delete": [{"ServiceKey": ["admin"]}],
+        }
 
 
 async def test_the_document_tells_of_the_key_and_of_the_size_of_bodies(notes: httpx.AsyncClient) -> None:

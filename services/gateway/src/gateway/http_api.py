@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from chassis import Connections
 from chassis.http.api import api
-from chassis.http.guard import Authorise
+from chassis.http.callers import Authorise
 from gateway.calls.routes import spend_routes
 from gateway.credentials import Accounts
 from gateway.credentials.routes import provider_routes

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, HTTPException, Query
 
-from chassis.http.api import UNKNOWN, api, refusal, router
-from chassis.http.guard import Authorise
+from chassis.http.api import UNKNOWN, api, needs, refusal, router
+from chassis.http.callers import Authorise, Scope
 from envelope.brand import CATALOGUE
 from messaging import Database
 from monitor import reading
@@ -56,7 +56,7 @@ def create_api(database: Database, operations: Operations, authorise: Authorise)
 def _reading_routes(database: Database) -> APIRouter:
     routes = router("/dead-letters")
 
-    @routes.get("", summary="Dead letters, newest first")
+    @routes.get("", dependencies=[needs(Scope.READ)], summary="Dead letters, newest first")
     async def list_dead_letters(
         state: State | None = None,
         queue: Annotated[Text | None, Query(description="The queue they died in, without -dlq.")] = None,
@@ -82,14 +82,19 @@ def _reading_routes(database: Database) -> APIRouter:
             items=items, next=following, matching=page.matching, open=page.open, now=page.now
         )
 
-    @routes.get("/summary", summary="Like failures, grouped")
+    @routes.get("/summary", dependencies=[needs(Scope.READ)], summary="Like failures, grouped")
     async def summarise(state: State | None = State.OPEN, queue: Text | None = None) -> Summary:
         wanted = reading.Filter(state, _source_queue(queue))
         async with database.connection() as connection:
             groups = await reading.alike(connection, wanted, limit=_MAX_GROUPS)
         return Summary.model_validate({"groups": groups})
 
-    @routes.get("/{dead_letter_id}", summary="One dead letter in full", responses=UNKNOWN)
+    @routes.get(
+        "/{dead_letter_id}",
+        dependencies=[needs(Scope.READ)],
+        summary="One dead letter in full",
+        responses=UNKNOWN,
+    )
     async def read_dead_letter(dead_letter_id: str) -> FullDeadLetterView:
         return await _read(database, _identity(dead_letter_id))
 
@@ -101,6 +106,7 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
 
     @routes.post(
         "/{dead_letter_id}/replay",
+        dependencies=[needs(Scope.OPERATE)],
         status_code=202,
         summary="Send it again to the queue it died in",
         responses={**UNKNOWN, **CONFLICT},
@@ -120,6 +126,7 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
 
     @routes.post(
         "/{dead_letter_id}/discard",
+        dependencies=[needs(Scope.OPERATE)],
         summary="Close it for good, unhandled",
         responses={**UNKNOWN, **CONFLICT},
     )
@@ -141,20 +148,29 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
 def _bulk_routes(database: Database, operations: Operations) -> APIRouter:
     routes = router("/dead-letters")
 
-    @routes.post("/replay", status_code=202, summary="Replay open dead letters, oldest first")
+    @routes.post(
+        "/replay",
+        dependencies=[needs(Scope.OPERATE)],
+        status_code=202,
+        summary="Replay open dead letters, oldest first",
+    )
     async def replay_many(request: BulkReplayRequest) -> BulkReplayStarted:
         decision = request.decision(request.reason)
         done = await operations.replay_all(_selection(request), request.limit, decision)
         replays = [ReplayStarted(id=dead, replay_event_id=replay) for dead, replay in done.replays.items()]
         return BulkReplayStarted(replayed=len(replays), replays=replays, next=done.last)
 
-    @routes.post("/discard", summary="Close open dead letters for good, oldest first")
+    @routes.post(
+        "/discard",
+        dependencies=[needs(Scope.OPERATE)],
+        summary="Close open dead letters for good, oldest first",
+    )
     async def discard_many(request: BulkDiscardRequest) -> BulkDiscarded:
         decision = request.decision(request.reason)
         done = await operations.discard_all(_selection(request), request.limit, decision)
         return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
 
-    @routes.post("/outcomes", summary="How several dead letters stand")
+    @routes.post("/outcomes", dependencies=[needs(Scope.READ)], summary="How several dead letters stand")
     async def read_outcomes(request: OutcomesRequest) -> Outcomes:
         async with database.connection() as connection:
             rows = await reading.outcomes(connection, request.ids)

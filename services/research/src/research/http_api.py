@@ -9,8 +9,8 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, api, conditional, refusal, router
-from chassis.http.guard import Authorise
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, api, conditional, needs, refusal, router
+from chassis.http.callers import Authorise, Scope
 from messaging import Database
 from research import index_store, store
 from research.index_store import State
@@ -111,7 +111,7 @@ def create_api(
 
     Args:
         database: of the service.
-        authorise: asks for the key.
+        authorise: asks for the key, and says who has it.
         look_again: called when a file of the folder was released; makes the corpus read it.
         look_for_uploads: called when a brand has uploaded, removed or released a document.
         has_gateway: whether the web can be read.
@@ -127,7 +127,7 @@ def create_api(
 def _document_routes(database: Database, look_again: Callable[[], None]) -> APIRouter:
     routes = router("/documents")
 
-    @routes.get("", summary="Files of the corpus, by path")
+    @routes.get("", dependencies=[needs(Scope.READ)], summary="Files of the corpus, by path")
     async def list_documents(
         state: State | None = None,
         after: Annotated[str, Query(description="`next` of the page before.", max_length=2000)] = "",
@@ -147,6 +147,7 @@ def _document_routes(database: Database, look_again: Callable[[], None]) -> APIR
 
     @routes.post(
         "/{document_id}/release",
+        dependencies=[needs(Scope.OPERATE)],
         status_code=HTTPStatus.ACCEPTED,
         summary="Read a file again that was set aside or skipped",
         responses={**UNKNOWN, **NOTHING_TO_RELEASE},
@@ -180,12 +181,17 @@ def _document_routes(database: Database, look_again: Callable[[], None]) -> APIR
 def _routes(database: Database) -> APIRouter:
     routes = router("/research")
 
-    @routes.get("/{research_id}", response_model=ResearchView, responses={**READ, **UNKNOWN})
+    @routes.get(
+        "/{research_id}",
+        dependencies=[needs(Scope.READ)],
+        response_model=ResearchView,
+        responses={**READ, **UNKNOWN},
+    )
     async def read_research(research_id: str, if_none_match: IfNoneMatch = None) -> Response:
         research = await _find(database, research_id)
         return conditional(_STORED.dump_json(research), if_none_match)
 
-    @routes.get("", response_model=ResearchList)
+    @routes.get("", dependencies=[needs(Scope.READ)], response_model=ResearchList)
     async def read_several(
         research_id: Annotated[list[UUID], Query(alias="id", default_factory=list)],
     ) -> Response:

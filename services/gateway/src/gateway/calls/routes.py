@@ -9,7 +9,8 @@ from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from chassis import Connections
-from chassis.http.api import router
+from chassis.http.api import needs, router
+from chassis.http.callers import Scope
 from gateway.calls import store
 from gateway.money import ALL, Caps, Spending, micros
 from gateway.money import store as money
@@ -19,7 +20,7 @@ from gateway.requests import BRAND_PATTERN, Brand
 _MAX_PAGE: Final = 500
 _MOST: Final = Decimal(1_000_000)
 
-Scope = Annotated[str, StringConstraints(pattern=rf"^\*$|{BRAND_PATTERN}", max_length=63)]
+Spender = Annotated[str, StringConstraints(pattern=rf"^\*$|{BRAND_PATTERN}", max_length=63)]
 """A brand's slug, or `*` for all of them together."""
 
 
@@ -113,14 +114,14 @@ class CapsRequest(BaseModel):
 class StopRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    scope: Scope = ALL
+    scope: Spender = ALL
     why: Annotated[str, StringConstraints(strip_whitespace=True, max_length=500)] = ""
 
 
 class ResumeRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    scope: Scope = ALL
+    scope: Spender = ALL
 
 
 def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
@@ -146,11 +147,17 @@ def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
             ],
         )
 
-    @routes.get("", summary="What was spent today and this month, and what may be")
+    @routes.get(
+        "", dependencies=[needs(Scope.READ)], summary="What was spent today and this month, and what may be"
+    )
     async def show(brand: Annotated[Brand | None, Query()] = None) -> SpendView:
         return await view(brand)
 
-    @routes.get("/calls", summary="The ledger: every call that may have cost something, newest first")
+    @routes.get(
+        "/calls",
+        dependencies=[needs(Scope.READ)],
+        summary="The ledger: every call that may have cost something, newest first",
+    )
     async def calls(
         brand: Annotated[Brand | None, Query()] = None,
         before: Annotated[datetime | None, Query(description="`next` of the page before.")] = None,
@@ -161,19 +168,27 @@ def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
         shown = [CallView.model_validate(entry) for entry in entries[:limit]]
         return CallList(items=shown, next=shown[-1].began_at if len(entries) > limit else None)
 
-    @routes.put("/caps/{scope}", summary="Say how much a brand, or all together (*), may spend")
-    async def cap(scope: Annotated[Scope, Path()], request: CapsRequest) -> SpendView:
+    @routes.put(
+        "/caps/{scope}",
+        dependencies=[needs(Scope.ADMIN)],
+        summary="Say how much a brand, or all together (*), may spend",
+    )
+    async def cap(scope: Annotated[Spender, Path()], request: CapsRequest) -> SpendView:
         async with connections.connection() as connection:
             await money.set_caps(connection, scope, _micros(request.day), _micros(request.month))
         return await view(None if scope == ALL else scope)
 
-    @routes.post("/stop", summary="Spend nothing from now on, for a brand or at all")
+    @routes.post(
+        "/stop",
+        dependencies=[needs(Scope.OPERATE)],
+        summary="Spend nothing from now on, for a brand or at all",
+    )
     async def stop(request: StopRequest) -> SpendView:
         async with connections.connection() as connection:
             await money.stop(connection, request.scope, request.why)
         return await view(None if request.scope == ALL else request.scope)
 
-    @routes.post("/resume", summary="Spend again")
+    @routes.post("/resume", dependencies=[needs(Scope.OPERATE)], summary="Spend again")
     async def resume(request: ResumeRequest) -> SpendView:
         async with connections.connection() as connection:
             await money.resume(connection, request.scope)

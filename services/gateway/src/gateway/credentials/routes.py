@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, HTTPException, Path
 from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, ValidationError
 
-from chassis.http.api import UNKNOWN, router
+from chassis.http.api import UNKNOWN, needs, router
+from chassis.http.callers import Scope
 from gateway.credentials.accounts import Accounts
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=63)]
@@ -50,12 +51,17 @@ def provider_routes(accounts: Accounts, kinds: Mapping[str, type[BaseModel]]) ->
     """`kinds`: what the settings of each kind of provider are."""
     routes = router("/providers", tags=["Providers"])
 
-    @routes.get("", summary="What is connected")
+    @routes.get("", dependencies=[needs(Scope.OPERATE)], summary="What is connected")
     async def list_providers() -> ProviderList:
         found = await accounts.described()
         return ProviderList(items=[ProviderView.model_validate(each) for each in found])
 
-    @routes.put("/{name}", status_code=HTTPStatus.NO_CONTENT, summary="Connect a provider, or change it")
+    @routes.put(
+        "/{name}",
+        dependencies=[needs(Scope.ADMIN)],
+        status_code=HTTPStatus.NO_CONTENT,
+        summary="Connect a provider, or change it",
+    )
     async def connect(name: Annotated[Name, Path()], request: ConnectRequest) -> None:
         key = request.key
         if key is not None and not _is_visible(key.get_secret_value()):
@@ -67,6 +73,7 @@ def provider_routes(accounts: Accounts, kinds: Mapping[str, type[BaseModel]]) ->
 
     @routes.delete(
         "/{name}",
+        dependencies=[needs(Scope.ADMIN)],
         status_code=HTTPStatus.NO_CONTENT,
         summary="Forget a provider and its key",
         responses=UNKNOWN,
@@ -74,7 +81,9 @@ def provider_routes(accounts: Accounts, kinds: Mapping[str, type[BaseModel]]) ->
     async def disconnect(name: Annotated[Name, Path()]) -> None:
         await accounts.disconnect(name)
 
-    @routes.post("/rotate", summary="Seal every key with the first of GATEWAY_KEYS")
+    @routes.post(
+        "/rotate", dependencies=[needs(Scope.ADMIN)], summary="Seal every key with the first of GATEWAY_KEYS"
+    )
     async def rotate() -> Rotated:
         return Rotated(sealed_anew=await accounts.seal_anew())
 

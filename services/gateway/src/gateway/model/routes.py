@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header
 from fastapi.responses import JSONResponse
 
-from chassis.http.api import router
+from chassis.http.api import needs, router
+from chassis.http.callers import Scope
 from gateway.model.requests import ChatRequest
 from gateway.model.writing import Wanted, Writing
 from gateway.problems import Problem, ProblemError
@@ -32,7 +33,12 @@ _CODES: Final[Mapping[str, str]] = {
 def chat_routes(writing: Writing) -> APIRouter:
     routes = router(tags=["Models"])
 
-    @routes.post("/chat/completions", summary="Have a model write", response_model=None)
+    @routes.post(
+        "/chat/completions",
+        dependencies=[needs(Scope.SUBMIT)],
+        summary="Have a model write",
+        response_model=None,
+    )
     async def complete(
         request: ChatRequest,
         x_brand: Annotated[Brand, Header(description="Slug of the brand that pays.")],
@@ -60,7 +66,7 @@ def chat_routes(writing: Writing) -> APIRouter:
         }
         return JSONResponse({**value["document"], "gateway": told})
 
-    @routes.get("/models", summary="What models are connected")
+    @routes.get("/models", dependencies=[needs(Scope.READ)], summary="What models are connected")
     async def models() -> dict[str, Any]:
         found = await writing.models()
         return {

@@ -9,7 +9,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from chassis.http.api import READ, IfNoneMatch, conditional, refusal, router
+from chassis.http.api import READ, IfNoneMatch, conditional, needs, refusal, router
+from chassis.http.callers import Scope
 from gateway.egress import PassingError, RefusedError, parse
 from gateway.egress.urls import MAX_LENGTH
 from gateway.pages.domain import Page, describe
@@ -61,6 +62,7 @@ def page_routes(reader: Reader | None) -> APIRouter:
 
     @routes.get(
         "",
+        dependencies=[needs(Scope.SUBMIT)],
         summary="A page of the web",
         response_model=PageView,
         responses={

@@ -6,7 +6,8 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from chassis.http.api import router
+from chassis.http.api import needs, router
+from chassis.http.callers import Scope
 from gateway.providers.results import MAX_COUNT, Freshness, Query, Result
 from gateway.requests import Brand, IdempotencyKey
 from gateway.search.searching import Searching, Wanted
@@ -51,7 +52,7 @@ class SearchAnswer(BaseModel):
 def search_routes(searching: Searching) -> APIRouter:
     routes = router("/search", tags=["Search"])
 
-    @routes.post("", summary="Search the web")
+    @routes.post("", dependencies=[needs(Scope.SUBMIT)], summary="Search the web")
     async def search(request: SearchRequest, idempotency_key: IdempotencyKey = None) -> SearchAnswer:
         query = Query(
             text=request.query,

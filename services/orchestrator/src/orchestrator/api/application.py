@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from chassis.http.api import api
-from chassis.http.guard import Authorise
+from chassis.http.callers import Authorise
 from messaging import Database
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import LARGER_BODIES, ReusedKeyError, cycle_routes
@@ -34,7 +34,7 @@ def http_api(
 
     Args:
         database: the service's.
-        authorise: raises HTTPException 401 for a request without the service's key.
+        authorise: says who sent a request; raises HTTPException 401 for one without a key.
         writers: those that a brand may choose.
     """
     app = api(

@@ -8,7 +8,7 @@ from orchestrator.brands.domain import (
     UnwritableError,
     check_writer,
 )
-from orchestrator.brands.routes import Slug, brand_routes, checked_slug
+from orchestrator.brands.routes import Slug, brand_routes, seen_slug
 from orchestrator.brands.store import Brand, find_brand, upsert_brand
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "UnwritableError",
     "brand_routes",
     "check_writer",
-    "checked_slug",
     "find_brand",
+    "seen_slug",
     "upsert_brand",
 ]

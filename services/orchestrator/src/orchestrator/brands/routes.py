@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Response
 
-from chassis.http.api import ETAG, READ, UNKNOWN, IfNoneMatch, conditional, router
+from chassis.http.api import ETAG, READ, UNKNOWN, IfNoneMatch, MayOperate, MayRead, conditional, router
+from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
 from messaging import Database
 from orchestrator.answers import LOCATION
@@ -32,11 +33,12 @@ Slug = Annotated[
 ]
 
 
-def checked_slug(slug: str) -> BrandSlug:
-    """The slug of a path.
+def seen_slug(slug: str, caller: Caller) -> BrandSlug:
+    """The slug of a path, for a caller who may see such a brand; whether there is one is still to be looked up.
 
     Raises:
         HTTPException: 422 if no brand can be called so.
+        UnknownBrandError: the caller is bound to others.
     """
     if not is_slug(slug):
         raise HTTPException(
@@ -44,7 +46,20 @@ def checked_slug(slug: str) -> BrandSlug:
             f"the brand's slug must be lower-case letters and digits, joined by single hyphens, at most {MAX_SLUG} "
             "characters, such as 'daily-grind'",
         )
+    # Nothing is looked up, so not even the time that the answer takes tells whether there is one.
+    if not caller.may_see(slug):
+        raise UnknownBrandError(slug)
     return BrandSlug(slug)
+
+
+def _own_slug(slug: str, caller: Caller) -> BrandSlug:
+    try:
+        return seen_slug(slug, caller)
+    except UnknownBrandError:
+        # The same for a brand that there is and for one that there is not.
+        raise HTTPException(
+            HTTPStatus.FORBIDDEN, f"your key is for other brands than '{slug}'; use one that is bound to none"
+        ) from None
 
 
 def brand_routes(database: Database, writers: AbstractSet[str]) -> APIRouter:
@@ -59,9 +74,11 @@ def brand_routes(database: Database, writers: AbstractSet[str]) -> APIRouter:
             201: {"model": BrandView, "headers": LOCATION | ETAG, "description": "The brand is new."},
         },
     )
-    async def put_brand(slug: Slug, request: BrandRequest, response: Response) -> BrandView:
+    async def put_brand(
+        caller: MayOperate, slug: Slug, request: BrandRequest, response: Response
+    ) -> BrandView:
         """Sending the same again changes nothing. Cycles that run keep the channels and target they began with."""
-        checked = checked_slug(slug)
+        checked = _own_slug(slug, caller)
         try:
             check_writer(request.writer, request.language, writers)
         except UnwritableError as error:
@@ -76,11 +93,14 @@ def brand_routes(database: Database, writers: AbstractSet[str]) -> APIRouter:
         return view
 
     @routes.get(
-        "/brands/{slug}", summary="Read a brand", response_model=BrandView, responses={**READ, **UNKNOWN}
+        "/brands/{slug}",
+        summary="Read a brand",
+        response_model=BrandView,
+        responses={**READ, **UNKNOWN},
     )
-    async def get_brand(slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
+    async def get_brand(caller: MayRead, slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
         async with database.connection() as connection:
-            brand = await find_brand(connection, checked_slug(slug))
+            brand = await find_brand(connection, seen_slug(slug, caller))
         if brand is None:
             raise UnknownBrandError(slug)
         return conditional(BrandView.of(brand).model_dump_json(), if_none_match)

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from fastapi import APIRouter, Header, HTTPException, Response
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, conditional, refusal, router
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, MaySubmit, conditional, refusal, router
 from chassis.observing import chains
 from envelope import new_event_id
 from envelope.brand import CATALOGUE
 from messaging import Database
 from orchestrator.answers import LOCATION
-from orchestrator.brands import Slug, checked_slug
+from orchestrator.brands import Slug, seen_slug
 from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.models import CycleAccepted, CycleView, ResearchRequest
@@ -59,13 +59,17 @@ def _handing_in(database: Database) -> APIRouter:
         },
     )
     async def post_research(
-        slug: Slug, request: ResearchRequest, response: Response, idempotency_key: IdempotencyKey = None
+        caller: MaySubmit,
+        slug: Slug,
+        request: ResearchRequest,
+        response: Response,
+        idempotency_key: IdempotencyKey = None,
     ) -> CycleAccepted:
         """Accepts the keywords as one cycle. Each is researched, written, published and promoted by itself."""
         wanted = NewCycle(
             cycle_id=CycleId(new_event_id()),
             correlation_id=str(new_event_id()),
-            brand_slug=checked_slug(slug),
+            brand_slug=seen_slug(slug, caller),
             priority=request.priority,
             keywords=request.keywords,
             idempotency_key=_checked_idempotency_key(idempotency_key),
@@ -88,10 +92,10 @@ def _watching(database: Database) -> APIRouter:
         response_model=CycleView,
         responses={**READ, **UNKNOWN},
     )
-    async def get_cycle(cycle_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
+    async def get_cycle(caller: MayRead, cycle_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
         """Progress of all keywords, in the order they were handed in."""
         async with database.connection() as connection:
-            cycle = await find_cycle(connection, cycle_id)
+            cycle = await find_cycle(connection, cycle_id, caller.brands)
             rows = await keywords_of(connection, cycle_id) if cycle else []
         if cycle is None:
             raise HTTPException(

@@ -5,7 +5,7 @@ Whoever decides about a brand's keywords holds the brand's row lock (`lock_brand
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -101,8 +101,14 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
     return True
 
 
-async def find_cycle(connection: Connection, cycle_id: UUID) -> Cycle | None:
-    return await _cycle(connection, "c.cycle_id = $1", cycle_id)
+async def find_cycle(
+    connection: Connection, cycle_id: UUID, brands: Collection[str] | None = None
+) -> Cycle | None:
+    """The cycle; where `brands` are named, it must be one of theirs."""
+    own = None if brands is None else list(brands)
+    return await _cycle(
+        connection, "c.cycle_id = $1 and ($2::text[] is null or c.brand_slug = any ($2))", cycle_id, own
+    )
 
 
 async def find_cycle_by_idempotency_key(connection: Connection, slug: str, key: str) -> Cycle | None:

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Query, Response
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, conditional, router
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, router
+from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
 from messaging import Database
 from orchestrator.writing.models import ContentList, ContentView, ScoreView
@@ -25,9 +26,9 @@ def content_routes(database: Database) -> APIRouter:
         response_model=ContentView,
         responses={**READ, **UNKNOWN},
     )
-    async def get_content(content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
+    async def get_content(caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
         """Drafts that wait for a person, too; `held_for` says why."""
-        content = await _known(database, content_id)
+        content = await _known(database, content_id, caller)
         return conditional(ContentView.of(content).model_dump_json(), if_none_match)
 
     @routes.get(
@@ -36,27 +37,32 @@ def content_routes(database: Database) -> APIRouter:
         response_model=ScoreView,
         responses={**READ, **UNKNOWN},
     )
-    async def get_score(content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
+    async def get_score(caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
         """Each with its bounds, as they were when the article was written."""
-        content = await _known(database, content_id)
+        content = await _known(database, content_id, caller)
         return conditional(ScoreView.of(content).model_dump_json(), if_none_match)
 
-    @routes.get("/content", summary="Read several articles", response_model=ContentList)
+    @routes.get(
+        "/content",
+        summary="Read several articles",
+        response_model=ContentList,
+    )
     async def get_several(
+        caller: MayRead,
         content_id: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=MAX_IDS)],
     ) -> Response:
         """Each with the `ETag` it has when it is read alone; those that are unknown are left out."""
         async with database.connection() as connection:
-            found = await find_contents(connection, content_id)
+            found = await find_contents(connection, content_id, caller.brands)
         items = [_listed(ContentView.of(content).model_dump_json()) for content in found]
         return Response(f'{{"items":[{",".join(items)}]}}', media_type="application/json")
 
     return routes
 
 
-async def _known(database: Database, content_id: UUID) -> StoredContent:
+async def _known(database: Database, content_id: UUID, caller: Caller) -> StoredContent:
     async with database.connection() as connection:
-        content = await find_content(connection, content_id)
+        content = await find_content(connection, content_id, caller.brands)
     if content is None:
         raise HTTPException(
             HTTPStatus.NOT_FOUND,

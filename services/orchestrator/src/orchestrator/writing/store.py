@@ -1,7 +1,7 @@
 """SQL over articles and the steps of writing them, beside the functions that run it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -140,12 +140,16 @@ async def insert_content(
         slug = free_slug(wanted, {row["slug"] for row in taken})
 
 
-async def find_content(connection: Connection, content_id: UUID) -> StoredContent | None:
-    return next(iter(await find_contents(connection, [content_id])), None)
+async def find_content(
+    connection: Connection, content_id: UUID, brands: Collection[str] | None = None
+) -> StoredContent | None:
+    return next(iter(await find_contents(connection, [content_id], brands)), None)
 
 
-async def find_contents(connection: Connection, content_ids: Sequence[UUID]) -> list[StoredContent]:
-    """Those of them that exist, in no particular order."""
+async def find_contents(
+    connection: Connection, content_ids: Sequence[UUID], brands: Collection[str] | None = None
+) -> list[StoredContent]:
+    """Those of them that exist, in no particular order; where `brands` are named, those that are theirs."""
     rows = await connection.fetch(
         """
         select content_id, brand_slug, b.name as brand_name, b.description as brand_description,
@@ -153,9 +157,10 @@ async def find_contents(connection: Connection, content_ids: Sequence[UUID]) -> 
                key_points, label, sources::text as sources, published_url, held_for, measures::text as measures,
                version, c.created_at, c.updated_at
         from content as c join brands as b on b.slug = c.brand_slug
-        where content_id = any ($1::uuid[])
+        where content_id = any ($1::uuid[]) and ($2::text[] is null or c.brand_slug = any ($2))
         """,
         list(content_ids),
+        None if brands is None else list(brands),
     )
     return [_content(row) for row in rows]
 

@@ -5,7 +5,8 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Path, Response
 
-from chassis.http.api import READ, IfNoneMatch, conditional, router
+from chassis.http.api import READ, IfNoneMatch, conditional, needs, router
+from chassis.http.callers import Scope
 from messaging import Database
 from research.sources import store
 from research.sources.domain import Sources
@@ -28,7 +29,11 @@ def source_routes(database: Database, *, has_gateway: bool) -> APIRouter:
     routes = router("/brands", tags=["sources"])
 
     @routes.get(
-        "/{slug}/sources", summary="Where research looks for a brand", response_model=Sources, responses=READ
+        "/{slug}/sources",
+        dependencies=[needs(Scope.READ)],
+        summary="Where research looks for a brand",
+        response_model=Sources,
+        responses=READ,
     )
     async def get_sources(slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
         """A brand of which nothing was set has the folder alone."""
@@ -36,7 +41,9 @@ def source_routes(database: Database, *, has_gateway: bool) -> APIRouter:
             sources = await store.sources_of(connection, slug)
         return conditional(sources.model_dump_json(), if_none_match)
 
-    @routes.put("/{slug}/sources", summary="Say where research looks for a brand")
+    @routes.put(
+        "/{slug}/sources", dependencies=[needs(Scope.OPERATE)], summary="Say where research looks for a brand"
+    )
     async def put_sources(slug: Slug, sources: Sources) -> Sources:
         """Replaces all of it. Sending the same again changes nothing. What was found elsewhere before is not reused."""
         if sources.uses_web and not has_gateway:

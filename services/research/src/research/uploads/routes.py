@@ -9,7 +9,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from chassis.http.api import UNKNOWN, file_body, refusal, router
+from chassis.http.api import UNKNOWN, file_body, needs, refusal, router
+from chassis.http.callers import Scope
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from research.reading.cleaning import one_line
@@ -121,6 +122,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
 
     @routes.post(
         "",
+        dependencies=[needs(Scope.SUBMIT)],
         status_code=HTTPStatus.CREATED,
         summary="Upload a document",
         response_model=UploadView,
@@ -156,7 +158,9 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         response.status_code = HTTPStatus.CREATED if is_new else HTTPStatus.OK
         return UploadView.model_validate(upload)
 
-    @routes.get("", summary="Documents of a brand, in the order in which they came")
+    @routes.get(
+        "", dependencies=[needs(Scope.READ)], summary="Documents of a brand, in the order in which they came"
+    )
     async def list_uploads(
         slug: Slug,
         state: UploadState | None = None,
@@ -172,7 +176,9 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
             counts=counts,
         )
 
-    @routes.get("/{upload_id}", summary="One document of a brand", responses=UNKNOWN)
+    @routes.get(
+        "/{upload_id}", dependencies=[needs(Scope.READ)], summary="One document of a brand", responses=UNKNOWN
+    )
     async def read_upload(slug: Slug, upload_id: UploadId) -> UploadView:
         async with database.connection() as connection:
             upload = await store.get(connection, slug, upload_id)
@@ -180,6 +186,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
 
     @routes.delete(
         "/{upload_id}",
+        dependencies=[needs(Scope.SUBMIT)],
         status_code=HTTPStatus.NO_CONTENT,
         summary="Remove a document and what was read of it",
         responses=UNKNOWN,
@@ -194,6 +201,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
 
     @routes.post(
         "/{upload_id}/release",
+        dependencies=[needs(Scope.OPERATE)],
         status_code=HTTPStatus.ACCEPTED,
         summary="Read a document again that was set aside or skipped",
         responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "There is nothing to release.")},

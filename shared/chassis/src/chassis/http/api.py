@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from chassis.database.pool import DatabaseUnavailableError
+from chassis.http.callers import Authorise, Caller, Scope, caller_of
 from chassis.http.conditional import entity_tag, is_known
-from chassis.http.guard import MAX_BODY_BYTES, Authorise, Guard, shown_size
+from chassis.http.guard import MAX_BODY_BYTES, Guard, shown_size
 from chassis.http.reference import reference_routes
 from chassis.http.service_key import API_PREFIX
 from chassis.http.spans import TracedApi
@@ -46,6 +47,7 @@ def refusal(status: HTTPStatus, description: str) -> Responses:
 UNKNOWN: Final = refusal(HTTPStatus.NOT_FOUND, "There is no such thing; `detail` says what to do.")
 _ANY: Final = {
     **refusal(HTTPStatus.UNAUTHORIZED, "The header X-Service-Key is missing or wrong."),
+    **refusal(HTTPStatus.FORBIDDEN, "The key lacks the scope that `detail` names."),
     **refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY, "The request cannot be understood; `detail` says what to change."
     ),
@@ -78,7 +80,7 @@ def api(
 
     Args:
         title: of the document.
-        authorise: asks for the key.
+        authorise: asks for the key, and says who has it.
         larger_bodies: paths of routes with the bytes that a body may have there; elsewhere it is `MAX_BODY_BYTES`.
         files: paths of routes to which files are posted as they are, with the bytes that one may have; describe them to
             readers of the document by `file_body`.
@@ -113,18 +115,44 @@ def file_body(*media_types: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": dict.fromkeys(media_types, anything)}}
 
 
+# The guard has checked the key before a route sees a request; here it is for the OpenAPI document alone.
+_KEY: Final = APIKeyHeader(name="X-Service-Key", scheme_name="ServiceKey", auto_error=False)
+
+
+def needs(scope: Scope) -> Any:
+    """What a route depends on: a caller with the scope, which the document names; others are refused with 403.
+
+    Among the `dependencies` of a route, or as an argument `caller` by one of the names below.
+    """
+
+    async def caller_with(request: Request, _: Annotated[str | None, Security(_KEY)]) -> Caller:
+        caller = caller_of(request)
+        if scope not in caller.scopes:
+            raise HTTPException(
+                HTTPStatus.FORBIDDEN, f"this takes a key with the scope '{scope}', which yours has not"
+            )
+        return caller
+
+    return Security(caller_with, scopes=[scope.value])
+
+
+MayRead = Annotated[Caller, needs(Scope.READ)]
+MaySubmit = Annotated[Caller, needs(Scope.SUBMIT)]
+MayReview = Annotated[Caller, needs(Scope.REVIEW)]
+MayOperate = Annotated[Caller, needs(Scope.OPERATE)]
+MayAdminister = Annotated[Caller, needs(Scope.ADMIN)]
+
+
 def router(path: str = "", *, tags: list[str] | None = None) -> APIRouter:
-    """For routes under `/v1` and the path, with what all of them refuse.
+    """For routes under `/v1` and the path, with what all of them refuse. Each names the scope it needs, by `needs`.
 
     Args:
         path: begins with a slash, or is empty.
         tags: the headings under which they are documented.
     """
-    # The guard checks the key before this one sees a request; here it is for the OpenAPI document alone.
-    key = APIKeyHeader(name="X-Service-Key", scheme_name="ServiceKey", auto_error=False)
     headings: dict[str, Any] = {"tags": tags} if tags else {}
     prefix = f"{API_PREFIX.rstrip('/')}{path}"
-    return APIRouter(prefix=prefix, responses=_ANY, dependencies=[Security(key)], **headings)
+    return APIRouter(prefix=prefix, responses=_ANY, **headings)
 
 
 def _with_sizes(

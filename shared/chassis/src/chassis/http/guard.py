@@ -8,10 +8,10 @@ would learn what is wrong with his body, and would have it held in memory, befor
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from pydantic_core import from_json
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from chassis.http.callers import Authorise, remember
 from chassis.http.service_key import API_PREFIX
 
 MAX_BODY_BYTES: Final = 64_000
@@ -33,16 +34,13 @@ MAX_DISCARD_SECONDS: Final = 5.0
 FILES_AT_A_TIME: Final = 2
 """Files are held in memory while they are received and kept; there are more clients than memory for them."""
 
-Authorise: TypeAlias = Callable[[Request], Awaitable[None]]
-"""Raises HTTPException 401 for a request without the service's key."""
-
 
 class Guard:
     """Lets a request to the API through only with a key, and with a body that is small enough and JSON.
 
     Args:
         app: what it stands before.
-        authorise: asks for the key.
+        authorise: asks for the key, and says who has it.
         max_body_bytes: of any body, but for `larger_bodies`.
         larger_bodies: paths as routes have them, `/v1/brands/{slug}/research`, with the bytes that a body may have there.
         files: paths likewise, where the body of a POST is a file of so many bytes at most.
@@ -71,7 +69,7 @@ class Guard:
         incoming = _Incoming(receive)
         request = Request(scope, incoming)
         try:
-            await self._authorise(request)
+            remember(request, await self._authorise(request))
             if request.method == "POST" and (size := _size_at(scope["path"], self._files)) is not None:
                 await self._take_file(request, size, send)
                 return

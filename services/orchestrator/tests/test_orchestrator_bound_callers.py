@@ -1,0 +1,148 @@
+"""A caller that is bound to a brand is answered as if there were no other, at every route that the document has."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from starlette.requests import Request
+
+from chassis.http.callers import SERVICE, Caller, Scope
+from chassis.testing import serving
+from envelope import new_event_id
+from messaging import Database
+from orchestrator.api import http_api
+from orchestrator.writing import Article
+from orchestrator.writing.store import insert_content
+
+BOUND = Caller("acme's", frozenset(Scope), frozenset({"acme"}))
+BODIES: dict[str, Any] = {
+    "/v1/brands/{slug}": {"name": "Taken over"},
+    "/v1/brands/{slug}/research": {"keywords": ["tea"]},
+}
+"""What is sent to the routes that take a body."""
+VARYING = {"date"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a parameter of a route stands for."""
+
+    foreign: str
+    """Another brand's."""
+    unknown: str
+    """Nobody's; as long as the other."""
+
+
+@pytest.fixture
+async def http(orchestrator_database: Database) -> AsyncIterator[httpx.AsyncClient]:
+    """Sends requests of the bound caller; those of the service with `X-Service-Key: all`."""
+
+    async def authorise(request: Request) -> Caller:
+        return SERVICE if request.headers.get("X-Service-Key") == "all" else BOUND
+
+    async with (
+        serving(http_api(orchestrator_database, authorise)) as origin,
+        httpx.AsyncClient(base_url=origin, trust_env=False) as client,
+    ):
+        yield client
+
+
+ALL = {"X-Service-Key": "all"}
+
+
+@pytest.fixture
+async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> dict[str, Place]:
+    """By the names of parameters, with a brand `rival` that has something of everything."""
+    for slug in ("acme", "rival"):
+        (await http.put(f"/v1/brands/{slug}", json={"name": slug}, headers=ALL)).raise_for_status()
+    cycle = await http.post("/v1/brands/rival/research", json={"keywords": ["tea"]}, headers=ALL)
+    content_id = new_event_id()
+    async with orchestrator_database.transaction() as tx:
+        await insert_content(
+            tx.connection,
+            content_id=content_id,
+            brand_slug="rival",
+            keyword="tea",
+            research_id=new_event_id(),
+            article=Article(
+                slug="tea",
+                title="Tea",
+                meta_description="About tea.",
+                body_markdown="## Tea\n\nIt is steeped.\n",
+                word_count=5,
+                key_points=("It is steeped.",),
+                cited=(),
+                label="digest",
+            ),
+            sources=(),
+            measures=(),
+            held_for=(),
+        )
+    content = Place(str(content_id), str(new_event_id()))
+    return {
+        "slug": Place("rival", "noone"),
+        "cycle_id": Place(cycle.json()["cycle_id"], str(new_event_id())),
+        "content_id": content,
+        "id": content,
+    }
+
+
+def filled(path: str, operation: Any, values: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """The path, and the parameters of the query that must be given or that name something."""
+    query = {}
+    for parameter in operation.get("parameters", ()):
+        name = parameter["name"]
+        if parameter["in"] == "path":
+            assert name in values, f"say in `places` what {name} stands for, in {path}"
+            path = path.replace(f"{{{name}}}", values[name])
+        elif parameter["in"] == "query" and name in values:
+            query[name] = values[name]
+    return path, query
+
+
+def told(answer: httpx.Response, values: dict[str, str]) -> tuple[int, dict[str, str], str]:
+    """The answer, without what was asked for."""
+    text = answer.text
+    for name, value in values.items():
+        text = text.replace(value, f"<{name}>")
+    headers = {name: value for name, value in answer.headers.items() if name not in VARYING}
+    return answer.status_code, headers, text
+
+
+async def test_another_brand_is_as_one_that_does_not_exist(
+    http: httpx.AsyncClient, places: dict[str, Place], orchestrator_database: Database
+) -> None:
+    foreign = {name: place.foreign for name, place in places.items()}
+    unknown = {name: place.unknown for name, place in places.items()}
+    document = (await http.get("/openapi.json")).json()
+    async with orchestrator_database.connection() as connection:
+        before = await connection.fetch("select * from brands order by slug")
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            if "requestBody" in operation:
+                assert path in BODIES, f"say in BODIES what {path} is sent"
+            asked, query = filled(path, operation, foreign)
+            answer = await http.request(method, asked, params=query, json=BODIES.get(path))
+            other, other_query = filled(path, operation, unknown)
+            expected = await http.request(method, other, params=other_query, json=BODIES.get(path))
+            assert told(answer, foreign) == told(expected, unknown), (method, path)
+            if answer.is_success:
+                assert not any(value in answer.text for value in foreign.values()), (method, path)
+            if method == "get":
+                # What was asked for is there, for those who may see it.
+                shown = await http.get(asked, params=query, headers=ALL)
+                assert shown.status_code == 200, (path, shown.text)
+                assert told(shown, foreign) != told(answer, foreign), path
+    async with orchestrator_database.connection() as connection:
+        assert await connection.fetch("select * from brands order by slug") == before
+        assert await connection.fetchval("select count(*) from cycles") == 1
+
+
+async def test_its_own_brand_is_as_for_everybody(http: httpx.AsyncClient, places: dict[str, Place]) -> None:
+    assert (await http.put("/v1/brands/acme", json={"name": "Acme"})).status_code == 200
+    accepted = await http.post("/v1/brands/acme/research", json={"keywords": ["tea"]})
+    assert accepted.status_code == 202
+    own, all_told = [await http.get(accepted.headers["location"], headers=each) for each in ({}, ALL)]
+    assert own.json() == all_told.json()
