@@ -86,6 +86,8 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         "cycle_id": Place(cycle.json()["cycle_id"], str(new_event_id())),
         "content_id": content,
         "id": content,
+        # The same for everybody.
+        **dict.fromkeys(("version", "from", "to"), Place("1", "1")),
     }
 
 
@@ -106,7 +108,8 @@ def told(answer: httpx.Response, values: dict[str, str]) -> tuple[int, dict[str,
     """The answer, without what was asked for."""
     text = answer.text
     for name, value in values.items():
-        text = text.replace(value, f"<{name}>")
+        if len(value) > 1:
+            text = text.replace(value, f"<{name}>")
     headers = {name: value for name, value in answer.headers.items() if name not in VARYING}
     return answer.status_code, headers, text
 
@@ -129,7 +132,10 @@ async def test_another_brand_is_as_one_that_does_not_exist(
             expected = await http.request(method, other, params=other_query, json=BODIES.get(path))
             assert told(answer, foreign) == told(expected, unknown), (method, path)
             if answer.is_success:
-                assert not any(value in answer.text for value in foreign.values()), (method, path)
+                assert not any(value in answer.text for value in foreign.values() if len(value) > 1), (
+                    method,
+                    path,
+                )
             if method == "get":
                 # What was asked for is there, for those who may see it.
                 shown = await http.get(asked, params=query, headers=ALL)

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Path, Query, Response
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, conditional, router
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, router
+from chassis.http.callers import Caller
 from messaging import Database
 from orchestrator.review.differences import difference, document
 from orchestrator.review.models import DifferenceView, VersionList, VersionNoteView, VersionView
@@ -36,14 +37,19 @@ def _version_routes(database: Database) -> APIRouter:
         responses=UNKNOWN,
     )
     async def list_versions(
+        caller: MayRead,
         content_id: UUID,
         after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=MAX_VERSION)] = 0,
         limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
     ) -> VersionList:
         """Who made each, when and why, the first one first."""
         async with database.connection() as connection:
-            content = await find_content(connection, content_id)
-            notes = await versions_of(connection, content_id, after=after, limit=limit + 1)
+            content = await find_content(connection, content_id, caller.brands)
+            notes = (
+                []
+                if content is None
+                else await versions_of(connection, content_id, after=after, limit=limit + 1)
+            )
         if content is None:
             raise unknown_article(content_id)
         return VersionList(
@@ -58,8 +64,10 @@ def _version_routes(database: Database) -> APIRouter:
         response_model=VersionView,
         responses={**READ, **UNKNOWN},
     )
-    async def get_version(content_id: UUID, version: Number, if_none_match: IfNoneMatch = None) -> Response:
-        found = await _known(database, content_id, version)
+    async def get_version(
+        caller: MayRead, content_id: UUID, version: Number, if_none_match: IfNoneMatch = None
+    ) -> Response:
+        found = await _known(database, content_id, version, caller)
         return conditional(VersionView.of_version(content_id, found).model_dump_json(), if_none_match)
 
     @routes.get(
@@ -69,12 +77,13 @@ def _version_routes(database: Database) -> APIRouter:
         responses=UNKNOWN,
     )
     async def compare(
+        caller: MayRead,
         content_id: UUID,
         first: Annotated[NumberAsked, Query(alias="from")],
         second: Annotated[NumberAsked, Query(alias="to")],
     ) -> DifferenceView:
         """Line by line, as people compare texts."""
-        before, after = [await _known(database, content_id, each) for each in (first, second)]
+        before, after = [await _known(database, content_id, each, caller) for each in (first, second)]
         found = await asyncio.to_thread(
             difference,
             _document(before),
@@ -92,9 +101,9 @@ def unknown_article(content_id: UUID) -> HTTPException:
     )
 
 
-async def _known(database: Database, content_id: UUID, version: int) -> Version:
+async def _known(database: Database, content_id: UUID, version: int, caller: Caller) -> Version:
     async with database.connection() as connection:
-        found = await find_version(connection, content_id, version)
+        found = await find_version(connection, content_id, version, caller.brands)
     if found is None:
         raise HTTPException(
             HTTPStatus.NOT_FOUND,

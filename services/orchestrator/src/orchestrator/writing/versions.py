@@ -4,7 +4,7 @@ The row of `content` holds the version that stands: of a draft that waits the ne
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -72,15 +72,21 @@ async def versions_of(
     return [VersionNote(**row) for row in rows]
 
 
-async def find_version(connection: Connection, content_id: UUID, version: int) -> Version | None:
+async def find_version(
+    connection: Connection, content_id: UUID, version: int, brands: Collection[str] | None = None
+) -> Version | None:
+    """One version; where `brands` are named, the article must be one of theirs."""
     row = await connection.fetchrow(
         """
         select version, slug, title, meta_description, body_markdown, word_count, key_points, label,
                sources::text as sources, measures::text as measures, made_by, why, made_at
-        from content_versions where content_id = $1 and version = $2
+        from content_versions
+        where content_id = $1 and version = $2
+          and ($3::text[] is null or (select brand_slug from content where content_id = $1) = any ($3))
         """,
         content_id,
         version,
+        None if brands is None else list(brands),
     )
     return None if row is None else _version(row)
 
