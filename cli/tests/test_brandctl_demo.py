@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from brandctl import demo
-from brandctl.api import Cycle, KeywordProgress
 from brandctl.local import model, processes, services
 from brandctl.local.folder import LocalFolder
+from brandctl.orchestrator.client import Cycle, KeywordProgress
 
 ROOT = Path(__file__).parents[2]
 UP_WITHIN_SECONDS = 120

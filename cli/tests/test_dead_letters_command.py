@@ -51,8 +51,9 @@ class Operator:
         inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            "-c",
-            "from brandctl.dead_letters import app; app()",
+            "-m",
+            "brandctl",
+            "dead-letters",
             *arguments,
             cwd=self.folder,
             env=inherited | {"TERM": "dumb"} | self.variables,

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from brandctl.errors import UsageError
+
 ENDPOINTS: Final = Path(".local/endpoints.json")
 """Where a local run tells its addresses: `{"monitor_url": …, "service_key_file": …}`."""
 CONTAINERS: Final = Path(".env")
 """Where `make up` keeps the settings of the containers: ports of this machine, and the service key."""
 
 
-class AccessError(RuntimeError):
+class AccessError(UsageError):
     """It is not known where a service is, or with which key it may be asked; the message says what to give."""
 
 
@@ -23,7 +25,7 @@ class Access:
     key: str
 
 
-def find_access(given_url: str | None, key_file: Path | None, *, service: str = "monitor") -> Access:
+def find_access(given_url: str | None, key_file: Path | None, *, service: str) -> Access:
     """Where to ask and with which key: options first, then the environment, a local run, the containers of `make up`.
 
     Raises:
@@ -34,7 +36,7 @@ def find_access(given_url: str | None, key_file: Path | None, *, service: str = 
     url = given_url or local_url or containers_url
     if not url:
         raise AccessError(
-            f"where is the {service}? Give --{service}-url or set {service.upper()}_URL"
+            f"where is the {service} service? Give --{service}-url or set {service.upper()}_URL"
             f" (no {ENDPOINTS} of a local run here, nor {CONTAINERS} of `make up`)"
         )
     if key_file is None and (named := os.environ.get("SERVICE_KEY_FILE")):

@@ -3,6 +3,7 @@
 What runs the whole system takes a second to load, so that is done where it is asked for.
 """
 
+import sys
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -12,12 +13,12 @@ import typer
 from rich.console import Console
 
 from brandctl import topology
-from brandctl.content import app as content_app
 from brandctl.dead_letters import app as dead_letters_app
-from brandctl.documents import app as documents_app
+from brandctl.errors import CommandError
 from brandctl.gateway import providers_app, spend_app
-from brandctl.sources import app as sources_app
-from brandctl.terminal import say
+from brandctl.orchestrator import content_app
+from brandctl.research import documents_app, sources_app
+from brandctl.terminal import note, say
 from brandctl.traces import trace
 
 app = typer.Typer(
@@ -91,14 +92,11 @@ def run_demo(
     in the keywords, shows their progress and prints the links. Ctrl-C ends everything it started.
     """
     from brandctl import demo, signals  # noqa: PLC0415
-    from brandctl.api import ApiError  # noqa: PLC0415
-    from brandctl.gateway.client import GatewayError  # noqa: PLC0415
     from brandctl.local import postgres, processes, rabbitmq, services  # noqa: PLC0415
     from brandctl.local.folder import InUseError  # noqa: PLC0415
 
     expected = (
-        ApiError,
-        GatewayError,
+        CommandError,
         InUseError,
         OSError,
         postgres.NotInstalledError,
@@ -129,4 +127,9 @@ def run_demo(
 
 
 def main() -> None:
-    app()
+    """Whatever a command cannot do ends it here, in one way: why, on standard error, and an exit code."""
+    try:
+        app()
+    except CommandError as error:
+        note(str(error))
+        sys.exit(error.exit_code)

@@ -16,10 +16,10 @@ from rich.console import Console
 
 from brandctl import progress, signals
 from brandctl.access import Access
-from brandctl.api import Brand, Cycle, Orchestrator
 from brandctl.gateway.client import Gateway
 from brandctl.local import broker_users, databases, model, postgres, processes, rabbitmq, services
 from brandctl.local.folder import LocalFolder
+from brandctl.orchestrator.client import Brand, Cycle, Orchestrator
 from brandctl.terminal import say
 from chassis import addresses, secret_files
 from envelope.brand import CATALOGUE
@@ -72,7 +72,7 @@ def run(options: Options, console: Console) -> bool:
     """Runs the demo; returns whether every keyword ended well, and that of the small model, if it writes, at all.
 
     Raises:
-        InUseError, NotInstalledError, PortTakenError, StartError, ApiError, OSError: it cannot run; the message is for people.
+        InUseError, NotInstalledError, PortTakenError, StartError, ServiceError, OSError: it cannot run; the message is for people.
         Interrupted: somebody asked it to stop; by then everything it started is gone.
     """
     brand, keywords = _input(options)
@@ -273,7 +273,7 @@ def _pipeline(
     """Hands the keywords in and follows them to their ends, or, where the demo ends by itself, for `patience` seconds."""
     say(console, f"{brand.name}: {len(keywords)} keyword{'s' if len(keywords) > 1 else ''}")
     died = _Deaths(stack, console)
-    with Orchestrator(stack.addresses.url("orchestrator"), stack.service_key) as api:
+    with Orchestrator(Access(stack.addresses.url("orchestrator"), stack.service_key)) as api:
         api.put_brand(brand)
         cycle_id = api.submit(brand.slug, keywords)
         deadline = time.monotonic() + options.patience

@@ -10,8 +10,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from brandctl.api import Cycle, KeywordProgress
 from brandctl.local.services import PROCESSES, Addresses
+from brandctl.orchestrator.client import Cycle, KeywordProgress
 from brandctl.terminal import printable, say
 
 _STYLES: Final = {"completed": "green", "refused": "yellow", "needs_review": "yellow", "failed": "red"}

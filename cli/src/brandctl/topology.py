@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from brandctl.errors import CommandError, UsageError
 from envelope.brand import CATALOGUE
 
 app = typer.Typer(
@@ -55,14 +56,11 @@ def declare(
         environment = os.environ | ({"RABBITMQ_URL": url} if url else {})
         given = addresses.given(environment, "RABBITMQ_URL", schemes=BROKER_SCHEMES, example=BROKER_EXAMPLE)
     except ValueError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
+        raise UsageError(str(error)) from None
     if not given:
-        typer.echo(f"RABBITMQ_URL is not set: {BROKER_EXAMPLE}", err=True)
-        raise typer.Exit(2)
+        raise UsageError(f"RABBITMQ_URL is not set: {BROKER_EXAMPLE}")
     try:
         asyncio.run(establish(given, CATALOGUE, api_url=api_url, say=typer.echo))
     except (*BROKER_ERRORS, UsersError) as error:
-        typer.echo(f"cannot declare the topology: {redaction.text(str(error))}", err=True)
-        raise typer.Exit(1) from error
+        raise CommandError(f"cannot declare the topology: {redaction.text(str(error))}") from error
     typer.echo(f"declared {len(topology.describe(CATALOGUE).queues)} queues")

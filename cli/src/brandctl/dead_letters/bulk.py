@@ -8,8 +8,9 @@ from typing import Final
 
 import typer
 
-from brandctl.dead_letters.arguments import USAGE
-from brandctl.dead_letters.monitor import MAX_BULK, Monitor, MonitorError, Piece, Selection
+from brandctl.asking import ServiceError
+from brandctl.dead_letters.monitor import MAX_BULK, Monitor, Piece, Selection
+from brandctl.errors import CommandError, UsageError
 from brandctl.terminal import note
 
 _WORD_EVERY_SECONDS: Final = 2.0
@@ -34,8 +35,7 @@ def matching(monitor: Monitor, selection: Selection, deed: Deed, *, replayable: 
         limit=1,
     )
     if page.matching == 0:
-        note(f"No open dead letter that could be {deed.done} matches.")
-        raise typer.Exit(1)
+        raise CommandError(f"No open dead letter that could be {deed.done} matches.")
     # Only what was there when we asked: a replay that dies again at once must not be taken in a second time.
     chosen = selection.of(page.matching, until=page.now)
     if not yes:
@@ -54,7 +54,7 @@ def go_through(chosen: Selection, deed: Deed, piece: Callable[[str | None, int],
     while len(done) < chosen.count:
         try:
             found = piece(after, min(MAX_BULK, chosen.count - len(done)))
-        except MonitorError:
+        except ServiceError:
             note(f"{len(done):,} of {chosen.count:,} {deed.done}; the same command goes on with the rest.")
             raise
         done += found.ids
@@ -70,8 +70,6 @@ def go_through(chosen: Selection, deed: Deed, piece: Callable[[str | None, int],
 def _confirm(chosen: Selection, deed: Deed) -> None:
     what = f"{chosen.count:,} dead letter{'' if chosen.count == 1 else 's'}{chosen.in_words}"
     if not sys.stdin.isatty():
-        note(f"This would {deed.verb} {what}. Add --yes to do it without being asked.")
-        raise typer.Exit(USAGE)
+        raise UsageError(f"This would {deed.verb} {what}. Add --yes to do it without being asked.")
     if not typer.confirm(f"{deed.verb.capitalize()} {what}?", err=True):
-        note(f"Nothing was {deed.done}.")
-        raise typer.Exit(1)
+        raise CommandError(f"Nothing was {deed.done}.")

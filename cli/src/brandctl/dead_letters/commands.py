@@ -5,21 +5,20 @@ from typing import Annotated
 
 import typer
 
+from brandctl.asking import AsJson, KeyFile
 from brandctl.dead_letters import view
-from brandctl.dead_letters.arguments import AsJson, Group, KeyFile, MonitorUrl, Queue, TypeName, opened
+from brandctl.dead_letters.arguments import Group, Queue, TypeName
 from brandctl.dead_letters.deciding import discard, replay
-from brandctl.dead_letters.monitor import Monitor
+from brandctl.dead_letters.monitor import Monitor, MonitorUrl
+from brandctl.errors import CommandError
 from brandctl.terminal import note, out, print_json
 
 app = typer.Typer(
     name="dead-letters",
     no_args_is_help=True,
-    help="""Messages that could not be handled: look at them, replay them, or discard them.
+    help=f"""Messages that could not be handled: look at them, replay them, or discard them.
 
-Each command asks the monitor service. It finds it through --monitor-url or MONITOR_URL, and the key through
-SERVICE_KEY or --key-file; beside a local run, `.local/endpoints.json` tells both.
-
-Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
+{Monitor.help()}
 
 For example:
 
@@ -70,7 +69,7 @@ def list_letters(
     wanted_state = None if state is StateChoice.ALL else state.value
     if summary and (type_name or group or correlation_id or before or wanted_state is None):
         raise typer.BadParameter("goes with --state (one) and --queue only", param_hint="--summary")
-    with opened(monitor_url, key_file) as monitor:
+    with Monitor.at(monitor_url, key_file) as monitor:
         if summary:
             _list_groups(monitor, wanted_state, queue, as_json=as_json)
             return
@@ -90,8 +89,7 @@ def list_letters(
     if page.next is not None:
         note(f"{len(page.items)} of {page.matching}. Older ones: add --before {page.next}")
     if not page.items:
-        note(f"No dead letters match ({page.open} open in all).")
-        raise typer.Exit(1)
+        raise CommandError(f"No dead letters match ({page.open} open in all).")
 
 
 @app.command()
@@ -104,7 +102,7 @@ def show(
 
         brandctl dead-letters show 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
     """
-    with opened(monitor_url, key_file) as monitor:
+    with Monitor.at(monitor_url, key_file) as monitor:
         letter = monitor.full(dead)
     if as_json:
         print_json(letter)
@@ -123,5 +121,4 @@ def _list_groups(monitor: Monitor, state: str | None, queue: str | None, *, as_j
     elif groups:
         view.show_groups(out(), groups)
     if not groups:
-        note("No dead letters match.")
-        raise typer.Exit(1)
+        raise CommandError("No dead letters match.")

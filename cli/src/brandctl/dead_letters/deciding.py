@@ -7,21 +7,18 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.dead_letters.arguments import (
-    AsJson,
     By,
     Everything,
     Group,
-    KeyFile,
-    MonitorUrl,
     Queue,
     TypeName,
     Yes,
-    opened,
     who,
 )
 from brandctl.dead_letters.bulk import Deed, go_through, matching
-from brandctl.dead_letters.monitor import MAX_BULK, Decision, Monitor, MonitorError, Outcome, Selection
+from brandctl.dead_letters.monitor import MAX_BULK, Decision, Monitor, MonitorUrl, Outcome, Selection
 from brandctl.terminal import note, print_json
 
 _FIRST_PAUSE: Final = 0.2
@@ -62,7 +59,7 @@ def replay(
     selection = _selection(dead, queue, type_name, group, everything=everything)
     decision = Decision(who(by), (reason or "").strip() or None)
     refused: dict[str, str] = {}
-    with opened(monitor_url, key_file) as monitor:
+    with Monitor.at(monitor_url, key_file) as monitor:
         if selection is None:
             started, refused = _each(dead or [], lambda one: monitor.replay(one, decision))
         else:
@@ -105,7 +102,7 @@ def discard(
     selection = _selection(dead, queue, type_name, group, everything=everything)
     decision = Decision(who(by), reason)
     refused: dict[str, str] = {}
-    with opened(monitor_url, key_file) as monitor:
+    with Monitor.at(monitor_url, key_file) as monitor:
         if selection is None:
             discarded, refused = _each(dead or [], lambda one: monitor.discard(one, decision))
         else:
@@ -147,7 +144,7 @@ def _each(dead: Sequence[str], do: Callable[[str], Any]) -> tuple[list[str], dic
     for one in dict.fromkeys(dead):
         try:
             done.append(str(do(one).id))
-        except MonitorError as error:
+        except ServiceError as error:
             refused[one] = str(error)
     return done, refused
 

@@ -3,19 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from brandctl.service_client import ServiceClient, ServiceError
+from brandctl.asking import ServiceClient
 
 MAX_BULK: Final = 500
-
-
-class MonitorError(ServiceError):
-    """The monitor cannot be reached or refused; the message is for people."""
 
 
 class DeadLetter(BaseModel):
@@ -106,10 +102,9 @@ class Piece:
 
 
 class Monitor(ServiceClient):
-    """A client; use it as a context manager. Every method may raise `MonitorError`."""
+    """A client; use it as a context manager. Every method may raise `ServiceError`."""
 
-    service = "the monitor"
-    error = MonitorError
+    service = "monitor"
 
     def page(self, **filters: str | int | bool | None) -> Page:
         given = {name: value for name, value in filters.items() if value is not None}
@@ -155,3 +150,6 @@ class Monitor(ServiceClient):
 
     def _call(self, method: str, path: str, **request: Any) -> dict[str, Any]:
         return self._ask(method, f"/v1/dead-letters{path}", **request)
+
+
+MonitorUrl = Annotated[str | None, Monitor.address_option()]

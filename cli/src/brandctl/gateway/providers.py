@@ -6,21 +6,20 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from brandctl.gateway.client import USAGE, AsJson, GatewayUrl, KeyFile, gateway_at
-from brandctl.gateway.tables import show_table
+from brandctl.asking import AsJson, KeyFile
+from brandctl.errors import CommandError, UsageError
+from brandctl.gateway.client import Gateway, GatewayUrl
+from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
 app = typer.Typer(
     name="providers",
     no_args_is_help=True,
-    help="""Searches and models that the gateway may ask, and with which keys.
+    help=f"""Searches and models that the gateway may ask, and with which keys.
 
 A key is read from standard input or a file, and kept encrypted; nothing ever shows it again but its last four characters.
 
-Each command asks the gateway. It finds it through --gateway-url or GATEWAY_URL, and the service key through SERVICE_KEY or
---key-file; beside a local run, `.local/endpoints.json` tells both.
-
-Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
+{Gateway.help()}
 
 For example:
 
@@ -38,7 +37,7 @@ Kind = Annotated[Literal["brave", "searxng", "model"], typer.Argument(metavar="b
 @app.command("list")
 def list_providers(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
     """Lists what is connected; exit code 1 if nothing is."""
-    with gateway_at(gateway_url, key_file) as gateway:
+    with Gateway.at(gateway_url, key_file) as gateway:
         found = gateway.call("GET", "/providers")
     if as_json:
         print_json(found)
@@ -64,8 +63,7 @@ def list_providers(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_
             ],
         )
     if not found["items"]:
-        note("Nothing is connected: nothing leaves this machine.")
-        raise typer.Exit(1)
+        raise CommandError("Nothing is connected: nothing leaves this machine.")
 
 
 @app.command()
@@ -123,7 +121,7 @@ def connect(
         "seconds": seconds,
     }
     name = name or kind
-    with gateway_at(gateway_url, key_file) as gateway:
+    with Gateway.at(gateway_url, key_file) as gateway:
         listed = gateway.call("GET", "/providers")["items"]
         before = next((each for each in listed if each["name"] == name and each["kind"] == kind), None)
         settings = (before["settings"] if before else {}) | {
@@ -143,7 +141,7 @@ def disconnect(
     key_file: KeyFile = None,
 ) -> None:
     """Forgets a provider and its key."""
-    with gateway_at(gateway_url, key_file) as gateway:
+    with Gateway.at(gateway_url, key_file) as gateway:
         gateway.call("DELETE", f"/providers/{name}")
     note(f"{name} is no longer connected")
 
@@ -151,7 +149,7 @@ def disconnect(
 @app.command()
 def rotate(gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
     """Encrypts every key anew with the first of GATEWAY_KEYS, while requests go on. Then the others can be taken away."""
-    with gateway_at(gateway_url, key_file) as gateway:
+    with Gateway.at(gateway_url, key_file) as gateway:
         done = gateway.call("POST", "/providers/rotate")["sealed_anew"]
     note(f"{done} keys are sealed with the first of GATEWAY_KEYS")
 
@@ -161,17 +159,15 @@ def _read_key(file: Path) -> str:
         try:
             key = file.read_text().strip()
         except (OSError, ValueError) as error:
-            note(f"{file} cannot be read: {error}")
-            raise typer.Exit(USAGE) from error
+            raise UsageError(f"{file} cannot be read: {error}") from error
     elif sys.stdin.isatty():
         key = str(typer.prompt("Key", hide_input=True, err=True)).strip()
     else:
         key = sys.stdin.read().strip()
     if not key:
-        note(
+        raise UsageError(
             "no key was given: hand it over on standard input or with --api-key-file, or say --no-key or --keep-key"
         )
-        raise typer.Exit(USAGE)
     return key
 
 

@@ -4,21 +4,20 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from brandctl.gateway.client import AsJson, GatewayUrl, KeyFile, gateway_at
-from brandctl.gateway.tables import show_table
+from brandctl.asking import AsJson, KeyFile
+from brandctl.errors import CommandError
+from brandctl.gateway.client import Gateway, GatewayUrl
+from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
 app = typer.Typer(
     name="spend",
-    help="""What was spent on searches and models, what may be, and stopping it.
+    help=f"""What was spent on searches and models, what may be, and stopping it.
 
 Amounts are dollars; days and months are those of UTC. What a call may cost at most is set aside before it is made, and what
 it did cost is counted afterwards; where a cap has no room, work waits until the next day or month.
 
-Each command asks the gateway. It finds it through --gateway-url or GATEWAY_URL, and the key through SERVICE_KEY or
---key-file; beside a local run, `.local/endpoints.json` tells both.
-
-Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
+{Gateway.help()}
 
 For example:
 
@@ -45,7 +44,7 @@ def spend(
     """Without a command: what was spent today and this month, and what may be."""
     if context.invoked_subcommand is not None:
         return
-    with gateway_at(gateway_url, key_file) as gateway:
+    with Gateway.at(gateway_url, key_file) as gateway:
         _show(gateway.call("GET", "/spend", brand=brand), as_json=as_json)
 
 
@@ -58,7 +57,7 @@ def calls(
     key_file: KeyFile = None,
 ) -> None:
     """The ledger: every call that may have cost something, newest first."""
-    with gateway_at(gateway_url, key_file) as gateway:
+    with Gateway.at(gateway_url, key_file) as gateway:
         found = gateway.call("GET", "/spend/calls", brand=brand, limit=str(limit))
     if as_json:
         print_json(found)
@@ -80,8 +79,7 @@ def calls(
             ],
         )
     if not found["items"]:
-        note("No call was made.")
-        raise typer.Exit(1)
+        raise CommandError("No call was made.")
 
 
 @app.command()
@@ -99,7 +97,7 @@ def cap(
         brandctl spend cap acme --day 5
         brandctl spend cap '*' --day 20 --month 200
     """
-    with gateway_at(gateway_url, key_file) as gateway:
+    with Gateway.at(gateway_url, key_file) as gateway:
         _show(gateway.call("PUT", f"/spend/caps/{scope}", {"day": day, "month": month}), as_json=False)
 
 
@@ -111,7 +109,7 @@ def stop(
     key_file: KeyFile = None,
 ) -> None:
     """Spends nothing from now on. Work waits and goes on after `brandctl spend resume`; calls under way end."""
-    with gateway_at(gateway_url, key_file) as gateway:
+    with Gateway.at(gateway_url, key_file) as gateway:
         gateway.call("POST", "/spend/stop", {"scope": brand or _ALL, "why": why})
     note(f"spending {_of(brand)} is stopped; `brandctl spend resume` lets it go on")
 
@@ -119,7 +117,7 @@ def stop(
 @app.command()
 def resume(brand: Brand = None, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
     """Takes back `brandctl spend stop`."""
-    with gateway_at(gateway_url, key_file) as gateway:
+    with Gateway.at(gateway_url, key_file) as gateway:
         gateway.call("POST", "/spend/resume", {"scope": brand or _ALL})
     note(f"spending {_of(brand)} goes on")
 

@@ -11,7 +11,8 @@ import typer
 from rich.console import Console
 
 from brandctl.access import find_jaeger
-from brandctl.terminal import note, say
+from brandctl.errors import CommandError
+from brandctl.terminal import say
 from brandctl.traces.jaeger import MAX_TRACES, Jaeger, JaegerError, Links, Search, Span, Summary
 from brandctl.traces.tree import branch, duration, trees
 from envelope.brand import CATALOGUE, SERVICES
@@ -92,16 +93,14 @@ def trace(
             say(out, links.search(asked if found is None else found.searches[0]))
             if found is not None:
                 _show(jaeger, found, links, out, identity)
-    except JaegerError as error:
+    except JaegerError:
         say(out, links.search(asked))
-        note(str(error))
-        raise typer.Exit(1) from error
+        raise
     if found is None:
-        note(
+        raise CommandError(
             f"Jaeger has no span of {identity or keyword} (yet: services send theirs every few seconds)."
             " Is OTEL_EXPORTER_OTLP_ENDPOINT set for them?"
         )
-        raise typer.Exit(1)
 
 
 def _wanted(identity: str | None, keyword: str | None) -> dict[str, str]:

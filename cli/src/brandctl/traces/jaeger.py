@@ -14,14 +14,16 @@ import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from brandctl.errors import CommandError
+
 MAX_TRACES: Final = 2_000
 """As many are searched for: twice the keywords of one request. Jaeger refuses to look for more than it can keep."""
 _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
 _FAILED: Final = {2, "2", "STATUS_CODE_ERROR"}
 
 
-class JaegerError(RuntimeError):
-    """It cannot be reached, or does not answer as expected; the message is for people."""
+class JaegerError(CommandError):
+    """It cannot be reached, or does not answer as expected."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,26 +5,22 @@ from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from brandctl.documents.research import Document, KeyFile, ResearchError, ResearchUrl, research_at
-from brandctl.terminal import note, out, print_json, printable
+from brandctl.asking import AsJson, KeyFile, ServiceError
+from brandctl.errors import CommandError
+from brandctl.research.client import Document, Research, ResearchUrl
+from brandctl.tables import show_table
+from brandctl.terminal import note, print_json
 
 app = typer.Typer(
     name="documents",
     no_args_is_help=True,
-    help="""The documents that research reads: files of its folder and, with --brand, what a brand has uploaded.
+    help=f"""The documents that research reads: files of its folder and, with --brand, what a brand has uploaded.
 
 A document is set aside when reading it took too much time or memory, or ended the process that read it. It is not read
 again until it changes or is released.
 
-Each command asks the research service. It finds it through --research-url or RESEARCH_URL, and the key through
-SERVICE_KEY or --key-file; beside a local run, `.local/endpoints.json` tells both.
-
-Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
+{Research.help()}
 
 For example:
 
@@ -45,7 +41,6 @@ BrandOrFolder = Annotated[
     str | None,
     typer.Option("--brand", help="Slug of the brand whose documents these are.", show_default="the folder"),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for scripts.")]
 
 
 @app.command()
@@ -80,17 +75,17 @@ def add(
     if len(files) > 1 and (title or url):
         raise typer.BadParameter("say it of one file at a time", param_hint="--title and --url")
     about: dict[str, Any] = {"own": own, "licence": licence, "title": title, "url": url}
-    with research_at(research_url, key_file) as research:
+    with Research.at(research_url, key_file) as research:
 
         def upload(file: Path) -> str:
             try:
                 content = file.read_bytes()
             except OSError as error:
-                raise ResearchError(f"{file} cannot be read: {error.strerror}") from error
+                raise CommandError(f"{file} cannot be read: {error.strerror}") from error
             try:
                 kept = research.add(brand, file.name, content, about)
-            except ResearchError as error:
-                raise ResearchError(f"{file}: {error}") from error
+            except ServiceError as error:
+                raise ServiceError(f"{file}: {error}") from error
             return f"{file} is document {kept.id} of {brand}"
 
         _each(files, upload)
@@ -109,7 +104,7 @@ def remove(
 
         brandctl documents remove 17 --brand acme
     """
-    with research_at(research_url, key_file) as research:
+    with Research.at(research_url, key_file) as research:
 
         def forget(document: int) -> str:
             research.remove(brand, document)
@@ -137,7 +132,7 @@ def list_documents(
     if set_aside and skipped:
         raise typer.BadParameter("give one of them", param_hint="--set-aside and --skipped")
     state = "set_aside" if set_aside else "skipped" if skipped else None
-    with research_at(research_url, key_file) as research:
+    with Research.at(research_url, key_file) as research:
         found = list(research.documents(brand, state))
     if research.waiting > 0:
         note(f"Reading goes on: {research.waiting} files are still to be read.")
@@ -145,11 +140,10 @@ def list_documents(
         unsaid = {"licence", "own"} if brand is None else set()
         print_json({"items": [document.model_dump(mode="json", exclude=unsaid) for document in found]})
     elif found:
-        _show(out(), found)
+        _show(found)
     if not found:
         nothing = "Research has read no document." if brand is None else f"{brand} has no document."
-        note(f"No document is {state.replace('_', ' ')}." if state else nothing)
-        raise typer.Exit(1)
+        raise CommandError(f"No document is {state.replace('_', ' ')}." if state else nothing)
 
 
 @app.command()
@@ -169,7 +163,7 @@ def release(
     """
     if everything == bool(documents):
         raise typer.BadParameter("give ids, or --all", param_hint="ID")
-    with research_at(research_url, key_file) as research:
+    with Research.at(research_url, key_file) as research:
         wanted = (
             [each.id for each in research.documents(brand, "set_aside")] if everything else documents or []
         )
@@ -181,8 +175,7 @@ def release(
         if wanted:
             _each(dict.fromkeys(wanted), let_go)
     if not wanted:
-        note("No document is set aside.")
-        raise typer.Exit(1)
+        raise CommandError("No document is set aside.")
 
 
 def _each(things: Iterable[_Thing], do: Callable[[_Thing], str]) -> None:
@@ -191,44 +184,32 @@ def _each(things: Iterable[_Thing], do: Callable[[_Thing], str]) -> None:
     for each in things:
         try:
             note(do(each))
-        except ResearchError as error:
+        except CommandError as error:
             refused = True
             note(str(error))
     if refused:
         raise typer.Exit(1)
 
 
-def _show(console: Console, documents: Sequence[Document]) -> None:
+def _show(documents: Sequence[Document]) -> None:
     of_brand = documents[0].own is not None
     headings = ["id", "state", "path", "size", "passages", "since", "title or problem"]
     rows = [
         (
             str(each.id),
             each.state,
-            printable(each.path),
+            each.path,
             str(each.size),
             str(each.passages),
             each.since.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
-            printable(each.problem or each.title),
+            each.problem or each.title,
             *([_rights(each)] if of_brand else []),
         )
         for each in documents
     ]
-    if of_brand:
-        headings.append("rights")
-    if not console.is_terminal:
-        for row in (headings, *rows):
-            # Past the console, which would turn tabs into spaces.
-            console.file.write("\t".join(row) + "\n")
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, no_wrap=heading == "id", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row))
-    console.print(table)
+    show_table([*headings, "rights"] if of_brand else headings, rows, colours=_COLOURS)
 
 
 def _rights(document: Document) -> str:
     """Whose it is, and under which licence."""
-    return printable(", ".join(filter(None, ("own" if document.own else "", document.licence or ""))))
+    return ", ".join(filter(None, ("own" if document.own else "", document.licence or "")))

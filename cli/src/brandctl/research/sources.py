@@ -1,29 +1,22 @@
 """`brandctl sources`: where research looks for a brand."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any, Final
-from urllib.parse import quote
 
 import typer
 
-from brandctl.access import AccessError, find_access
-from brandctl.service_client import ServiceClient, ServiceError
-from brandctl.terminal import note, out, print_json, printable
+from brandctl.asking import AsJson, KeyFile
+from brandctl.research.client import Research, ResearchUrl
+from brandctl.terminal import out, print_json, printable
 
 app = typer.Typer(
     name="sources",
     no_args_is_help=True,
-    help="""Where research looks for a brand: the folder of documents, addresses, feeds, the web.
+    help=f"""Where research looks for a brand: the folder of documents, addresses, feeds, the web.
 
 A brand of which nothing was set has the folder alone. What is read of the web comes through the gateway.
 
-Each command asks the research service. It finds it through --research-url or RESEARCH_URL, and the key through
-SERVICE_KEY or --key-file; beside a local run, `.local/endpoints.json` tells both.
-
-Exit codes: 0 done, 1 something failed, 2 wrong usage.
+{Research.help()}
 
 For example:
 
@@ -33,19 +26,9 @@ For example:
 """,
 )
 
-_USAGE: Final = 2
 _LISTS: Final = ("urls", "feeds", "blocked_hosts", "preferred_hosts", "own_hosts")
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
-ResearchUrl = Annotated[
-    str | None,
-    typer.Option("--research-url", envvar="RESEARCH_URL", help="Address of the research service."),
-]
-KeyFile = Annotated[
-    Path | None,
-    typer.Option("--key-file", dir_okay=False, help="File that holds the service key; else SERVICE_KEY."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for scripts.")]
 
 
 class Freshness(StrEnum):
@@ -58,21 +41,6 @@ class Freshness(StrEnum):
     ANY = "any"
 
 
-class SourcesError(ServiceError):
-    """Research cannot be reached or refused; the message is for people."""
-
-
-class _Research(ServiceClient):
-    service = "research"
-    error = SourcesError
-
-    def sources(self, brand: str) -> dict[str, Any]:
-        return self._ask("GET", _path(brand))
-
-    def set_sources(self, brand: str, sources: dict[str, Any]) -> dict[str, Any]:
-        return self._ask("PUT", _path(brand), json=sources)
-
-
 @app.command()
 def show(
     brand: Brand, as_json: AsJson = False, research_url: ResearchUrl = None, key_file: KeyFile = None
@@ -83,7 +51,7 @@ def show(
 
         brandctl sources show daily-grind
     """
-    with _research(research_url, key_file) as research:
+    with Research.at(research_url, key_file) as research:
         _show(research.sources(brand), as_json=as_json)
 
 
@@ -145,7 +113,7 @@ def set_sources(
         raise typer.BadParameter("--no-web goes with none of --language, --freshness and --queries")
     if not given and not how and web is None:
         raise typer.BadParameter("say what is to change; `brandctl sources set --help` lists what there is")
-    with _research(research_url, key_file) as research:
+    with Research.at(research_url, key_file) as research:
         before = research.sources(brand)
         searching = before.get("web")
         if web is False:
@@ -155,25 +123,6 @@ def set_sources(
                 name: None if value == "any" else value for name, value in how.items()
             }
         _show(research.set_sources(brand, before | given), as_json=as_json)
-
-
-def _path(brand: str) -> str:
-    return f"/v1/brands/{quote(brand, safe='')}/sources"
-
-
-@contextmanager
-def _research(research_url: str | None, key_file: Path | None) -> Iterator[_Research]:
-    try:
-        access = find_access(research_url, key_file, service="research")
-    except AccessError as error:
-        note(str(error))
-        raise typer.Exit(_USAGE) from error
-    try:
-        with _Research(access) as research:
-            yield research
-    except SourcesError as error:
-        note(str(error))
-        raise typer.Exit(1) from error
 
 
 def _show(sources: dict[str, Any], *, as_json: bool) -> None:

@@ -1,0 +1,127 @@
+"""How a command asks a service: where it is, the service's HTTP API with the service key, and the options for both.
+
+A command of a service takes `address_option()` of its client, `KeyFile` and, if it answers with data, `AsJson`; then it asks:
+
+    with Monitor.at(monitor_url, key_file) as monitor:
+        letter = monitor.full(dead)
+
+What goes wrong there is a `CommandError`, which nobody needs to catch: it ends the command with its message and exit code.
+"""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, ClassVar, Self, TypeVar
+
+import httpx
+import typer
+from pydantic import BaseModel, ValidationError
+from typer.models import OptionInfo
+
+from brandctl.access import Access, find_access
+from brandctl.errors import CommandError
+
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key-file", dir_okay=False, help="File that holds the service key; else SERVICE_KEY."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for scripts.")]
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class ServiceError(CommandError):
+    """A service cannot be reached, refused, or is another one."""
+
+
+class ServiceClient:
+    """To be subclassed for each service; use it as a context manager. Every method that asks may raise `ServiceError`."""
+
+    service: ClassVar[str]
+    """Its name: options, variables and sentences are made of it."""
+
+    def __init__(self, access: Access) -> None:
+        self._url = access.url.rstrip("/")
+        try:
+            # A proxy of the company cannot reach this machine's own addresses.
+            local = httpx.URL(self._url).host in {"127.0.0.1", "::1", "localhost"}
+            self._http = httpx.Client(headers={"X-Service-Key": access.key}, timeout=30, trust_env=not local)
+        except (ValueError, httpx.InvalidURL) as error:
+            raise ServiceError(
+                f"the address of the {self.service} service or its key is malformed: {error}"
+            ) from error
+
+    @classmethod
+    def at(cls, url: str | None, key_file: Path | None) -> Self:
+        """The service that was named, or the one that is found.
+
+        Raises:
+            AccessError: it is not known where it is, or with which key it may be asked.
+            ServiceError: the address cannot be one.
+        """
+        return cls(find_access(url, key_file, service=cls.service))
+
+    @classmethod
+    def address_option(cls) -> OptionInfo:
+        option: OptionInfo = typer.Option(
+            f"--{cls.service}-url",
+            envvar=f"{cls.service.upper()}_URL",
+            help=f"Address of the {cls.service} service.",
+        )
+        return option
+
+    @classmethod
+    def help(cls) -> str:
+        """What the help of its commands says of all of them: how they find it, and how they end."""
+        return (
+            f"Each command asks the {cls.service} service. It finds it through --{cls.service}-url or"
+            f" {cls.service.upper()}_URL, and the key\nthrough SERVICE_KEY or --key-file; beside a local run,"
+            " `.local/endpoints.json` tells both.\n\n"
+            "Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage."
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def _ask(self, method: str, path: str, **request: Any) -> dict[str, Any]:
+        """The JSON object that is answered; an empty one if there is nothing to say."""
+        try:
+            response = self._http.request(method, f"{self._url}{path}", **request)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ServiceError(
+                f"the {self.service} service at {self._url} cannot be reached: {error}"
+            ) from error
+        if not response.is_success:
+            raise ServiceError(f"{_detail(response)} (HTTP {response.status_code})")
+        if response.status_code == httpx.codes.NO_CONTENT:
+            return {}
+        try:
+            answer = response.json()
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise self._stranger()
+        return answer
+
+    def _read(self, model: type[_Model], answer: dict[str, Any]) -> _Model:
+        """The answer, understood."""
+        try:
+            return model.model_validate(answer)
+        except ValidationError as error:
+            raise self._stranger() from error
+
+    def _stranger(self) -> ServiceError:
+        return ServiceError(
+            f"{self._url} does not answer like the {self.service} service; is the address right?"
+        )
+
+
+def _detail(response: httpx.Response) -> str:
+    try:
+        return str(response.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        return response.text[:500] or response.reason_phrase

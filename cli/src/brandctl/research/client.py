@@ -1,0 +1,89 @@
+"""The research service's HTTP API: documents, and where it looks for a brand."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+
+from brandctl.asking import ServiceClient
+
+_PAGE: Final = 200
+
+
+class Document(BaseModel):
+    """A file of the folder, or a document of a brand. `path` is the name that a brand's document was given."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: int
+    path: str = Field(validation_alias=AliasChoices("path", "name"))
+    size: int
+    state: str
+    problem: str | None
+    title: str
+    passages: int
+    since: datetime = Field(validation_alias=AliasChoices("since", "uploaded_at"))
+    licence: str | None = None
+    own: bool | None = None
+    """None of a file of the folder."""
+
+
+class _Page(BaseModel):
+    items: tuple[Document, ...]
+    next: int | str | None
+    counts: dict[str, int] = {}
+
+
+class Research(ServiceClient):
+    """A client; use it as a context manager. Every method may raise `ServiceError`."""
+
+    service = "research"
+
+    waiting = 0
+    """Documents that are still to be read."""
+
+    def documents(self, brand: str | None, state: str | None) -> Iterator[Document]:
+        """Those of a brand, or without one the folder's, page after page. `waiting` is up to date behind the first of them."""
+        after: int | str | None = "" if brand is None else 0
+        while after is not None:
+            given = {"limit": str(_PAGE), "after": str(after)} | ({"state": state} if state else {})
+            page = self._read(_Page, self._ask("GET", _documents_of(brand), params=given))
+            self.waiting = page.counts.get("waiting", 0)
+            yield from page.items
+            after = page.next
+
+    def add(self, brand: str, name: str, content: bytes, about: dict[str, Any]) -> Document:
+        given = {"name": name} | {key: value for key, value in about.items() if value is not None}
+        answer = self._ask(
+            "POST",
+            _documents_of(brand),
+            params=given,
+            content=content,
+            headers={"Content-Type": "application/octet-stream"},
+        )
+        return self._read(Document, answer)
+
+    def remove(self, brand: str, document: int) -> None:
+        self._ask("DELETE", f"{_documents_of(brand)}/{document}")
+
+    def release(self, brand: str | None, document: int) -> None:
+        self._ask("POST", f"{_documents_of(brand)}/{document}/release")
+
+    def sources(self, brand: str) -> dict[str, Any]:
+        return self._ask("GET", f"{_of(brand)}/sources")
+
+    def set_sources(self, brand: str, sources: dict[str, Any]) -> dict[str, Any]:
+        return self._ask("PUT", f"{_of(brand)}/sources", json=sources)
+
+
+ResearchUrl = Annotated[str | None, Research.address_option()]
+
+
+def _documents_of(brand: str | None) -> str:
+    return "/v1/documents" if brand is None else f"{_of(brand)}/documents"
+
+
+def _of(brand: str) -> str:
+    return f"/v1/brands/{quote(brand, safe='')}"
