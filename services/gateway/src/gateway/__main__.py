@@ -1,4 +1,4 @@
-from chassis import command_line
+from chassis.command_line import command_line
 from gateway.app import build
 from gateway.settings import Settings
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -128,6 +129,15 @@ async def test_a_file_that_cannot_be_used_says_why(readers: Readers, order: str,
 async def test_no_secret_reaches_a_document(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVICE_KEY", "a-service-key-for-tests")
     assert "SERVICE_KEY" not in await read(readers, "environment")
+
+
+def test_a_process_that_reads_loads_no_web_server_and_no_driver() -> None:
+    """It is started again for every document that is too much for it."""
+    code = (
+        "import sys, research.reading.child; "
+        "print(sorted({'asyncio', 'asyncpg', 'fastapi', 'pydantic', 'structlog'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
 
 
 async def test_processes_end_with_the_work() -> None:

@@ -1,10 +1,35 @@
-"""What any process of ours is made of: lifecycle, settings, logs, traces, metrics, HTTP, database. It knows no message."""
+"""What any process of ours is made of: lifecycle, settings, logs, traces, metrics, HTTP, database. It knows no message.
 
-from chassis.app import App
-from chassis.command_line import command_line
-from chassis.database.pool import Connection, Connections, DatabaseUnavailableError
-from chassis.http.service_key import ServiceKey
-from chassis.settings import AppSettings, KeyedSettings, WebAddress
+Each name is loaded when it is first asked for: a process that reads documents, or a command that lists something, needs one
+small module of this package, and no web server with it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from chassis.app import App
+    from chassis.database.pool import Connection, Connections, DatabaseUnavailableError
+    from chassis.http.service_key import ServiceKey
+    from chassis.settings import AppSettings, KeyedSettings, WebAddress
+else:
+    _DEFINED_IN: Final = {
+        "App": "chassis.app",
+        "AppSettings": "chassis.settings",
+        "Connection": "chassis.database.pool",
+        "Connections": "chassis.database.pool",
+        "DatabaseUnavailableError": "chassis.database.pool",
+        "KeyedSettings": "chassis.settings",
+        "ServiceKey": "chassis.http.service_key",
+        "WebAddress": "chassis.settings",
+    }
+
+    def __getattr__(name: str) -> Any:
+        if name not in _DEFINED_IN:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_DEFINED_IN[name]), name)
+        return value
+
 
 __all__ = [
     "App",
@@ -15,5 +40,4 @@ __all__ = [
     "KeyedSettings",
     "ServiceKey",
     "WebAddress",
-    "command_line",
 ]

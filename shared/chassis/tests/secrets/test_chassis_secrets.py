@@ -128,7 +128,8 @@ def test_a_setting_that_is_no_secret_is_not_read_from_a_file(
 # -- the end of a process ------------------------------------------------------------------------------------------------
 
 _PROGRAM = """
-from chassis import App, AppSettings, command_line
+from chassis import App, AppSettings
+from chassis.command_line import command_line
 
 def build(settings):
     raise RuntimeError(f"cannot make it: {settings.database_url.get_secret_value()} canary-word-1")

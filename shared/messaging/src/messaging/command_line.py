@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-import chassis
+import chassis.command_line
 from messaging.service import Service
 from messaging.settings import ServiceSettings
 from messaging.storage.migrations import migrate
@@ -13,6 +13,6 @@ SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 
 def command_line(name: str, settings: type[SettingsT], build: Callable[[SettingsT], Service]) -> None:
     """The command line of a service, with its settings from the environment."""
-    chassis.command_line(
+    chassis.command_line.command_line(
         name, settings, build, migrate=lambda url, package, role: migrate(url, [package], runtime_role=role)
     )
