@@ -337,9 +337,9 @@ def backbone() -> Json:
 WRITING: Sequence[Json] = (
     row("Writing"),
     graph(
-        "Articles that wait",
+        "Keywords that wait",
         target("max by (what) (brand_engine_articles_waiting)", "{{what}}"),
-        description="By what they wait for: a turn, where their brand has enough in hand, a budget, a model and its limits.",
+        description="By what they wait for: a turn, where their brand has enough in hand, a budget, a provider, a model.",
     ),
 )
 

@@ -1,128 +1,23 @@
 """A brand's addresses, feeds and the web, through the real gateway, on sites of a test's own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from datetime import date
-from pathlib import Path
-from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
-import httpx
 import pytest
-from pydantic import SecretStr
 from starlette.responses import Response
 
-from chassis.http.client import UnavailableError
-from chassis.testing import eventually, serving
-from messaging import Database, Dependency, RetryLater, Unprocessable, WaitFor
-from research.clients.local_corpus import LocalCorpus
-from research.clients.provider import ProviderUnavailableError, Wanted
-from research.domain import Findings, Found, Insufficient
+from chassis.testing import eventually
+from messaging import Dependency, RetryLater, Unprocessable, WaitFor
+from research.clients.provider import Wanted
+from research.domain import Findings, Found
 from research.reading.pool import Readers
 from research.sources.domain import Sources, WebSearch
-from research.web.gateway import Gateway
-from research.web.looking import BrandSources, Web
-from research.web.pages import Pages
-from tests.fixtures.gateways import KEY, gateway_before
-from tests.fixtures.providers import FakeBrave
-from tests.fixtures.sites import Names, Request, Site, answer, redirect, site
-
-BRAVE_KEY = "brave-key-0123456789abcdef"
-SEARCHED = Sources(folder=False, web=WebSearch(queries=2))
-TEXTS = {
-    "a": "Cold brew is coffee that was steeped in cold water for twelve to eighteen hours before it is strained.",
-    "b": "For cold brew the beans are ground as coarsely as sea salt, or else the drink turns bitter and cloudy.",
-    "c": "A jar of cold brew keeps for about a week in the refrigerator once the grounds have been strained out.",
-    "d": "Most cold brew is diluted with the same amount of water or milk, because it is made as a concentrate.",
-    "e": "Nitrogen gives cold brew from a tap its foam, which is why bars serve it without milk or any sugar.",
-}
-
-
-def page(text: str, *, head: str = "", title: str = "Cold brew") -> bytes:
-    return f"<html><head><title>{title}</title>{head}</head><body><h1>{title}</h1><p>{text}</p></body></html>".encode()
-
-
-@dataclass
-class World:
-    """The internet of a test, the gateway before it, and research behind it."""
-
-    names: Names
-    site: Site
-    brave: FakeBrave
-    api: httpx.AsyncClient
-    research: BrandSources
-    corpus: LocalCorpus
-    folder: Path
-
-    def write(self, address: str, content: bytes | None = None, **headers: Any) -> str:
-        """A page at the address, which a search finds."""
-        host, _, path = address.removeprefix("http://").partition("/")
-        self.names.mean(host, self.site)
-        body = page(TEXTS[path[:1]]) if content is None else content
-        self.site.pages[f"/{path}"] = answer(body, **headers)
-        self.brave.found = [*(self.brave.found or []), address]
-        return address
-
-    async def look(
-        self,
-        sources: Sources = SEARCHED,
-        *,
-        keyword: str = "cold brew",
-        command: UUID | None = None,
-        patient: bool = False,
-    ) -> Findings:
-        return await self.research.search(
-            Wanted(keyword, "acme", sources, command=command or uuid4(), patient=patient)
-        )
-
-    async def addresses(self, sources: Sources = SEARCHED, **more: Any) -> list[str | None]:
-        found = await self.look(sources, **more)
-        assert isinstance(found, Found), found
-        return [each.url for each in found.sources]
-
-    async def refusal(self, sources: Sources = SEARCHED, **more: Any) -> str:
-        refused = await self.look(sources, **more)
-        assert isinstance(refused, Insufficient), refused
-        return refused.detail
-
-    @property
-    def paths_read(self) -> list[str]:
-        return [path for path in self.site.paths if path != "/robots.txt"]
-
-
-@pytest.fixture
-async def world(
-    make_database: Callable[[str], Awaitable[str]], research_database: Database, tmp_path: Path
-) -> AsyncIterator[World]:
-    names, brave = Names(), FakeBrave({BRAVE_KEY})
-    brave.found = []
-    async with (
-        site() as internet,
-        serving(brave) as url,
-        gateway_before(names, await make_database("gateway")) as api,
-    ):
-        settings = {"url": url, "per_minute": 60_000, "together": 100, "seconds": 5}
-        body = {"kind": "brave", "settings": settings, "key": BRAVE_KEY}
-        assert (await api.put("/v1/providers/brave", json=body)).status_code == 204
-        readers = Readers()
-        corpus = LocalCorpus(research_database, tmp_path, rescan_seconds=300, readers=readers)
-        async with behind(str(api.base_url), corpus, readers) as research:
-            yield World(names, internet, brave, api, research, corpus, tmp_path)
-
-
-@asynccontextmanager
-async def behind(
-    gateway_url: str, corpus: LocalCorpus, readers: Readers, *, timeout_seconds: float = 60
-) -> AsyncIterator[BrandSources]:
-    dependency = Dependency("gateway", outages=(UnavailableError,), shortest_pause=0.01)
-    gateway = Gateway(gateway_url, SecretStr(KEY), dependency=dependency, timeout_seconds=timeout_seconds)
-    searching = Dependency("local_corpus", outages=(ProviderUnavailableError,))
-    try:
-        yield BrandSources(corpus, searching, Web(gateway, Pages(gateway, readers)))
-    finally:
-        await gateway.aclose()
+from research.web.looking import BrandSources
+from tests.fixtures.gateways import gateway_before
+from tests.fixtures.sites import Request, answer, redirect
+from tests.fixtures.web_research import BRAVE_KEY, SEARCHED, TEXTS, World, behind, page
 
 
 async def test_what_searches_find_is_read_and_becomes_sources_with_all_they_say(world: World) -> None:

@@ -34,6 +34,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "reason": st.sampled_from(["insufficient_sources", "exhausted"]),
     "article_context": CONTEXTS,
     "channels": st.lists(words(20, min_size=1), max_size=4),
+    "until": st.datetimes(timezones=st.just(UTC)),
 }
 
 

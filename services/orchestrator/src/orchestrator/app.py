@@ -14,13 +14,14 @@ from envelope.brand.payloads import (
     DeadLetterRecorded,
     ResearchCompleted,
     ResearchFailed,
+    ResearchWaiting,
     SocialFailed,
     SocialPosted,
 )
 from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.api import http_api
 from orchestrator.brands import EXTRACTIVE, MODEL
-from orchestrator.cycles import Housekeeping, route, waiting
+from orchestrator.cycles import Housekeeping, note_waits, route, waiting
 from orchestrator.settings import Settings
 from orchestrator.writing import ContentWorkflow, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
@@ -58,6 +59,7 @@ def build(settings: Settings) -> Service:
             SocialFailed,
             DeadLetterRecorded,
         ),
+        on_batch(note_waits, ResearchWaiting),
     )
     service.consume(
         "orchestrator-commands",
@@ -70,7 +72,12 @@ def build(settings: Settings) -> Service:
         ),
     )
     service.serve(http_api(service.database, ServiceKey(settings.service_key), writers=frozenset(writers)))
-    service.gauge("articles_waiting", "Articles that wait, by what they wait for.", "what", waiting)
+    service.gauge(
+        "articles_waiting",
+        "Keywords that wait to be researched or written, by what they wait for.",
+        "what",
+        waiting,
+    )
     service.background("housekeeping", housekeeping.run)
     return service
 

@@ -126,6 +126,8 @@ class Found:
 
     sources: tuple[Source, ...]
     is_preliminary: bool = False
+    left_out: str = ""
+    """Where was not looked, and why; empty if everywhere was."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,17 @@
-"""`research.requested` → search → rows and `research.completed` or `research.failed`."""
+"""`research.requested` → search → rows and `research.completed` or `research.failed`; and `research.waiting` where it has to wait."""
 
 from datetime import timedelta
 
 import structlog
 
+from chassis import redaction
 from envelope import DomainMessage
-from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested
-from messaging import Context, Database, Record, Transaction
+from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested, ResearchWaiting
+from messaging import Context, Database, Record, Transaction, WaitFor
 from research import store
 from research.clients.provider import Provider, Wanted
 from research.domain import CACHE_PERIOD, Found, Insufficient
+from research.reading.cleaning import one_line
 from research.sources.domain import Sources
 from research.sources.store import sources_of
 
@@ -17,6 +19,8 @@ log = structlog.get_logger(__name__)
 
 PATIENT_ATTEMPTS = 3
 """From this attempt on, what can be read now has to do."""
+MAX_DETAIL = 1_000
+"""Characters of why it waits that are told."""
 
 
 class Handlers:
@@ -25,7 +29,45 @@ class Handlers:
         self._provider = provider
 
     async def research_requested(self, message: DomainMessage[ResearchRequested], context: Context) -> Record:
-        """Answer from the cache or search; the search runs with no transaction open."""
+        """Answer from the cache or search; the search runs with no transaction open.
+
+        Raises:
+            WaitFor, RetryLater, Unprocessable: as of `Provider.search`; who asked is told of a wait that is worth a word.
+        """
+        try:
+            answer = await self._answer(message, context)
+        except WaitFor as wait:
+            await self._tell(message, wait)
+            raise
+
+        async def record(tx: Transaction) -> None:
+            await store.forget_wait(tx.connection, message.event_id)
+            await answer(tx)
+
+        return record
+
+    async def _tell(self, message: DomainMessage[ResearchRequested], wait: WaitFor) -> None:
+        async with self._database.transaction() as tx:
+            until = await store.note_wait(tx.connection, message.event_id, wait.dependency, wait.after)
+            if until is None:
+                return
+            waiting = ResearchWaiting(
+                brand_slug=message.payload.brand_slug,
+                keyword=message.payload.keyword,
+                waits_for=wait.dependency,
+                detail=one_line(redaction.text(str(wait)))[:MAX_DETAIL],
+                until=until,
+            )
+            tx.send(waiting, caused_by=message)
+        log.info(
+            "research_waits",
+            brand=waiting.brand_slug,
+            keyword=waiting.keyword,
+            waits_for=waiting.waits_for,
+            until=until.isoformat(),
+        )
+
+    async def _answer(self, message: DomainMessage[ResearchRequested], context: Context) -> Record:
         request = message.payload
         async with self._database.connection() as connection:
             sources = await sources_of(connection, request.brand_slug)
@@ -64,6 +106,7 @@ class Handlers:
                     brand=request.brand_slug,
                     keyword=request.keyword,
                     sources=len(findings.sources),
+                    left_out=findings.left_out,
                     attempt=context.attempt,
                 )
                 return self._found(message, findings, sources)
@@ -81,6 +124,7 @@ class Handlers:
                 looked_in=sources.fingerprint,
                 sources=findings.sources,
                 cached=timedelta(0) if findings.is_preliminary else CACHE_PERIOD,
+                left_out=findings.left_out,
             )
             await _completed(message, research_id)(tx)
 

@@ -45,6 +45,8 @@ class SourceView(BaseModel):
 class ResearchView(BaseModel):
     """What an answer holds, for the API's description; the rows have this shape already."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     research_id: UUID
     brand_slug: str
     keyword: str
@@ -52,6 +54,8 @@ class ResearchView(BaseModel):
     provider: str
     created_at: datetime
     expires_at: datetime
+    left_out: str
+    """Where was not looked, and why: searches of the web for which there was no money. Empty if everywhere was."""
     sources: list[SourceView]
 
 

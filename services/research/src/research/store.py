@@ -1,16 +1,23 @@
-"""Research results and their sources: the rows behind `GET /v1/research/{id}` and the 7-day cache."""
+"""Research results and their sources, behind `GET /v1/research/{id}` and the 7-day cache; and commands that wait."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any, NewType
+from typing import Any, Final, NewType
 from uuid import UUID
 
 from chassis import Connection
 from research.domain import CACHE_PERIOD, Source, normalise_keyword
 
 ResearchId = NewType("ResearchId", UUID)
+
+WORTH_A_WORD: Final = timedelta(seconds=30)
+"""A shorter wait is over before anybody asks; one of many short ones is told when they have lasted for so long."""
+TOLD_AGAIN: Final = timedelta(minutes=10)
+"""A wait that goes on, or many short ones: somebody has to know that it is not forgotten, though not each time."""
+WAITS_KEPT: Final = timedelta(days=90)
+"""Without a word of its command, which has become a dead letter then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +29,8 @@ class StoredResearch:
     provider: str
     created_at: datetime
     expires_at: datetime
+    left_out: str
+    """Where was not looked, and why; empty if everywhere was."""
     sources: tuple[dict[str, Any], ...]
     """As the API shows them: n, title, url, path, licence, published_on, author, passages [{heading, text, score, flags}]."""
 
@@ -54,6 +63,7 @@ async def save_research(
     looked_in: str,
     sources: Sequence[Source],
     cached: timedelta = CACHE_PERIOD,
+    left_out: str = "",
 ) -> ResearchId:
     """Store the result, or give the one that a concurrent request has just stored. Run it in a transaction."""
     # Two requests for one keyword may have searched at the same time; the second must see the first one's row.
@@ -66,8 +76,8 @@ async def save_research(
     research_id: UUID = await connection.fetchval(
         """
         with new as (
-            insert into research (brand_slug, keyword, cache_key, priority, provider, expires_at, looked_in)
-            values ($1, $2, $3, $4, $5, now() + $6, $14) returning research_id
+            insert into research (brand_slug, keyword, cache_key, priority, provider, expires_at, looked_in, left_out)
+            values ($1, $2, $3, $4, $5, now() + $6, $14, $16) returning research_id
         ), new_sources as (
             insert into sources (research_id, n, title, url, path, licence, published_on, author, passages, quotable)
             select research_id, n, title, url, path, licence, published_on, author, passages::jsonb, quotable
@@ -92,6 +102,7 @@ async def save_research(
         [json.dumps([asdict(passage) for passage in source.passages]) for source in sources],
         looked_in,
         [source.quotable for source in sources],
+        left_out,
     )
     return ResearchId(research_id)
 
@@ -122,7 +133,50 @@ async def get_researches(connection: Connection, research_ids: Sequence[UUID]) -
             provider=row["provider"],
             created_at=row["created_at"],
             expires_at=row["expires_at"],
+            left_out=row["left_out"],
             sources=tuple(json.loads(row["sources"] or "[]")),
         )
         for row in rows
     ]
+
+
+async def note_wait(
+    connection: Connection, event_id: UUID, waits_for: str, after: timedelta | None
+) -> datetime | None:
+    """Notes that a command waits, `after` from now if that is known. Run it in a transaction.
+
+    Returns:
+        Until when it waits, by the database's clock, if that is to be told now; None if it was told, or is not worth it.
+    """
+    until: datetime | None = await connection.fetchval(
+        """
+        insert into waits as known (event_id, waits_for, told_at)
+        values ($1, $2, case when $3::interval >= $4::interval then now() end)
+        on conflict (event_id) do update set
+            noted_at = now(),
+            (waits_for, told_at) = (
+                select case when tell then excluded.waits_for else known.waits_for end,
+                       case when tell then now() else known.told_at end
+                from (
+                    select case
+                        when known.told_at is null then $3 >= $4 or known.since <= now() - $4
+                        else known.told_at <= now() - $5::interval or ($3 >= $4 and known.waits_for <> excluded.waits_for)
+                    end as tell
+                ) as decided
+            )
+        returning case when told_at = now() then now() + greatest($3, $4) end
+        """,
+        event_id,
+        waits_for,
+        after or timedelta(),
+        WORTH_A_WORD,
+        TOLD_AGAIN,
+    )
+    return until
+
+
+async def forget_wait(connection: Connection, event_id: UUID) -> None:
+    """When the command has ended."""
+    await connection.execute(
+        "delete from waits where event_id = $1 or noted_at < now() - $2::interval", event_id, WAITS_KEPT
+    )

@@ -56,6 +56,7 @@ PUBLISHES = {
         ("commands", "monitor-commands"),
         ("brand-events", "research.completed"),
         ("brand-events", "research.failed"),
+        ("brand-events", "research.waiting"),
         ("returns", "research-commands"),
         ("dead-letters", "research-commands"),
     },

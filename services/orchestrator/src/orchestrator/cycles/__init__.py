@@ -6,6 +6,7 @@ from orchestrator.cycles.handlers import route
 from orchestrator.cycles.housekeeping import Housekeeping
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
 from orchestrator.cycles.store import Cycle, NewCycle, waiting
+from orchestrator.cycles.waits import note_waits
 
 __all__ = [
     "BRAND_ARTICLES",
@@ -17,6 +18,7 @@ __all__ = [
     "ReusedKeyError",
     "begin_cycle",
     "cycle_routes",
+    "note_waits",
     "route",
     "waiting",
 ]

@@ -159,9 +159,7 @@ def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) ->
         case SocialFailed():
             return _answered(keyword, Post(event.platform, reason=_why(event.reason, event.detail)))
         case DeadLetterRecorded():
-            why = f"dead letter on {event.queue}: {_why(event.reason, event.detail)}"
-            stage = _STAGE_OF_TYPE.get(event.message_type or "") or keyword.stage
-            return _set_back(keyword, stage, Setback(readable(why))) if stage else keyword
+            return _lost(keyword, event)
         case _ as unreachable:
             assert_never(unreachable)
 
@@ -181,6 +179,8 @@ _STAGE_OF_TYPE = {
     "social.failed": Stage.PROMOTING,
 }
 """The stage that is not passed when a message of this type is lost."""
+_WITHOUT_CONSEQUENCE = frozenset({"research.waiting"})
+"""Types of messages that may be lost: the work goes on."""
 
 
 def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -> Keyword:
@@ -191,6 +191,14 @@ def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -
         # Refused, too: for the version before, which knows no review, and so that no dead letter outweighs it.
         return replace(_set_back(keyword, Stage.WRITING, replace(setback, refused=True)), held=True)
     return keyword if keyword.held else _set_back(keyword, Stage.WRITING, setback)
+
+
+def _lost(keyword: Keyword, event: DeadLetterRecorded) -> Keyword:
+    why = f"dead letter on {event.queue}: {_why(event.reason, event.detail)}"
+    stage = _STAGE_OF_TYPE.get(event.message_type or "") or keyword.stage
+    if stage is None or event.message_type in _WITHOUT_CONSEQUENCE:
+        return keyword
+    return _set_back(keyword, stage, Setback(readable(why)))
 
 
 def _set_back(keyword: Keyword, stage: Stage, setback: Setback) -> Keyword:

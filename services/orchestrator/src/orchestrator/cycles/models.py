@@ -111,7 +111,8 @@ class KeywordView(View):
     reason: str | None
     """Why it was refused, failed or needs a review, or which posts a completed one lacks."""
     waits: str | None
-    """Why its article is not being written right now: the budget is spent, the model is away, others have their turn."""
+    """Why it is not being researched, or its article not written, right now: the budget is spent, a search engine or the model is
+    away, others have their turn."""
     waits_until: datetime | None
     """When it is looked at again, as far as known."""
     content_id: UUID | None
@@ -122,13 +123,13 @@ class KeywordView(View):
     @classmethod
     def of(cls, row: KeywordRow) -> Self:
         facts = row.facts
-        being_written = facts.state is KeywordState.WRITING
+        may_wait = facts.state in {KeywordState.QUEUED, KeywordState.WRITING}
         return cls(
             keyword=row.keyword,
             state=facts.state,
             reason=facts.reason,
-            waits=(NOT_ITS_TURN if facts.awaits_turn else row.waits) if being_written else None,
-            waits_until=row.waits_until if being_written else None,
+            waits=(NOT_ITS_TURN if facts.awaits_turn else row.waits) if may_wait else None,
+            waits_until=row.waits_until if may_wait else None,
             content_id=facts.content_id,
             published_url=facts.published_url,
             posts=tuple(

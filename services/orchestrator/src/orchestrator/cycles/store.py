@@ -26,7 +26,10 @@ STALLED = f"""
     k.state in {UNDER_WAY} and k.moved_at < now() - $1::interval and not k.awaits_turn
     and not exists (
         select from writing_waits as w where w.content_id = k.content_id and w.until >= now() - $1::interval)
-"""
+    and not exists (
+        select from research_waits as r where k.state = 'queued' and (r.cycle_id, r.position) = (k.cycle_id, k.position)
+            and r.until >= now() - $1::interval)
+"""  # noqa: S608  (a constant of this module)
 """Of keywords k: those that have not moved for the time $1, and were not known to wait."""
 
 
@@ -64,7 +67,7 @@ class KeywordRow:
     keyword: str
     facts: Keyword
     waits: str | None = None
-    """Why its article is not being written right now, if that is so."""
+    """Why it is not being researched, or its article not written, right now, if that is so."""
     waits_until: datetime | None = None
 
 
@@ -221,12 +224,18 @@ async def next_turns(connection: Connection, slugs: Sequence[str], at_once: int)
 
 
 async def waiting(connection: Connection) -> dict[str, float]:
-    """How many articles are not being written right now, by what they wait for."""
+    """How many keywords are not being researched or written right now, by what they wait for."""
     rows = await connection.fetch(
         """
         select 'a turn' as what, count(*) as articles from keywords where state = 'writing' and awaits_turn
         union all
-        select replace(split_part(reason, ':', 1), 'waits for ', ''), count(*) from writing_waits group by 1
+        select replace(split_part(reason, ':', 1), 'waits for ', ''), count(*)
+        from (
+            select reason from writing_waits
+            union all
+            select r.reason from research_waits as r join keywords using (cycle_id, position) where state = 'queued'
+        ) as waits
+        group by 1
         """
     )
     return {row["what"]: float(row["articles"]) for row in rows}
@@ -291,8 +300,10 @@ async def next_stall(connection: Connection, stall_after: timedelta) -> timedelt
     """How long until the next keyword may count as stalled (negative: overdue); None while none is under way."""
     due: timedelta | None = await connection.fetchval(
         f"""
-        select min(greatest(moved_at, until)) + $1::interval - now()
-        from keywords left join writing_waits using (content_id) where state in {UNDER_WAY} and not awaits_turn
+        select min(greatest(k.moved_at, w.until, case when k.state = 'queued' then r.until end)) + $1::interval - now()
+        from keywords as k left join writing_waits as w using (content_id)
+            left join research_waits as r using (cycle_id, position)
+        where k.state in {UNDER_WAY} and not k.awaits_turn
         """,  # noqa: S608
         stall_after,
     )
@@ -320,9 +331,12 @@ async def delete_old_cycles(connection: Connection, older_than: timedelta, limit
 _KEYWORD_COLUMNS = """
     select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.published_url, k.promoted,
            k.held, k.awaits_turn, k.setbacks::text as setbacks, k.posts::text as posts, k.moved_at,
-           c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name, w.reason as waits, w.until
+           c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name,
+           case when k.state = 'queued' then r.reason else w.reason end as waits,
+           case when k.state = 'queued' then r.until else w.until end as until
     from keywords as k join cycles as c using (cycle_id) join brands as b on b.slug = c.brand_slug
         left join writing_waits as w on w.content_id = k.content_id
+        left join research_waits as r on (r.cycle_id, r.position) = (k.cycle_id, k.position)
     where
 """
 

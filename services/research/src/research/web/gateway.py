@@ -25,6 +25,8 @@ LONGEST_LOOK: Final = timedelta(hours=1)
 """Until a budget is looked at again, at most: somebody may have raised it meanwhile."""
 MAX_DETAIL: Final = 500
 _NOT_CONFIGURED: Final = "page.not_configured"
+_NO_MONEY: Final = frozenset({"budget.exhausted", "spending.stopped"})
+"""As opposed to money that is set aside for calls under way, and may be free again in a moment."""
 _NO_PAGE: Final = "about:blank"
 _UNUSABLE: Final = "provider.unusable_answer"
 
@@ -63,11 +65,16 @@ class LeftOutError(Exception):
         self.after = after
 
 
+class NoMoneyError(WaitFor):
+    """There is none for this brand before `after`; what costs nothing goes on."""
+
+
 class Gateway:
     """One for the life of the process; `dependency` knows whether the gateway can be reached.
 
     What every method may raise:
-        WaitFor: the gateway is away, or the work has to wait for money, a turn or a provider; no attempt is counted.
+        WaitFor: the gateway is away, or the work has to wait for money (`NoMoneyError`, if there is none at all), a turn or
+            a provider; no attempt is counted.
         RetryLater: it failed over this request.
         Unprocessable: somebody has to do something first; the message says what.
     """
@@ -152,7 +159,8 @@ def _trouble(reply: Reply) -> Exception:
     kind = str(problem.get("type", ""))
     told = f"the gateway says {kind or reply.status}: {_detail(reply)}"
     if reply.status == HTTPStatus.PAYMENT_REQUIRED:
-        return WaitFor("the budget for searches", told, after=_until(reply))
+        kind_of_wait = NoMoneyError if kind in _NO_MONEY else WaitFor
+        return kind_of_wait("the budget for searches", told, after=_until(reply))
     if kind and reply.status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         # About a brand or a provider, and not about the gateway: others go on.
         return WaitFor("the web search", told, after=reply.after)

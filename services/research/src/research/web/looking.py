@@ -14,7 +14,7 @@ from research.domain import Findings, Found, Insufficient, Page
 from research.reading.cleaning import one_line
 from research.sources.domain import Sources, checked_address
 from research.web.addresses import site_of
-from research.web.gateway import Gateway, Result
+from research.web.gateway import Gateway, NoMoneyError, Result
 from research.web.leads import Lead, about, chosen
 from research.web.pages import Pages, Reads
 from research.web.queries import queries
@@ -34,6 +34,9 @@ class Tried:
     """What was done to find pages."""
 
     asked: tuple[str, ...]
+    unasked: int
+    """Searches that were not made, being `unpaid`; what costs nothing was read all the same."""
+    unpaid: NoMoneyError | None
     reads: Reads
     blocked: int
 
@@ -46,15 +49,21 @@ class Web:
         self._pages = pages
 
     async def look(self, wanted: Wanted) -> Tried:
-        """Searches and reads. Raises what `Gateway` raises."""
+        """Searches and reads. Raises what `Gateway` raises, but for want of money."""
         sources, asked, searches = wanted.sources, list[str](), list[Sequence[Lead]]()
+        wished, unpaid = list[str](), None
         await self._gateway.prepare()
         if sources.web is not None:
-            asked = queries(wanted.keyword, sources.web.language, sources.web.queries)
-            for query in asked:
-                found = await self._gateway.search(
-                    query, sources.web, brand=wanted.brand, command=wanted.command
-                )
+            wished = queries(wanted.keyword, sources.web.language, sources.web.queries)
+            for query in wished:
+                try:
+                    found = await self._gateway.search(
+                        query, sources.web, brand=wanted.brand, command=wanted.command
+                    )
+                except NoMoneyError as error:
+                    unpaid = error
+                    break
+                asked.append(query)
                 searches.append([lead for each in found if (lead := _lead(each)) is not None])
         told, unread = await self._pages.feeds(sources)
         named = [Lead(url) for url in sources.urls]
@@ -70,8 +79,9 @@ class Web:
             read=len(reads.pages),
             left_out=len(reads.left_out),
             blocked=choice.blocked,
+            unpaid=str(unpaid or ""),
         )
-        return Tried(tuple(asked), reads, choice.blocked)
+        return Tried(tuple(asked), len(wished) - len(asked), unpaid, reads, choice.blocked)
 
 
 class BrandSources:
@@ -91,7 +101,8 @@ class BrandSources:
         """As of `Provider`.
 
         Raises:
-            WaitFor: the folder, the brand's own documents, the gateway, money or a provider has to be waited for.
+            WaitFor: the folder, the brand's own documents, the gateway or a provider has to be waited for; or money, where
+                what is free says too little.
             RetryLater: too few pages could be read, and there may be more of them later.
             Unprocessable: the web cannot be read before somebody has seen to it.
         """
@@ -108,8 +119,15 @@ class BrandSources:
         looked_in = "What was read of the web" + (", with the corpus," if wanted.sources.folder else "")
         findings = await self._in_corpus(wanted, tried.reads.pages, looked_in)
         match findings:
+            case Found() if tried.unpaid is not None:
+                searches = f"{tried.unasked} of {tried.unasked + len(tried.asked)} searches of the web"
+                return replace(
+                    findings, is_preliminary=True, left_out=one_line(f"{searches}: {tried.unpaid}")
+                )
             case Found():
                 return findings
+            case Insufficient() if tried.unpaid is not None:
+                raise tried.unpaid
             case Insufficient():
                 if wanted.patient and any(each.passing for _, each in tried.reads.left_out):
                     raise RetryLater(_with_what_was_tried(findings.detail, tried), after=_wait(tried.reads))

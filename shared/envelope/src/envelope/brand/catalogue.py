@@ -26,6 +26,7 @@ CATALOGUE: Final = Catalogue(
         command("research.requested", payloads.ResearchRequested, to="research", producers=_BRAIN),
         event("research.completed", payloads.ResearchCompleted, producers=("research",)),
         event("research.failed", payloads.ResearchFailed, producers=("research",)),
+        event("research.waiting", payloads.ResearchWaiting, producers=("research",)),
         command("content.generate", payloads.ContentGenerate, to="orchestrator", producers=_BRAIN),
         event("content.generated", payloads.ContentGenerated, producers=_BRAIN),
         event("content.refused", payloads.ContentRefused, producers=_BRAIN),

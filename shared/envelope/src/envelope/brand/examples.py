@@ -96,6 +96,16 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
         payloads.SocialCreate,
     ),
     (
+        payloads.ResearchWaiting(
+            brand_slug="the-daily-grind",
+            keyword="coffee of the year",
+            waits_for="the budget for searches",
+            detail="0.00 of the 1.00 dollars that may be spent by the brand the-daily-grind this day are left.",
+            until=_START + timedelta(hours=1),
+        ),
+        payloads.ResearchRequested,
+    ),
+    (
         payloads.DeadLetterRecorded(
             **_SUBJECT,
             content_id=_CONTENT,

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import Field, StringConstraints
+from pydantic import AwareDatetime, Field, StringConstraints
 
 from envelope.message import HttpUrl, Name, Payload, Text
 
@@ -43,6 +43,16 @@ class ResearchFailed(Payload):
     keyword: Keyword
     reason: ReasonCode
     detail: Detail = ""
+
+
+class ResearchWaiting(Payload):
+    """Research on the keyword waits for something that is no fault of it, and goes on by itself; nobody looks again before `until`."""
+
+    brand_slug: BrandSlug
+    keyword: Keyword
+    waits_for: Annotated[Text, StringConstraints(min_length=1, max_length=200)]
+    detail: Detail = ""
+    until: AwareDatetime
 
 
 class ContentGenerate(Payload):
