@@ -21,6 +21,11 @@ class Account:
     settings: Mapping[str, Any]
     key: SecretStr | None
 
+    @property
+    def authorization(self) -> dict[str, str]:
+        """The header that most providers take the key in; none if there is no key."""
+        return {} if self.key is None else {"Authorization": f"Bearer {self.key.get_secret_value()}"}
+
 
 @dataclass(frozen=True, slots=True)
 class Described:

@@ -3,18 +3,17 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from http import HTTPStatus
-from typing import Any
 from uuid import uuid4
 
 import structlog
 from pydantic import JsonValue
 
 from chassis import Connection
-from gateway.calls import Answer, Asked, Paying, fingerprint
+from gateway.calls import Answer, Asked, Paying, ask, fingerprint
 from gateway.credentials import Account, Accounts
 from gateway.limits import Gates, Go, Wait
 from gateway.model.requests import ChatRequest
-from gateway.outcomes import Failed, Paid
+from gateway.outcomes import Paid
 from gateway.problems import Problem, ProblemError
 from gateway.providers import ModelSettings
 from gateway.providers.asking import Http
@@ -86,7 +85,12 @@ class Writing:
             return await self._gates.turn(connection, account.name, wanted.brand, settings.bounds)
 
         async def send() -> Paid:
-            completion = await self._ask(account, settings, body)
+            completion = await ask(
+                self._accounts,
+                self._gates,
+                account,
+                lambda account: self._chat.complete(account, settings, body),
+            )
             return _paid(completion, asked, settings)
 
         return await self._paying.once(asked, send, turn)
@@ -109,20 +113,6 @@ class Writing:
                 )
             )
         return await self._accounts.find(name)
-
-    async def _ask(self, account: Account, settings: ModelSettings, body: dict[str, Any]) -> Completion:
-        try:
-            try:
-                completion = await self._chat.complete(account, settings, body)
-            except Failed as failed:
-                if (renewed := await self._accounts.renewed(account, failed.problem)) is None:
-                    raise
-                completion = await self._chat.complete(renewed, settings, body)
-        except Failed as failed:
-            await self._gates.failed(account.name, failed.problem)
-            raise
-        await self._gates.answered(account.name, completion.pause)
-        return completion
 
 
 def _bound(name: str, request: ChatRequest, settings: ModelSettings) -> int:

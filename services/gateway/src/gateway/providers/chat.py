@@ -115,13 +115,12 @@ class Chat:
         Raises:
             Failed: why there is no answer.
         """
-        headers = {} if account.key is None else {"Authorization": f"Bearer {account.key.get_secret_value()}"}
         response = await self._http.send(
             account.name,
             "POST",
             f"{settings.url}/chat/completions",
             seconds=settings.seconds,
-            headers=headers,
+            headers=account.authorization,
             body=dict(request),
         )
         if response.status != HTTPStatus.OK:

@@ -30,13 +30,12 @@ class Searxng:
 
     async def search(self, account: Account, settings: SearxngSettings, query: Query) -> Found:
         """Raises Failed."""
-        headers = {} if account.key is None else {"Authorization": f"Bearer {account.key.get_secret_value()}"}
         response = await self._http.send(
             account.name,
             "GET",
             f"{settings.url}/search",
             seconds=settings.seconds,
-            headers=headers,
+            headers=account.authorization,
             parameters=_parameters(query),
         )
         if response.status != HTTPStatus.OK:

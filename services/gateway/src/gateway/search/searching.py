@@ -6,11 +6,11 @@ from http import HTTPStatus
 from typing import Any, Final, Protocol
 
 from chassis import Connection
-from gateway.calls import Answer, Asked, Paying, fingerprint
+from gateway.calls import Answer, Asked, Paying, ask, fingerprint
 from gateway.credentials import Account, Accounts
 from gateway.limits import Gates, Go, Wait
 from gateway.money import micros
-from gateway.outcomes import Failed, Paid
+from gateway.outcomes import Paid
 from gateway.problems import Problem, ProblemError
 from gateway.providers import BraveSettings, SearxngSettings
 from gateway.providers.asking import Http
@@ -60,6 +60,7 @@ class Searching:
         """
         account = await self._account(wanted.provider)
         settings = _settings(account)
+        provider = self._providers[account.kind]
         asked = Asked(
             brand=wanted.brand,
             provider=account.name,
@@ -77,7 +78,12 @@ class Searching:
             return await self._gates.turn(connection, account.name, wanted.brand, settings.bounds)
 
         async def send() -> Paid:
-            found = await self._ask(account, settings, wanted.query)
+            found = await ask(
+                self._accounts,
+                self._gates,
+                account,
+                lambda account: provider.search(account, settings, wanted.query),
+            )
             return Paid(
                 [each.model_dump(mode="json") for each in found.results],
                 micros(settings.price),
@@ -93,21 +99,6 @@ class Searching:
                 raise ProblemError(_searches_nothing(name))
             return account
         return await self._accounts.first_of(KINDS)
-
-    async def _ask(self, account: Account, settings: Any, query: Query) -> Found:
-        provider = self._providers[account.kind]
-        try:
-            try:
-                found = await provider.search(account, settings, query)
-            except Failed as failed:
-                if (renewed := await self._accounts.renewed(account, failed.problem)) is None:
-                    raise
-                found = await provider.search(renewed, settings, query)
-        except Failed as failed:
-            await self._gates.failed(account.name, failed.problem)
-            raise
-        await self._gates.answered(account.name, found.pause)
-        return found
 
 
 def _settings(account: Account) -> BraveSettings | SearxngSettings:
