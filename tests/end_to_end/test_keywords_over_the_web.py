@@ -149,7 +149,8 @@ async def research(world: World, brand: str) -> dict[str, Any]:
     async with httpx.AsyncClient(
         headers={"X-Service-Key": KEY}, base_url=world.addresses.url("orchestrator"), timeout=30
     ) as api:
-        await api.put(f"/v1/brands/{brand}", json={"name": brand.capitalize(), "writer": "model"})
+        described = {"name": brand.capitalize(), "writer": "model", "approval": "nothing"}
+        await api.put(f"/v1/brands/{brand}", json=described)
         await brandctl(world, "sources", "set", brand, "--web", "--no-folder", "--prefer", "two.example")
         answer = await api.post(f"/v1/brands/{brand}/research", json={"keywords": [KEYWORD]})
         assert answer.status_code == 202

@@ -94,7 +94,8 @@ class World:
         """A keyword on which research has found its sources; as it is at its end."""
         number = list(PASSAGES).index(keyword)
         async with self.client("orchestrator") as api:
-            (await api.put("/v1/brands/acme", json={"name": "Acme", "writer": "model"})).raise_for_status()
+            brand = {"name": "Acme", "writer": "model", "approval": "nothing"}
+            (await api.put("/v1/brands/acme", json=brand)).raise_for_status()
             accepted = (await api.post("/v1/brands/acme/research", json={"keywords": [keyword]})).json()
             found = DomainMessage(
                 event_id=new_event_id(),

@@ -186,7 +186,8 @@ def client(stack: Stack, service: str) -> httpx.AsyncClient:
 async def hand_in(stack: Stack, rabbitmq_url: str, brand: str, numbers: range) -> str:
     """Submits the keywords and tells what research has found on them; returns the id of their cycle."""
     async with client(stack, "orchestrator") as api:
-        made = await api.put(f"/v1/brands/{brand}", json={"name": brand, "writer": "model"})
+        described = {"name": brand, "writer": "model", "approval": "nothing"}
+        made = await api.put(f"/v1/brands/{brand}", json=described)
         assert made.status_code == 201, made.text
         words = [keyword(number % 1000) for number in numbers]
         accepted = (await api.post(f"/v1/brands/{brand}/research", json={"keywords": words})).json()

@@ -308,7 +308,7 @@ def test_every_state_is_counted_once() -> None:
         Bucket.PENDING: 1,
         Bucket.PROCESSING: 3,
         Bucket.COMPLETED: 1,
-        Bucket.FAILED: 3,
+        Bucket.FAILED: 4,
     }
 
 

@@ -388,7 +388,7 @@ async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
-    assert len(operations) == 7
+    assert {path for path, _, _ in operations} > {"/v1/brands/{slug}", "/v1/cycles/{cycle_id}", "/v1/drafts"}
     for path, method, operation in operations:
         assert operation["summary"], (path, method)
         assert {"401", "403", "422", "503"} <= set(operation["responses"]), (path, method)

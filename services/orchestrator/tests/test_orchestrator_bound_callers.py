@@ -20,6 +20,9 @@ BOUND = Caller("acme's", frozenset(Scope), frozenset({"acme"}))
 BODIES: dict[str, Any] = {
     "/v1/brands/{slug}": {"name": "Taken over"},
     "/v1/brands/{slug}/research": {"keywords": ["tea"]},
+    "/v1/drafts/{content_id}/approve": {"version": 1},
+    "/v1/drafts/{content_id}/edit": {"version": 1, "title": "Taken over"},
+    "/v1/drafts/{content_id}/reject": {"version": 1, "reason": "not theirs"},
 }
 """What is sent to the routes that take a body."""
 VARYING = {"date"}
@@ -78,11 +81,12 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
             ),
             sources=(),
             measures=(),
-            held_for=(),
+            held_for=("231 words",),
         )
     content = Place(str(content_id), str(new_event_id()))
     return {
         "slug": Place("rival", "noone"),
+        "brand": Place("rival", "noone"),
         "cycle_id": Place(cycle.json()["cycle_id"], str(new_event_id())),
         "content_id": content,
         "id": content,

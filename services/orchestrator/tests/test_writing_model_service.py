@@ -65,7 +65,12 @@ async def test_from_a_keyword_to_an_article_that_the_model_wrote(
     client: httpx.AsyncClient, rabbitmq_url: str, research: Any, model: ScriptedModel
 ) -> None:
     research.body = json.dumps({"sources": source_documents()}).encode()
-    brand = {"name": "The Daily Grind", "writer": "model", "forbidden_words": ["game-changer"]}
+    brand = {
+        "name": "The Daily Grind",
+        "writer": "model",
+        "forbidden_words": ["game-changer"],
+        "approval": "nothing",
+    }
     foreign = await client.put("/v1/brands/daily-grind", json={**brand, "language": "de"})
     assert foreign.status_code == 422
     assert "in English only" in foreign.json()["detail"]

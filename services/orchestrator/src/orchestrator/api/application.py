@@ -12,7 +12,7 @@ from chassis.http.callers import Authorise
 from messaging import Database
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import LARGER_BODIES, ReusedKeyError, cycle_routes
-from orchestrator.review import review_routes
+from orchestrator.review import LARGER_TEXTS, answer_refusals, review_routes
 from orchestrator.writing import content_routes
 
 DESCRIPTION: Final = """
@@ -20,8 +20,9 @@ Turns keywords into published, promoted articles.
 
 1. `PUT /v1/brands/{slug}`: say who writes.
 2. `POST /v1/brands/{slug}/research`: hand in keywords; the answer names a cycle.
-3. `GET /v1/cycles/{cycle_id}`: watch it; each keyword ends as completed, refused, needs_review or failed, with
+3. `GET /v1/cycles/{cycle_id}`: watch it; each keyword ends as completed, refused, needs_review, rejected or failed, with
    links and reasons.
+4. `GET /v1/drafts`: see what waits for a person; approve, edit or reject it.
 
 Every request needs the header `X-Service-Key`. Every refusal is `{"detail": "a sentence that says what to do"}`.
 """
@@ -40,13 +41,14 @@ def http_api(
     app = api(
         "Brand Engine: orchestrator",
         authorise,
-        larger_bodies=LARGER_BODIES,
+        larger_bodies={**LARGER_BODIES, **LARGER_TEXTS},
         description=DESCRIPTION,
         license_info={"name": "MIT"},
         openapi_tags=[
             {"name": "brands", "description": "Who writes, in what language, for which site and channels."},
             {"name": "cycles", "description": "Batches of keywords and their progress."},
             {"name": "content", "description": "The articles."},
+            {"name": "drafts", "description": "What waits for a person, and what the person decides."},
         ],
     )
     app.include_router(brand_routes(database, writers))
@@ -55,6 +57,7 @@ def http_api(
     app.include_router(review_routes(database))
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)
+    answer_refusals(app)
     return app
 
 

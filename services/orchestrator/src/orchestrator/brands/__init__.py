@@ -3,6 +3,7 @@
 from orchestrator.brands.domain import (
     EXTRACTIVE,
     MODEL,
+    Approval,
     BrandSlug,
     UnknownBrandError,
     UnwritableError,
@@ -14,6 +15,7 @@ from orchestrator.brands.store import Brand, find_brand, upsert_brand
 __all__ = [
     "EXTRACTIVE",
     "MODEL",
+    "Approval",
     "Brand",
     "BrandSlug",
     "Slug",

@@ -1,7 +1,8 @@
-"""What a brand is called. Pure: no I/O, no clock, no randomness."""
+"""What a brand is called, who writes for it and what it wants to see. Pure: no I/O, no clock, no randomness."""
 
 import re
 from collections.abc import Set as AbstractSet
+from enum import StrEnum
 from typing import Final, NewType
 
 BrandSlug = NewType("BrandSlug", str)
@@ -14,6 +15,26 @@ EXTRACTIVE: Final = "extractive"
 MODEL: Final = "model"
 WRITERS: Final = (EXTRACTIVE, MODEL)
 """Who may write a brand's articles: quotations put in order, or a language model held to its sources."""
+
+
+BUILT_IN_SITE: Final = "site"
+
+
+class Approval(StrEnum):
+    """Which articles a person approves before they are published."""
+
+    EVERYTHING = "everything"
+    FIRST = "first"
+    """The first on a keyword: what comes after an article that the brand let out on the same one goes by itself."""
+    NOTHING = "nothing"
+    """None but those that miss a bound."""
+
+
+def approval_of(wish: str | None, *, writer: str, target: str) -> Approval:
+    """What the brand wants to see: what it says, or else everything that a model writes or that leaves the built-in site."""
+    if wish is not None:
+        return Approval(wish)
+    return Approval.EVERYTHING if writer == MODEL or target != BUILT_IN_SITE else Approval.NOTHING
 
 
 class UnwritableError(ValueError):

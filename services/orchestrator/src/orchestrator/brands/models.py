@@ -61,6 +61,12 @@ class BrandRequest(RequestBody):
     """How what a model writes should read. It is asked for; what holds of its sentences does not depend on it."""
     words: Annotated[int | None, Field(ge=LEAST_WORDS, le=MOST_WORDS, examples=[800])] = None
     """How long an article of a model should be; one that is far from it waits for a person."""
+    approval: Annotated[Literal["everything", "first", "nothing"] | None, Field(examples=["everything"])] = (
+        None
+    )
+    """Which articles wait until a person has approved them: `everything`; `first`, those on keywords of which the brand has let
+    none out yet; `nothing` but what misses a bound. Left out: `everything` where a model writes or the target is not the
+    built-in site, else `nothing`."""
 
 
 class BrandView(View):
@@ -74,6 +80,8 @@ class BrandView(View):
     forbidden_words: tuple[str, ...]
     tone: str
     words: int | None
+    approval: str
+    """Which articles wait until a person has approved them: what the brand says, or else what is the default for it."""
     created_at: datetime
     updated_at: datetime
 
@@ -90,6 +98,7 @@ class BrandView(View):
             forbidden_words=brand.forbidden_words,
             tone=brand.tone,
             words=brand.words,
+            approval=brand.approves,
             created_at=brand.created_at,
             updated_at=brand.updated_at,
         )

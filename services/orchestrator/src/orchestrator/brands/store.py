@@ -7,7 +7,7 @@ from datetime import datetime
 import asyncpg
 
 from chassis import Connection
-from orchestrator.brands.domain import EXTRACTIVE, BrandSlug
+from orchestrator.brands.domain import EXTRACTIVE, Approval, BrandSlug, approval_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,14 @@ class Brand:
     forbidden_words: tuple[str, ...]
     tone: str
     words: int | None
+    approval: str | None
+    """As it was asked for; None: by default."""
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def approves(self) -> Approval:
+        return approval_of(self.approval, writer=self.writer, target=self.target)
 
 
 async def upsert_brand(
@@ -39,20 +45,21 @@ async def upsert_brand(
     forbidden_words: Sequence[str] = (),
     tone: str = "",
     words: int | None = None,
+    approval: str | None = None,
 ) -> tuple[Brand, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
     row = await connection.fetchrow(
         """
         insert into brands as b
-            (slug, name, description, language, channels, target, writer, forbidden_words, tone, words)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            (slug, name, description, language, channels, target, writer, forbidden_words, tone, words, approval)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
         on conflict (slug) do update
             set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
-                forbidden_words = $8, tone = $9, words = $10,
+                forbidden_words = $8, tone = $9, words = $10, approval = $11,
                 updated_at = case
                     when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words, b.tone,
-                          b.words)
-                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10)
+                          b.words, b.approval)
+                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -66,6 +73,7 @@ async def upsert_brand(
         list(forbidden_words),
         tone,
         words,
+        approval,
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -88,6 +96,7 @@ def _brand(row: asyncpg.Record) -> Brand:
         forbidden_words=tuple(row["forbidden_words"]),
         tone=row["tone"],
         words=row["words"],
+        approval=row["approval"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

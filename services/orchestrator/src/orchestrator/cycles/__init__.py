@@ -5,7 +5,7 @@ from orchestrator.cycles.domain import BRAND_ARTICLES, CycleId, ReusedKeyError
 from orchestrator.cycles.handlers import route
 from orchestrator.cycles.housekeeping import Housekeeping
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
-from orchestrator.cycles.store import Cycle, NewCycle, waiting
+from orchestrator.cycles.store import Cycle, NewCycle, load_keywords, waiting
 from orchestrator.cycles.waits import note_waits
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "ReusedKeyError",
     "begin_cycle",
     "cycle_routes",
+    "load_keywords",
     "note_waits",
     "route",
     "waiting",

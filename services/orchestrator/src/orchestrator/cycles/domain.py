@@ -31,6 +31,7 @@ CycleId = NewType("CycleId", UUID)
 NORMAL_ENDS = frozenset({"insufficient_sources", "unsupported_draft"})
 """Reasons for which there is no article although nothing went wrong."""
 DRAFT_WAITS = "needs_review"
+DRAFT_REJECTED = "rejected"
 
 BRAND_ARTICLES = 16
 """Of one brand that are being written or queued for it at a time, unless the settings say otherwise."""
@@ -110,7 +111,13 @@ def give_up(keyword: Keyword, *, waited: str, now: datetime) -> Keyword:
     `waited` is the time without movement in words, e.g. "6 hours".
     """
     match keyword.state:
-        case KeywordState.COMPLETED | KeywordState.REFUSED | KeywordState.NEEDS_REVIEW | KeywordState.FAILED:
+        case (
+            KeywordState.COMPLETED
+            | KeywordState.REFUSED
+            | KeywordState.NEEDS_REVIEW
+            | KeywordState.REJECTED
+            | KeywordState.FAILED
+        ):
             return keyword
         case KeywordState.QUEUED | KeywordState.WRITING | KeywordState.PUBLISHING | KeywordState.PROMOTING:
             stage = keyword.stage
@@ -187,6 +194,10 @@ def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -
     setback = Setback(_why(event.reason, event.detail), refused=event.reason in NORMAL_ENDS)
     if isinstance(event, ResearchFailed):
         return _set_back(keyword, Stage.RESEARCH, setback)
+    if keyword.rejected:
+        return keyword
+    if event.reason == DRAFT_REJECTED:
+        return replace(_set_back(keyword, Stage.WRITING, replace(setback, refused=True)), rejected=True)
     if event.reason == DRAFT_WAITS:
         # Refused, too: for the version before, which knows no review, and so that no dead letter outweighs it.
         return replace(_set_back(keyword, Stage.WRITING, replace(setback, refused=True)), held=True)

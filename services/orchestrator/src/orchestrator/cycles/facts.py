@@ -40,6 +40,8 @@ class KeywordState(StrEnum):
     """Ended honestly without an article: there is not enough material on the subject."""
     NEEDS_REVIEW = "needs_review"
     """Its article is stored and not published: something about it is for a person to decide."""
+    REJECTED = "rejected"
+    """A person rejected its article."""
     FAILED = "failed"
 
 
@@ -82,6 +84,8 @@ class Keyword:
     generated: bool = False
     held: bool = False
     """Its article waits for a person; that it is generated after all outweighs it."""
+    rejected: bool = False
+    """A person rejected its article."""
     published_url: str | None = None
     brand_name: str | None = None
     """As it is now, for what is sent; None if nobody needs it."""
@@ -112,6 +116,8 @@ class Keyword:
         stage = self.stage
         if stage is None:
             return KeywordState.COMPLETED
+        if self.rejected and stage is Stage.WRITING:
+            return KeywordState.REJECTED
         if self.held and stage is Stage.WRITING:
             return KeywordState.NEEDS_REVIEW
         if setback := self.setbacks.get(stage):
@@ -120,7 +126,7 @@ class Keyword:
 
     @property
     def reason(self) -> str | None:
-        """Why it was refused, failed or needs a review, or which posts a completed keyword lacks; None if all is well."""
+        """Why it was refused or rejected, failed or needs a review, or which posts a completed keyword lacks; None if all is well."""
         if (stage := self.stage) is not None:
             setback = self.setbacks.get(stage)
             return setback.reason if setback else None
@@ -136,7 +142,7 @@ def bucket(state: KeywordState) -> Bucket:
             return Bucket.PROCESSING
         case KeywordState.COMPLETED:
             return Bucket.COMPLETED
-        case KeywordState.REFUSED | KeywordState.NEEDS_REVIEW | KeywordState.FAILED:
+        case KeywordState.REFUSED | KeywordState.NEEDS_REVIEW | KeywordState.REJECTED | KeywordState.FAILED:
             return Bucket.FAILED
         case _ as unreachable:
             assert_never(unreachable)

@@ -106,10 +106,10 @@ class KeywordView(View):
     keyword: Annotated[str, Field(examples=["pour over ratio"])]
     state: KeywordState
     """`queued` at research; `refused`: too little material to write honestly; `needs_review`: an article that is not good
-    enough to be published, to be read at `/v1/content/{content_id}`; `failed`: `reason` says why. A `refused` or
+    enough to be published, or that its brand wants to see first, at `/v1/drafts/{content_id}`; `rejected` by a person; `failed`: `reason` says why. A `refused` or
     `failed` keyword moves again if its missing outcome arrives after all, e.g. after a replay."""
     reason: str | None
-    """Why it was refused, failed or needs a review, or which posts a completed one lacks."""
+    """Why it was refused or rejected, failed or needs a review, or which posts a completed one lacks."""
     waits: str | None
     """Why it is not being researched, or its article not written, right now: the budget is spent, a search engine or the model is
     away, others have their turn."""
@@ -151,7 +151,7 @@ class CycleView(View):
     """Keywords being written, published or promoted."""
     completed: Annotated[int, Field(examples=[1])]
     failed: Annotated[int, Field(examples=[0])]
-    """Keywords that were refused or failed, or need a review."""
+    """Keywords that were refused, rejected or failed, or need a review."""
     needs_review: Annotated[int, Field(examples=[0])]
     """Of those in `failed`, keywords whose article is stored and waits for a person."""
     total: Annotated[int, Field(examples=[3])]

@@ -177,11 +177,11 @@ async def save_keywords(connection: Connection, rows: Sequence[KeywordRow]) -> N
         set state = n.state, reason = n.reason, research_id = n.research_id, content_id = n.content_id,
             generated = n.generated, published_url = n.published_url, promoted = n.promoted,
             awaits_turn = n.awaits_turn, setbacks = n.setbacks::jsonb, posts = n.posts::jsonb, moved_at = n.moved_at,
-            held = n.held
+            held = n.held, rejected = n.rejected
         from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::bool[], $8::text[],
-                    $9::bool[], $10::bool[], $11::text[], $12::text[], $13::timestamptz[], $14::bool[])
+                    $9::bool[], $10::bool[], $11::text[], $12::text[], $13::timestamptz[], $14::bool[], $15::bool[])
             as n (cycle_id, position, state, reason, research_id, content_id, generated, published_url,
-                  promoted, awaits_turn, setbacks, posts, moved_at, held)
+                  promoted, awaits_turn, setbacks, posts, moved_at, held, rejected)
         where k.cycle_id = n.cycle_id and k.position = n.position
         """,
         *(list(column) for column in zip(*(_columns(row) for row in rows), strict=True)),
@@ -330,7 +330,7 @@ async def delete_old_cycles(connection: Connection, older_than: timedelta, limit
 
 _KEYWORD_COLUMNS = """
     select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.published_url, k.promoted,
-           k.held, k.awaits_turn, k.setbacks::text as setbacks, k.posts::text as posts, k.moved_at,
+           k.held, k.rejected, k.awaits_turn, k.setbacks::text as setbacks, k.posts::text as posts, k.moved_at,
            c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name,
            case when k.state = 'queued' then r.reason else w.reason end as waits,
            case when k.state = 'queued' then r.until else w.until end as until
@@ -368,6 +368,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         content_id=row["content_id"],
         generated=row["generated"],
         held=row["held"],
+        rejected=row["rejected"],
         published_url=row["published_url"],
         brand_name=row["brand_name"],
         promoted=row["promoted"],
@@ -401,6 +402,7 @@ _KeywordColumns: TypeAlias = tuple[
     str,
     datetime,
     bool,
+    bool,
 ]
 
 
@@ -426,4 +428,5 @@ def _columns(row: KeywordRow) -> _KeywordColumns:
         json.dumps(posts),
         facts.moved_at,
         facts.held,
+        facts.rejected,
     )

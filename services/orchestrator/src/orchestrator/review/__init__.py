@@ -1,5 +1,5 @@
 """What a person decides about articles: versions, drafts that wait, and what becomes of them."""
 
-from orchestrator.review.routes import review_routes
+from orchestrator.review.routes import LARGER_TEXTS, answer_refusals, review_routes
 
-__all__ = ["review_routes"]
+__all__ = ["LARGER_TEXTS", "answer_refusals", "review_routes"]

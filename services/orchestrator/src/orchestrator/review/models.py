@@ -2,13 +2,42 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from orchestrator.answers import View
+from orchestrator.requests import RequestBody, not_blank, prose, visible
+from orchestrator.review.domain import MAX_COMMENT, Decided, Draft, DraftState, Kind
 from orchestrator.writing import MeasureView, SourceView, Version, VersionNote
+
+MAX_BODY: Final = 100_000
+MAX_KEY_POINTS: Final = 20
+ADDRESS_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
+
+VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1, examples=[1])]
+Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(prose)]
+
+
+def _text(text: str) -> str:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    prose(lines)
+    if not lines.strip():
+        raise ValueError("is blank; an article without a text cannot be published")
+    return lines
+
+
+def _text_or_none(text: str | None) -> str | None:
+    return None if text is None else _text(text)
+
+
+def _line_or_none(text: str | None) -> str | None:
+    return None if text is None else not_blank(text)
+
+
+def _visible_or_none(text: str | None) -> str | None:
+    return None if text is None else visible(text)
 
 
 class VersionNoteView(View):
@@ -76,3 +105,118 @@ class DifferenceView(View):
     """Unified; title, description, address and key points stand before the text. Empty if nothing differs."""
     is_cut: bool
     """Whether there is more, which is too long to be compared."""
+
+
+class Approving(RequestBody):
+    """Says yes to exactly this version, whatever is written afterwards."""
+
+    version: VersionNumber
+    """The one that was looked at."""
+    despite_newer: bool = False
+    """Also if there is a newer one, or while it is written again."""
+
+
+class Rejecting(RequestBody):
+    version: VersionNumber
+    """The one that was looked at; it must be the newest."""
+    reason: Annotated[
+        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(not_blank)
+    ]
+    """Kept with the decision, and shown with the keyword."""
+
+
+class Editing(RequestBody):
+    """What the next version is to be; parts that are left out stay as they are."""
+
+    version: VersionNumber
+    """The one that was changed; it must be the newest."""
+    title: Annotated[str | None, Field(min_length=1, max_length=300), AfterValidator(_line_or_none)] = None
+    meta_description: Annotated[str | None, Field(max_length=1000), AfterValidator(_visible_or_none)] = None
+    slug: Annotated[str | None, Field(pattern=ADDRESS_PATTERN, max_length=80, examples=["cold-brew"])] = None
+    """The last part of its address."""
+    body_markdown: Annotated[str | None, Field(max_length=MAX_BODY), AfterValidator(_text_or_none)] = None
+    """`## ` sections, without the title; citations ` [n]` of the article's sources."""
+    key_points: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=500), AfterValidator(not_blank)], ...] | None,
+        Field(max_length=MAX_KEY_POINTS),
+    ] = None
+    """What posts are made of."""
+    comment: Comment = ""
+    """Why; kept with the version."""
+
+
+class DecisionView(View):
+    decision: Kind
+    version: int
+    comment: str
+    by: str
+    at: datetime
+
+    @classmethod
+    def of(cls, decided: Decided) -> Self:
+        return cls(
+            decision=decided.kind,
+            version=decided.version,
+            comment=decided.comment,
+            by=decided.by,
+            at=decided.at,
+        )
+
+
+class DraftView(View):
+    """An article as those see it who decide about it; its text is at `/v1/content/{content_id}/versions/{version}`."""
+
+    content_id: UUID
+    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
+    keyword: str
+    title: str
+    word_count: int
+    state: DraftState
+    """`waiting` for a person, `returned` to be written again, `rejected`, `approved`, or a `correction` of what is approved."""
+    version: int
+    """The newest; the one to decide about."""
+    stands: int
+    """The version that is in force."""
+    made_by: str
+    """Who made the newest version."""
+    held_for: tuple[str, ...]
+    """Why it waits."""
+    since: datetime
+    """When it began to wait."""
+    published_url: str | None
+    decision: DecisionView | None
+    """The latest, edits left aside."""
+
+    @classmethod
+    def of(cls, draft: Draft) -> Self:
+        return cls(
+            content_id=draft.content_id,
+            brand_slug=draft.brand_slug,
+            keyword=draft.keyword,
+            title=draft.title,
+            word_count=draft.word_count,
+            state=draft.state,
+            version=draft.newest,
+            stands=draft.stands,
+            made_by=draft.newest_by,
+            held_for=draft.held_for,
+            since=draft.since,
+            published_url=draft.published_url,
+            decision=None if draft.last is None else DecisionView.of(draft.last),
+        )
+
+
+class DraftList(View):
+    items: tuple[DraftView, ...]
+    next: UUID | None
+    """The `after` of the page behind this one; null on the last."""
+
+
+class DecisionList(View):
+    items: tuple[DecisionView, ...]
+    """The latest first."""
+
+
+class Looked(View):
+    brand_slug: str
+    looked_at: datetime

@@ -1,124 +1,165 @@
-"""Requests about versions of articles, and about drafts that wait for a person."""
+"""Requests about drafts: what waits for a person, and what the person decides."""
 
-import asyncio
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path, Query, Response
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi.responses import JSONResponse
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, router
-from chassis.http.callers import Caller
+from chassis.http.api import UNKNOWN, MayRead, MayReview, refusal, router
 from messaging import Database
-from orchestrator.review.differences import difference, document
-from orchestrator.review.models import DifferenceView, VersionList, VersionNoteView, VersionView
-from orchestrator.writing import Version, find_content, find_version, versions_of
+from orchestrator.brands import Slug, UnknownBrandError, seen_slug
+from orchestrator.review import deciding, store
+from orchestrator.review.deciding import Change, UnknownDraftError, UnusableTextError
+from orchestrator.review.domain import DecidedOtherwiseError, DraftState, NoSuchVersionError
+from orchestrator.review.models import (
+    ADDRESS_PATTERN,
+    Approving,
+    DecisionList,
+    DecisionView,
+    DraftList,
+    DraftView,
+    Editing,
+    Looked,
+    Rejecting,
+)
+from orchestrator.review.version_routes import version_routes
 
 MAX_PAGE: Final = 200
-MAX_VERSION: Final = 2**31 - 1
-
-Number = Annotated[int, Path(ge=1, le=MAX_VERSION)]
-NumberAsked = Annotated[int, Query(ge=1, le=MAX_VERSION)]
+MAX_DECISIONS: Final = 100
+LARGER_TEXTS: Final = {"/v1/drafts/{content_id}/edit": 1_500_000}
+"""100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
+OVERTAKEN: Final = refusal(
+    HTTPStatus.CONFLICT, "It is not as you believe: somebody was faster; `detail` says what happened."
+)
 
 
 def review_routes(database: Database) -> APIRouter:
     routes = APIRouter()
-    routes.include_router(_version_routes(database))
+    routes.include_router(version_routes(database))
+    routes.include_router(_looking(database))
+    routes.include_router(_deciding(database))
     return routes
 
 
-def _version_routes(database: Database) -> APIRouter:
-    routes = router(tags=["content"])
+def answer_refusals(app: FastAPI) -> None:
+    """Has the application answer what is wrong with a decision by a sentence."""
+    for error, status in (
+        (UnknownDraftError, HTTPStatus.NOT_FOUND),
+        (NoSuchVersionError, HTTPStatus.NOT_FOUND),
+        (DecidedOtherwiseError, HTTPStatus.CONFLICT),
+        (UnusableTextError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    ):
+        app.add_exception_handler(error, _refused_with(status))
 
-    @routes.get(
-        "/content/{content_id}/versions",
-        summary="List an article's versions",
-        response_model=VersionList,
-        responses=UNKNOWN,
-    )
-    async def list_versions(
+
+def _refused_with(status: HTTPStatus) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def refused(_: Request, error: Exception) -> Response:
+        return JSONResponse({"detail": str(error)}, status)
+
+    return refused
+
+
+def _looking(database: Database) -> APIRouter:
+    routes = router(tags=["drafts"])
+
+    @routes.get("/drafts", summary="List drafts", response_model=DraftList)
+    async def list_drafts(
         caller: MayRead,
-        content_id: UUID,
-        after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=MAX_VERSION)] = 0,
+        brand: Annotated[
+            str | None, Query(description="Of this brand alone.", pattern=ADDRESS_PATTERN, max_length=63)
+        ] = None,
+        state: Annotated[
+            DraftState | None, Query(description="Left out: all about which something is open.")
+        ] = None,
+        after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
-    ) -> VersionList:
-        """Who made each, when and why, the first one first."""
+    ) -> DraftList:
+        """What waits for a person, is written again, or is offered as a correction, in the order in which it was begun."""
+        brands = None if caller.brands is None else sorted(caller.brands)
+        if brand is not None:
+            brands = [brand] if caller.may_see(brand) else []
         async with database.connection() as connection:
-            content = await find_content(connection, content_id, caller.brands)
-            notes = (
-                []
-                if content is None
-                else await versions_of(connection, content_id, after=after, limit=limit + 1)
-            )
-        if content is None:
-            raise unknown_article(content_id)
-        return VersionList(
-            items=tuple(map(VersionNoteView.of, notes[:limit])),
-            next=notes[limit - 1].version if len(notes) > limit else None,
-            stands=content.version,
+            found = await store.drafts(connection, brands=brands, state=state, after=after, limit=limit + 1)
+        return DraftList(
+            items=tuple(map(DraftView.of, found[:limit])),
+            next=found[limit - 1].content_id if len(found) > limit else None,
         )
 
-    @routes.get(
-        "/content/{content_id}/versions/{version}",
-        summary="Read a version of an article",
-        response_model=VersionView,
-        responses={**READ, **UNKNOWN},
-    )
-    async def get_version(
-        caller: MayRead, content_id: UUID, version: Number, if_none_match: IfNoneMatch = None
-    ) -> Response:
-        found = await _known(database, content_id, version, caller)
-        return conditional(VersionView.of_version(content_id, found).model_dump_json(), if_none_match)
+    @routes.get("/drafts/{content_id}", summary="Read a draft", response_model=DraftView, responses=UNKNOWN)
+    async def get_draft(caller: MayRead, content_id: UUID) -> DraftView:
+        """Also of an article that never waited."""
+        return DraftView.of(await deciding.look_at(database, content_id, caller.brands))
 
     @routes.get(
-        "/content/{content_id}/diff",
-        summary="Compare two versions of an article",
-        response_model=DifferenceView,
+        "/drafts/{content_id}/decisions",
+        summary="Who decided what",
+        response_model=DecisionList,
         responses=UNKNOWN,
     )
-    async def compare(
-        caller: MayRead,
-        content_id: UUID,
-        first: Annotated[NumberAsked, Query(alias="from")],
-        second: Annotated[NumberAsked, Query(alias="to")],
-    ) -> DifferenceView:
-        """Line by line, as people compare texts."""
-        before, after = [await _known(database, content_id, each, caller) for each in (first, second)]
-        found = await asyncio.to_thread(
-            difference,
-            _document(before),
-            _document(after),
-            called=(f"version {first}", f"version {second}"),
-        )
-        return DifferenceView(first=first, second=second, diff=found.text, is_cut=found.is_cut)
+    async def get_decisions(caller: MayRead, content_id: UUID) -> DecisionList:
+        """The latest hundred, edits included."""
+        await deciding.look_at(database, content_id, caller.brands)
+        async with database.connection() as connection:
+            found = await store.decisions_of(connection, content_id, MAX_DECISIONS)
+        return DecisionList(items=tuple(map(DecisionView.of, found)))
+
+    @routes.post(
+        "/brands/{slug}/looked",
+        summary="Say that a person has looked",
+        response_model=Looked,
+        responses=UNKNOWN,
+    )
+    async def looked(caller: MayReview, slug: Slug) -> Looked:
+        """What waits has been seen, though nothing is decided: the brand goes on."""
+        checked = seen_slug(slug, caller)
+        async with database.transaction() as tx:
+            moment = await store.look(tx.connection, checked)
+        if moment is None:
+            raise UnknownBrandError(slug)
+        return Looked(brand_slug=slug, looked_at=moment)
 
     return routes
 
 
-def unknown_article(content_id: UUID) -> HTTPException:
-    return HTTPException(
-        HTTPStatus.NOT_FOUND, f"there is no article {content_id}; if it is being written, try again later"
+def _deciding(database: Database) -> APIRouter:
+    routes = router("/drafts/{content_id}", tags=["drafts"])
+
+    @routes.post(
+        "/approve", summary="Approve a version", response_model=DraftView, responses={**UNKNOWN, **OVERTAKEN}
     )
-
-
-async def _known(database: Database, content_id: UUID, version: int, caller: Caller) -> Version:
-    async with database.connection() as connection:
-        found = await find_version(connection, content_id, version, caller.brands)
-    if found is None:
-        raise HTTPException(
-            HTTPStatus.NOT_FOUND,
-            f"there is no version {version} of article {content_id}; GET /v1/content/{content_id}/versions lists what"
-            " there is",
+    async def approve(caller: MayReview, content_id: UUID, request: Approving) -> DraftView:
+        """Exactly this version is published. The same again changes nothing."""
+        return DraftView.of(
+            await deciding.approve(
+                database, content_id, request.version, caller, despite_newer=request.despite_newer
+            )
         )
-    return found
 
-
-def _document(version: Version) -> str:
-    text = version.text
-    return document(
-        title=text.title,
-        meta_description=text.meta_description,
-        slug=text.slug,
-        key_points=text.key_points,
-        body_markdown=text.body_markdown,
+    @routes.post(
+        "/reject", summary="Reject a draft", response_model=DraftView, responses={**UNKNOWN, **OVERTAKEN}
     )
+    async def reject(caller: MayReview, content_id: UUID, request: Rejecting) -> DraftView:
+        """Ends its keyword, for good; of an approved article, drops the correction that waits."""
+        return DraftView.of(
+            await deciding.reject(database, content_id, request.version, caller, reason=request.reason)
+        )
+
+    @routes.post(
+        "/edit", summary="Edit an article", response_model=DraftView, responses={**UNKNOWN, **OVERTAKEN}
+    )
+    async def edit(caller: MayReview, content_id: UUID, request: Editing) -> DraftView:
+        """Makes a new version, which is measured, and waits to be approved. The same again makes no other."""
+        change = Change(
+            title=request.title,
+            meta_description=request.meta_description,
+            slug=request.slug,
+            body_markdown=request.body_markdown,
+            key_points=request.key_points,
+            why=request.comment,
+        )
+        return DraftView.of(await deciding.edit(database, content_id, request.version, caller, change))
+
+    return routes

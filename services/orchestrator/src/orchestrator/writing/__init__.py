@@ -1,14 +1,32 @@
 """Articles: from research to a stored text, and where they can be read."""
 
 from orchestrator.writing.article import Article, Passage, Source
+from orchestrator.writing.body import cited_in, prose_of
 from orchestrator.writing.desk import Desk, WriterAt
 from orchestrator.writing.domain import ContentId
 from orchestrator.writing.handlers import ContentWorkflow
+from orchestrator.writing.judging import measure_edited
 from orchestrator.writing.models import MeasureView, SourceView
+from orchestrator.writing.quality import fingerprint
 from orchestrator.writing.research import ResearchClient
 from orchestrator.writing.routes import content_routes
-from orchestrator.writing.store import article_contexts, delete_old_steps, find_content, mark_published
-from orchestrator.writing.versions import Version, VersionNote, find_version, versions_of
+from orchestrator.writing.store import (
+    article_contexts,
+    delete_old_steps,
+    find_content,
+    lock_storing,
+    mark_published,
+)
+from orchestrator.writing.versions import (
+    Text,
+    Version,
+    VersionNote,
+    find_version,
+    free_address,
+    insert_version,
+    set_standing,
+    versions_of,
+)
 from orchestrator.writing.writer import (
     InsufficientSourcesError,
     NoArticleError,
@@ -28,16 +46,25 @@ __all__ = [
     "ResearchClient",
     "Source",
     "SourceView",
+    "Text",
     "UnsupportedDraftError",
     "Version",
     "VersionNote",
     "Writer",
     "WriterAt",
     "article_contexts",
+    "cited_in",
     "content_routes",
     "delete_old_steps",
     "find_content",
     "find_version",
+    "fingerprint",
+    "free_address",
+    "insert_version",
+    "lock_storing",
     "mark_published",
+    "measure_edited",
+    "prose_of",
+    "set_standing",
     "versions_of",
 ]

@@ -175,6 +175,21 @@ def sections_of(markdown: str) -> tuple[Section, ...]:
     return tuple(Section(heading, tuple(paragraphs)) for heading, paragraphs in found)
 
 
+def cited_in(markdown: str) -> tuple[int, ...]:
+    """The numbers of the sources that are cited, ascending."""
+    return tuple(
+        sorted(
+            {
+                int(mark["citation"].strip("[] \u00a0"))
+                for block in blocks_of(markdown)
+                if block.kind in PROSE or block.kind is Kind.HEADING
+                for mark in _INLINE.finditer(block.markdown, block.start, block.end)
+                if mark["citation"]
+            }
+        )
+    )
+
+
 def prose_of(markdown: str) -> str:
     """All that is prose, a paragraph a line."""
     return "\n".join(block.shown.text for block in blocks_of(markdown) if block.kind in PROSE)

@@ -1,6 +1,6 @@
 """The content workflow: `content.generate` in, an article and `content.generated` out."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from time import monotonic
@@ -13,9 +13,10 @@ from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentRefused
 from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
+from orchestrator.writing.approval import wish_to_see
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.desk import WriterAt
-from orchestrator.writing.judging import Judged, judge, judge_again
+from orchestrator.writing.judging import judge, judge_again
 from orchestrator.writing.store import forget_wait, insert_content, latest_titles, note_wait
 from orchestrator.writing.workflow import Workflow
 from orchestrator.writing.writer import NoArticleError
@@ -105,6 +106,9 @@ class ContentWorkflow:
             if not await workflow.finish(tx.connection, "store", "announce"):
                 return
             final = await judge_again(tx.connection, command.brand_slug, command.content_id, judged)
+            # As the brand is now: what it wants to see may have changed while the article was written.
+            asked = await find_brand(tx.connection, command.brand_slug) or brand
+            held_for = (*final.held_for, *await wish_to_see(tx.connection, asked, command.keyword))
             await insert_content(
                 tx.connection,
                 content_id=command.content_id,
@@ -114,14 +118,14 @@ class ContentWorkflow:
                 article=final.article,
                 sources=[source for source in sources if source.n in article.cited],
                 measures=final.measures,
-                held_for=final.held_for,
+                held_for=held_for,
                 fingerprint=final.fingerprint,
             )
-            tx.send(_announcement(command, final), caused_by=message)
+            tx.send(_announcement(command, final.article, held_for), caused_by=message)
             context.log.info(
-                "article_held" if final.held_for else "article_written",
+                "article_held" if held_for else "article_written",
                 content_id=str(command.content_id),
-                **({"reasons": final.held_for} if final.held_for else {}),
+                **({"reasons": held_for} if held_for else {}),
                 measures={each.name: each.value for each in final.measures},
             )
 
@@ -217,14 +221,16 @@ def _refusal(message: DomainMessage[ContentGenerate], refusal: NoArticleError) -
     return record
 
 
-def _announcement(command: ContentGenerate, judged: Judged) -> ContentGenerated | ContentRefused:
-    if judged.held_for:
-        return _refused(command, NEEDS_REVIEW, "; ".join(judged.held_for))
+def _announcement(
+    command: ContentGenerate, article: Article, held_for: Sequence[str]
+) -> ContentGenerated | ContentRefused:
+    if held_for:
+        return _refused(command, NEEDS_REVIEW, "; ".join(held_for))
     return ContentGenerated(
         brand_slug=command.brand_slug,
         content_id=command.content_id,
         keyword=command.keyword,
-        word_count=judged.article.word_count,
+        word_count=article.word_count,
     )
 
 

@@ -90,6 +90,39 @@ async def judge(
     return await asyncio.to_thread(work)
 
 
+async def measure_edited(
+    database: Database,
+    brand: Brand,
+    *,
+    content_id: UUID,
+    keyword: str,
+    article: Article,
+    before: Sequence[Measure],
+) -> tuple[Measure, ...]:
+    """All that is measured of a text that a person made of one with the measures `before`; no link is set.
+
+    How many of its sources are independent of each other is known from before: their texts are not there any more.
+    """
+    figures = {each.name: each for each in before}
+    drafted = "dropped" in figures
+    async with database.connection() as connection:
+        others = await other_articles(connection, brand.slug, but=[content_id])
+    text, own = await asyncio.to_thread(_read, article)
+    async with database.connection() as connection:
+        nearest = await _nearest(connection, text, own, others)
+    known = int(figures["sources"].value) if "sources" in figures else len(article.cited)
+    return await asyncio.to_thread(
+        measure,
+        article,
+        keyword=keyword,
+        sources=min(known, len(article.cited)),
+        forbidden=brand.forbidden_words,
+        nearest=nearest,
+        bounds=WRITTEN if drafted else QUOTED,
+        asked=brand.words if drafted else None,
+    )
+
+
 async def judge_again(connection: Connection, brand_slug: str, content_id: UUID, judged: Judged) -> Judged:
     """Compares it with what was stored since; nobody else stores any until the caller has, in the same transaction.
 

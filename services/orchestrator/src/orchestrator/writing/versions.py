@@ -14,7 +14,8 @@ import asyncpg
 from pydantic import TypeAdapter
 
 from chassis import Connection
-from orchestrator.writing.quality import Measure, problems
+from orchestrator.writing.domain import free_slug
+from orchestrator.writing.quality import Fingerprint, Measure, problems
 
 _MEASURES: Final = TypeAdapter(tuple[Measure, ...])
 
@@ -117,6 +118,42 @@ async def insert_version(
         why,
     )
     return number
+
+
+async def set_standing(
+    connection: Connection, content_id: UUID, version: int, text: Text, fingerprint: Fingerprint
+) -> None:
+    """Makes a version the one that stands, at the address that `text` has; its other words may differ in the label alone.
+
+    The article's row must be locked, and nobody else store any (`lock_storing`).
+    """
+    await connection.execute(
+        """
+        update content
+        set slug = $2, title = $3, meta_description = $4, body_markdown = $5, word_count = $6, key_points = $7, label = $8,
+            sources = $9::text::jsonb, measures = $10::text::jsonb, version = $11, fingerprint = $12,
+            updated_at = clock_timestamp()
+        where content_id = $1
+        """,
+        content_id,
+        *_columns(text),
+        version,
+        sorted(fingerprint),
+    )
+
+
+async def free_address(connection: Connection, brand_slug: str, content_id: UUID, wanted: str) -> str:
+    """An address that no other article of the brand has: the one it wants, or that with a number."""
+    taken = await connection.fetch(
+        """
+        select slug from content
+        where brand_slug = $1 and content_id <> $2 and (slug = $3 or starts_with(slug, $3 || '-'))
+        """,
+        brand_slug,
+        content_id,
+        wanted,
+    )
+    return free_slug(wanted, {row["slug"] for row in taken})
 
 
 def _columns(text: Text) -> Sequence[Any]:

@@ -1,0 +1,280 @@
+"""What a person decides, carried out: each decision with all that follows from it in one transaction.
+
+Once it is committed, it holds: what is sent because of it is in the same transaction. A request that comes again changes
+nothing and is answered alike.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from chassis.http.callers import Caller
+from envelope.brand.payloads import ContentGenerated, ContentPublish, ContentRefused
+from messaging import Database, Transaction
+from orchestrator.brands import Brand, find_brand
+from orchestrator.cycles import load_keywords
+from orchestrator.review import domain, store
+from orchestrator.review.domain import Draft, Kind
+from orchestrator.writing import (
+    Article,
+    Text,
+    Version,
+    cited_in,
+    find_version,
+    fingerprint,
+    free_address,
+    insert_version,
+    measure_edited,
+    prose_of,
+    set_standing,
+)
+
+log = structlog.get_logger(__name__)
+
+REJECTED: Final = "rejected"
+"""The reason of `content.refused`."""
+
+
+class UnknownDraftError(LookupError):
+    """There is no such article, or none that the caller may see."""
+
+    def __init__(self, content_id: UUID) -> None:
+        super().__init__(f"there is no article {content_id}; GET /v1/drafts lists those that wait")
+
+
+class UnusableTextError(ValueError):
+    """A person's text cannot be kept as it is; the message says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a person wants a text to be; None leaves a part as it is."""
+
+    title: str | None = None
+    meta_description: str | None = None
+    slug: str | None = None
+    body_markdown: str | None = None
+    key_points: tuple[str, ...] | None = None
+    why: str = ""
+
+
+async def look_at(database: Database, content_id: UUID, brands: Collection[str] | None) -> Draft:
+    """The article as it stands.
+
+    Raises:
+        UnknownDraftError: there is none, or it is of none of these brands.
+    """
+    async with database.connection() as connection:
+        return _seen(await store.find_draft(connection, content_id), content_id, brands)
+
+
+async def approve(
+    database: Database, content_id: UUID, version: int, caller: Caller, *, despite_newer: bool
+) -> Draft:
+    """Has exactly this version published, whatever is written afterwards.
+
+    Raises:
+        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+    """
+    await look_at(database, content_id, caller.brands)
+    async with database.connection() as connection:
+        chosen = await find_version(connection, content_id, version)
+    own = frozenset[int]() if chosen is None else await asyncio.to_thread(_fingerprint, chosen.text)
+    async with database.transaction() as tx:
+        draft = _seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        if not domain.approve(draft, version, despite_newer=despite_newer):
+            return draft
+        assert chosen is not None
+        address = draft.address
+        if not draft.is_approved:
+            address = await free_address(tx.connection, draft.brand_slug, content_id, chosen.text.slug)
+        approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
+        await set_standing(tx.connection, content_id, version, approved, own)
+        await store.set_approved(tx.connection, content_id)
+        await store.note_decision(tx.connection, draft, Kind.APPROVED, version, comment="", by=caller.name)
+        await _send_on_its_way(tx, draft, chosen.word_count)
+        return await _as_it_is_now(tx, draft)
+
+
+async def reject(database: Database, content_id: UUID, version: int, caller: Caller, *, reason: str) -> Draft:
+    """Ends a draft and its keyword; of an approved article, drops the newer version that waits.
+
+    Raises:
+        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+    """
+    await look_at(database, content_id, caller.brands)
+    async with database.transaction() as tx:
+        draft = _seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        if not domain.reject(draft, version, reason=reason, by=caller.name):
+            return draft
+        await store.note_decision(
+            tx.connection, draft, Kind.REJECTED, version, comment=reason, by=caller.name
+        )
+        if draft.is_approved:
+            await store.offer(tx.connection, content_id, None)
+        else:
+            await store.set_decision(tx.connection, content_id, Kind.REJECTED)
+            row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
+            tx.send(
+                ContentRefused(
+                    brand_slug=draft.brand_slug,
+                    content_id=content_id,
+                    keyword=draft.keyword,
+                    reason=REJECTED,
+                    detail=f"{caller.name}: {reason}"[: domain.MAX_COMMENT],
+                ),
+                correlation_id=None if row is None else row.correlation_id,
+            )
+        return await _as_it_is_now(tx, draft)
+
+
+async def edit(database: Database, content_id: UUID, version: int, caller: Caller, change: Change) -> Draft:
+    """Keeps a person's text as the next version. Of a draft that waits it stands at once; of an approved article, once approved.
+
+    Measures are taken anew and shown; what they say keeps nobody from approving.
+
+    Raises:
+        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        UnusableTextError: it cites what is no source of the article, or asks for another address of a page that has one.
+    """
+    draft = await look_at(database, content_id, caller.brands)
+    async with database.connection() as connection:
+        based_on = await find_version(connection, content_id, version)
+        brand = await find_brand(connection, draft.brand_slug)
+    if based_on is None or brand is None:
+        domain.edit(draft, version)
+        raise UnknownDraftError(content_id)
+    text = _changed(based_on.text, change)
+    if _said(text) == _said(based_on.text):
+        domain.edit(draft, version)
+        return draft
+    text = await _judged(database, brand, draft, text)
+    own = await asyncio.to_thread(_fingerprint, text)
+    async with database.transaction() as tx:
+        draft = _seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        following = await find_version(tx.connection, content_id, version + 1)
+        if following and draft.newest == following.version and _is_same(following, text, caller.name):
+            return draft
+        domain.edit(draft, version)
+        if draft.is_approved and text.slug != based_on.text.slug:
+            raise UnusableTextError("slug: its page has its address; leave it as it is")
+        number = await insert_version(
+            tx.connection, content_id, text, made_by=caller.name, why=change.why or "edited"
+        )
+        if draft.is_approved:
+            await store.offer(tx.connection, content_id, number)
+        else:
+            # Until it is approved, it keeps no other article from having its address.
+            waiting = replace(text, slug=f"{text.slug}-{content_id}")
+            await set_standing(tx.connection, content_id, number, waiting, own)
+        await store.note_decision(
+            tx.connection, draft, Kind.EDITED, number, comment=change.why, by=caller.name
+        )
+        return await _as_it_is_now(tx, draft)
+
+
+def _seen(draft: Draft | None, content_id: UUID, brands: Collection[str] | None) -> Draft:
+    if draft is None or (brands is not None and draft.brand_slug not in brands):
+        raise UnknownDraftError(content_id)
+    return draft
+
+
+async def _as_it_is_now(tx: Transaction, before: Draft) -> Draft:
+    after = await store.find_draft(tx.connection, before.content_id)
+    assert after is not None
+    log.info(
+        "draft_decided",
+        content_id=str(after.content_id),
+        brand=after.brand_slug,
+        before=before.state.value,
+        after=after.state.value,
+    )
+    return after
+
+
+async def _send_on_its_way(tx: Transaction, draft: Draft, word_count: int) -> None:
+    """Tells the router that the article is there; or the publisher, if the router is past that or knows no keyword of it."""
+    row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
+    correlation_id = None if row is None else row.correlation_id
+    if row is not None and not row.facts.generated and not draft.is_approved:
+        generated = ContentGenerated(
+            brand_slug=draft.brand_slug,
+            content_id=draft.content_id,
+            keyword=draft.keyword,
+            word_count=word_count,
+        )
+        tx.send(generated, correlation_id=correlation_id)
+        return
+    if row is None:
+        brand = await find_brand(tx.connection, draft.brand_slug)
+        assert brand is not None
+        target = brand.target
+    else:
+        target = row.facts.target
+    tx.send(
+        ContentPublish(brand_slug=draft.brand_slug, content_id=draft.content_id, target=target),
+        correlation_id=correlation_id,
+    )
+
+
+def _fingerprint(text: Text) -> frozenset[int]:
+    return fingerprint(prose_of(text.body_markdown))
+
+
+def _changed(text: Text, change: Change) -> Text:
+    body = text.body_markdown if change.body_markdown is None else change.body_markdown.rstrip() + "\n"
+    if body.rstrip() == text.body_markdown.rstrip():
+        body = text.body_markdown
+    edited = replace(
+        text,
+        title=change.title or text.title,
+        meta_description=text.meta_description
+        if change.meta_description is None
+        else change.meta_description,
+        slug=change.slug or text.slug,
+        body_markdown=body,
+        key_points=text.key_points if change.key_points is None else change.key_points,
+        word_count=text.word_count if body == text.body_markdown else len(prose_of(body).split()),
+        label=domain.edited_by_a_person(text.label),
+    )
+    if unknown := set(cited_in(body)) - {source["n"] for source in text.sources}:
+        numbers = ", ".join(f"[{n}]" for n in sorted(unknown))
+        raise UnusableTextError(
+            f"body_markdown: cites {numbers}, which is no source of the article; its sources are "
+            f"{', '.join(str(source['n']) for source in text.sources) or 'none'}"
+        )
+    return edited
+
+
+async def _judged(database: Database, brand: Brand, draft: Draft, text: Text) -> Text:
+    article = Article(
+        title=text.title,
+        slug=text.slug,
+        meta_description=text.meta_description,
+        body_markdown=text.body_markdown,
+        word_count=text.word_count,
+        key_points=text.key_points,
+        cited=cited_in(text.body_markdown),
+        label=text.label,
+    )
+    measures = await measure_edited(
+        database,
+        brand,
+        content_id=draft.content_id,
+        keyword=draft.keyword,
+        article=article,
+        before=text.measures,
+    )
+    return replace(text, measures=measures)
+
+
+def _said(text: Text) -> tuple[str, str, str, str, Sequence[str]]:
+    return text.title, text.meta_description, text.slug, text.body_markdown, text.key_points
+
+
+def _is_same(following: Version, text: Text, by: str) -> bool:
+    return following.made_by == by and _said(following.text) == _said(text)

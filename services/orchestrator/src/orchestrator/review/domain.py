@@ -1,0 +1,216 @@
+"""What a person may decide about an article, and what each decision changes. Pure: no I/O, no clock, no randomness.
+
+Two people may decide at the same time, and a request may come twice: the same decision again changes nothing, and whoever
+decides about something that is not so any more hears what happened.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+WRITER: Final = "writer"
+"""Who makes versions that no person makes."""
+MAX_COMMENT: Final = 2000
+
+
+class Kind(StrEnum):
+    """What was decided."""
+
+    APPROVED = "approved"
+    RETURNED = "returned"
+    EDITED = "edited"
+    REJECTED = "rejected"
+
+
+class DraftState(StrEnum):
+    WAITING = "waiting"
+    """Stored, and not published before a person says so."""
+    RETURNED = "returned"
+    """Sent back: it is being written again, and waits once it is."""
+    REJECTED = "rejected"
+    APPROVED = "approved"
+    """On its way to its page, or there; also what never had to wait."""
+    CORRECTION = "correction"
+    """Approved, and a newer version waits to be approved, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The latest decision about an article, edits left aside."""
+
+    kind: Kind
+    version: int
+    comment: str
+    by: str
+    at: datetime
+
+    def __str__(self) -> str:
+        why = f": {self.comment}" if self.comment else ""
+        return f"version {self.version} was {self.kind.value} by {self.by} on {told(self.at)}{why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An article as far as decisions about it depend on it."""
+
+    content_id: UUID
+    brand_slug: str
+    keyword: str
+    address: str
+    """The last part of its page's, or what it would be."""
+    title: str
+    word_count: int
+    stands: int
+    """The version that is in force: of a draft that waits the newest, of an approved article the approved one."""
+    newest: int
+    newest_by: str
+    newest_at: datetime
+    held_for: tuple[str, ...]
+    decision: Kind | None
+    offered: int | None
+    """Of an approved article, a newer version that waits."""
+    since: datetime
+    """Since when it waits, or waited."""
+    published_url: str | None
+    last: Decided | None
+
+    @property
+    def state(self) -> DraftState:
+        if self.decision is Kind.REJECTED:
+            return DraftState.REJECTED
+        if self.held_for:
+            return DraftState.RETURNED if self.decision is Kind.RETURNED else DraftState.WAITING
+        return DraftState.APPROVED if self.offered is None else DraftState.CORRECTION
+
+    @property
+    def is_approved(self) -> bool:
+        return self.state in {DraftState.APPROVED, DraftState.CORRECTION}
+
+
+class DecidedOtherwiseError(ValueError):
+    """It is not as whoever decides believes; the message says what happened and what to do."""
+
+
+class NoSuchVersionError(LookupError):
+    """The article has no version of that number; the message says which is the newest."""
+
+
+def approve(draft: Draft, version: int, *, despite_newer: bool) -> bool:
+    """Whether this approval changes anything.
+
+    Raises:
+        NoSuchVersionError: nobody can have seen that version.
+        DecidedOtherwiseError: there is a newer version, or it is being written again, and `despite_newer` was not said;
+            or it was rejected.
+    """
+    _demand_version(draft, version)
+    if draft.state is DraftState.REJECTED:
+        raise _decided(draft, "what was rejected stays so: hand in its keyword again")
+    if draft.is_approved and draft.stands == version:
+        return False
+    if not despite_newer:
+        _demand_newest(draft, version, 'approve that one, or say "despite_newer": true')
+        if draft.state is DraftState.RETURNED:
+            raise _decided(
+                draft, 'it comes back as a new version; to publish this one say "despite_newer": true'
+            )
+    return True
+
+
+def send_back(draft: Draft, version: int, *, comment: str, by: str) -> bool:
+    """Whether sending it back changes anything.
+
+    Raises:
+        NoSuchVersionError: nobody can have seen that version.
+        DecidedOtherwiseError: there is a newer version, or it does not wait.
+    """
+    _demand_version(draft, version)
+    if draft.state is DraftState.RETURNED and _is_same(draft, Kind.RETURNED, version, comment, by):
+        return False
+    _demand_newest(draft, version, "look at that one first")
+    if draft.state is not DraftState.WAITING:
+        raise _decided(draft, "only a draft that waits can be sent back")
+    return True
+
+
+def reject(draft: Draft, version: int, *, reason: str, by: str) -> bool:
+    """Whether rejecting it changes anything. Of an approved article, the newer version is rejected that waits.
+
+    Raises:
+        NoSuchVersionError: nobody can have seen that version.
+        DecidedOtherwiseError: there is a newer version, it was approved, or somebody rejected it for another reason.
+    """
+    _demand_version(draft, version)
+    if draft.offered is None and _is_same(draft, Kind.REJECTED, version, reason, by):
+        return False
+    _demand_newest(draft, version, "look at that one first")
+    if draft.state in {DraftState.APPROVED, DraftState.REJECTED}:
+        raise _decided(draft, "nothing of it waits for a decision")
+    return True
+
+
+def edit(draft: Draft, version: int) -> None:
+    """Says whether a new version may be made from this one.
+
+    Raises:
+        NoSuchVersionError: nobody can have seen that version.
+        DecidedOtherwiseError: there is a newer version, it is being written again, or it was rejected.
+    """
+    _demand_version(draft, version)
+    _demand_newest(draft, version, "make your change to that one")
+    if draft.state in {DraftState.RETURNED, DraftState.REJECTED}:
+        raise _decided(draft, "it cannot be edited now")
+
+
+_UNSEEN: Final = "No person has reviewed it."
+_SEEN: Final = "A person has reviewed it."
+_EDITED: Final = "A person has edited it."
+
+
+def seen_by_a_person(label: str | None) -> str | None:
+    """What readers are told of how a text came about, once a person has approved it."""
+    return None if label is None else label.replace(_UNSEEN, _SEEN)
+
+
+def edited_by_a_person(label: str | None) -> str | None:
+    """The same of a text that a person has changed."""
+    if label is None or _EDITED in label:
+        return label
+    rest = label.replace(_UNSEEN, "").rstrip(" .")
+    return f"{rest}. {_EDITED}"
+
+
+def told(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _demand_version(draft: Draft, version: int) -> None:
+    if version > draft.newest:
+        raise NoSuchVersionError(
+            f"there is no version {version} of article {draft.content_id}; the newest is {draft.newest}"
+        )
+
+
+def _demand_newest(draft: Draft, version: int, advice: str) -> None:
+    if version < draft.newest:
+        raise DecidedOtherwiseError(
+            f"version {draft.newest} was made by {draft.newest_by} on {told(draft.newest_at)}, after version"
+            f" {version}: {advice}"
+        )
+
+
+def _is_same(draft: Draft, kind: Kind, version: int, comment: str, by: str) -> bool:
+    last = draft.last
+    return last is not None and (last.kind, last.version, last.comment, last.by) == (
+        kind,
+        version,
+        comment,
+        by,
+    )
+
+
+def _decided(draft: Draft, advice: str) -> DecidedOtherwiseError:
+    what = str(draft.last) if draft.last else f"the article is {draft.state.value}"
+    return DecidedOtherwiseError(f"{what}; {advice}")

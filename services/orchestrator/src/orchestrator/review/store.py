@@ -1,0 +1,166 @@
+"""SQL over drafts and decisions, beside the functions that run it.
+
+Whoever decides holds the article's row lock and that of its brand, in the order of `lock_draft`.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+
+from chassis import Connection
+from orchestrator.review.domain import Decided, Draft, DraftState, Kind
+from orchestrator.writing import lock_storing
+
+STATES: Final = {
+    DraftState.WAITING: "c.held_for <> '{}' and c.decision is null",
+    DraftState.RETURNED: "c.held_for <> '{}' and c.decision = 'returned'",
+    DraftState.REJECTED: "c.decision = 'rejected'",
+    DraftState.CORRECTION: "c.held_for = '{}' and c.offered_version is not null",
+    DraftState.APPROVED: "c.decision = 'approved' and c.offered_version is null",
+}
+OPEN: Final = (
+    "(c.held_for <> '{}' and c.decision is distinct from 'rejected' or c.offered_version is not null)"
+)
+"""As in the partial index content_waiting: what waits, is being written again, or is offered as a correction."""
+
+_DRAFTS: Final = """
+    select c.content_id, c.brand_slug, c.keyword, c.slug as address, n.title, n.word_count, c.version as stands, n.version as newest,
+           n.made_by as newest_by, n.made_at as newest_at, c.held_for, c.decision, c.offered_version as offered,
+           coalesce(c.waits_since, c.created_at) as since, c.published_url,
+           d.decision as last_kind, d.version as last_version, d.comment, d.made_by, d.made_at
+    from content as c
+        join lateral (
+            select version, title, word_count, made_by, made_at from content_versions as v
+            where v.content_id = c.content_id order by version desc limit 1
+        ) as n on true
+        left join lateral (
+            select decision, version, comment, made_by, made_at from decisions
+            where decisions.content_id = c.content_id and decision <> 'edited' order by decision_id desc limit 1
+        ) as d on true
+    where
+"""
+
+
+async def lock_draft(connection: Connection, content_id: UUID) -> Draft | None:
+    """The article, locked with its brand until the transaction ends; None if there is none.
+
+    The lock on storing comes first, as whoever stores articles takes it before the row of any.
+    """
+    await lock_storing(connection)
+    await connection.execute(
+        "select from brands where slug = (select brand_slug from content where content_id = $1) for no key update",
+        content_id,
+    )
+    await connection.execute("select from content where content_id = $1 for update", content_id)
+    return await find_draft(connection, content_id)
+
+
+async def find_draft(connection: Connection, content_id: UUID) -> Draft | None:
+    row = await connection.fetchrow(f"{_DRAFTS} c.content_id = $1", content_id)
+    return None if row is None else _draft(row)
+
+
+async def drafts(
+    connection: Connection,
+    *,
+    brands: Sequence[str] | None,
+    state: DraftState | None,
+    after: UUID | None,
+    limit: int,
+) -> list[Draft]:
+    """Of these brands, or of all, in the order in which they were begun; those of one state, or else all about which something is open."""
+    condition = OPEN if state is None else f"({STATES[state]})"
+    rows = await connection.fetch(
+        f"""{_DRAFTS} {condition} and ($1::text[] is null or c.brand_slug = any ($1)) and ($2::uuid is null or c.content_id > $2)
+        order by c.content_id limit $3""",
+        None if brands is None else list(brands),
+        after,
+        limit,
+    )
+    return [_draft(row) for row in rows]
+
+
+async def decisions_of(connection: Connection, content_id: UUID, limit: int) -> list[Decided]:
+    """The latest ones, edits included; the latest first."""
+    rows = await connection.fetch(
+        """
+        select decision, version, comment, made_by, made_at from decisions
+        where content_id = $1 order by decision_id desc limit $2
+        """,
+        content_id,
+        limit,
+    )
+    return [Decided(Kind(row[0]), *row[1:]) for row in map(tuple, rows)]
+
+
+async def note_decision(
+    connection: Connection, draft: Draft, kind: Kind, version: int, *, comment: str, by: str
+) -> None:
+    """Keeps who decided what; the brand counts as looked at."""
+    await connection.execute(
+        "insert into decisions (content_id, version, decision, comment, made_by) values ($1, $2, $3, $4, $5)",
+        draft.content_id,
+        version,
+        kind.value,
+        comment,
+        by,
+    )
+    await look(connection, draft.brand_slug)
+
+
+async def look(connection: Connection, brand_slug: str) -> datetime | None:
+    """Notes that a person has seen what waits; None if there is no such brand."""
+    moment: datetime | None = await connection.fetchval(
+        "update brands set looked_at = clock_timestamp() where slug = $1 returning looked_at", brand_slug
+    )
+    return moment
+
+
+async def set_approved(connection: Connection, content_id: UUID) -> None:
+    await connection.execute(
+        """
+        update content set held_for = '{}', decision = 'approved', offered_version = null, updated_at = clock_timestamp()
+        where content_id = $1
+        """,
+        content_id,
+    )
+
+
+async def set_decision(connection: Connection, content_id: UUID, kind: Kind) -> None:
+    await connection.execute("update content set decision = $2 where content_id = $1", content_id, kind.value)
+
+
+async def offer(connection: Connection, content_id: UUID, version: int | None) -> None:
+    """A newer version of an approved article waits to be approved; None: no more."""
+    await connection.execute(
+        "update content set offered_version = $2 where content_id = $1", content_id, version
+    )
+
+
+def _draft(row: asyncpg.Record) -> Draft:
+    last = None
+    if row["last_kind"] is not None:
+        last = Decided(
+            Kind(row["last_kind"]), row["last_version"], row["comment"], row["made_by"], row["made_at"]
+        )
+    return Draft(
+        content_id=row["content_id"],
+        brand_slug=row["brand_slug"],
+        keyword=row["keyword"],
+        address=row["address"],
+        title=row["title"],
+        word_count=row["word_count"],
+        stands=row["stands"],
+        newest=row["newest"],
+        newest_by=row["newest_by"],
+        newest_at=row["newest_at"],
+        held_for=tuple(row["held_for"]),
+        decision=None if row["decision"] is None else Kind(row["decision"]),
+        offered=row["offered"],
+        since=row["since"],
+        published_url=row["published_url"],
+        last=last,
+    )

@@ -1,0 +1,118 @@
+"""Requests about versions of articles."""
+
+import asyncio
+from http import HTTPStatus
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Path, Query, Response
+
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, router
+from chassis.http.callers import Caller
+from messaging import Database
+from orchestrator.review.differences import difference, document
+from orchestrator.review.models import DifferenceView, VersionList, VersionNoteView, VersionView
+from orchestrator.writing import Version, find_content, find_version, versions_of
+
+MAX_PAGE: Final = 200
+MAX_VERSION: Final = 2**31 - 1
+
+Number = Annotated[int, Path(ge=1, le=MAX_VERSION)]
+NumberAsked = Annotated[int, Query(ge=1, le=MAX_VERSION)]
+
+
+def version_routes(database: Database) -> APIRouter:
+    routes = router(tags=["content"])
+
+    @routes.get(
+        "/content/{content_id}/versions",
+        summary="List an article's versions",
+        response_model=VersionList,
+        responses=UNKNOWN,
+    )
+    async def list_versions(
+        caller: MayRead,
+        content_id: UUID,
+        after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=MAX_VERSION)] = 0,
+        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+    ) -> VersionList:
+        """Who made each, when and why, the first one first."""
+        async with database.connection() as connection:
+            content = await find_content(connection, content_id, caller.brands)
+            notes = (
+                []
+                if content is None
+                else await versions_of(connection, content_id, after=after, limit=limit + 1)
+            )
+        if content is None:
+            raise unknown_article(content_id)
+        return VersionList(
+            items=tuple(map(VersionNoteView.of, notes[:limit])),
+            next=notes[limit - 1].version if len(notes) > limit else None,
+            stands=content.version,
+        )
+
+    @routes.get(
+        "/content/{content_id}/versions/{version}",
+        summary="Read a version of an article",
+        response_model=VersionView,
+        responses={**READ, **UNKNOWN},
+    )
+    async def get_version(
+        caller: MayRead, content_id: UUID, version: Number, if_none_match: IfNoneMatch = None
+    ) -> Response:
+        found = await _known(database, content_id, version, caller)
+        return conditional(VersionView.of_version(content_id, found).model_dump_json(), if_none_match)
+
+    @routes.get(
+        "/content/{content_id}/diff",
+        summary="Compare two versions of an article",
+        response_model=DifferenceView,
+        responses=UNKNOWN,
+    )
+    async def compare(
+        caller: MayRead,
+        content_id: UUID,
+        first: Annotated[NumberAsked, Query(alias="from")],
+        second: Annotated[NumberAsked, Query(alias="to")],
+    ) -> DifferenceView:
+        """Line by line, as people compare texts."""
+        before, after = [await _known(database, content_id, each, caller) for each in (first, second)]
+        found = await asyncio.to_thread(
+            difference,
+            _document(before),
+            _document(after),
+            called=(f"version {first}", f"version {second}"),
+        )
+        return DifferenceView(first=first, second=second, diff=found.text, is_cut=found.is_cut)
+
+    return routes
+
+
+def unknown_article(content_id: UUID) -> HTTPException:
+    return HTTPException(
+        HTTPStatus.NOT_FOUND, f"there is no article {content_id}; if it is being written, try again later"
+    )
+
+
+async def _known(database: Database, content_id: UUID, version: int, caller: Caller) -> Version:
+    async with database.connection() as connection:
+        found = await find_version(connection, content_id, version, caller.brands)
+    if found is None:
+        raise HTTPException(
+            HTTPStatus.NOT_FOUND,
+            f"there is no version {version} of article {content_id}; GET /v1/content/{content_id}/versions lists what"
+            " there is",
+        )
+    return found
+
+
+def _document(version: Version) -> str:
+    text = version.text
+    return document(
+        title=text.title,
+        meta_description=text.meta_description,
+        slug=text.slug,
+        key_points=text.key_points,
+        body_markdown=text.body_markdown,
+    )
