@@ -45,7 +45,7 @@ def test_every_route_names_one_scope(service: str, tmp_path: Path) -> None:
     document = app.openapi() if isinstance(app, FastAPI) else {"paths": {}}
     for method, path in routes_of(app):
         told = document["paths"].get(path, {}).get(method, {}).get("security", [])
-        scopes = [scope for scheme in told for scope in next(iter(scheme.values()))]
+        scopes = [scope for scheme in told for scope in scheme.get("ServiceKey", ())]
         assert len(scopes) == 1, (
             f"{method.upper()} {path} of {service} needs {scopes}; have it need one scope, by an argument `caller: MayRead` "
             "or `dependencies=[needs(Scope.READ)]`, and let the document tell of it"

@@ -19,7 +19,7 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from messaging import QueuePolicy, Service, on_batch, on_each
-from orchestrator.api import http_api
+from orchestrator.api import KnownCallers, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL
 from orchestrator.cycles import Housekeeping, note_waits, route, waiting
 from orchestrator.settings import Settings
@@ -71,7 +71,8 @@ def build(settings: Settings) -> Service:
             prefetch=settings.writers,
         ),
     )
-    service.serve(http_api(service.database, ServiceKey(settings.service_key), writers=frozenset(writers)))
+    callers = KnownCallers(service.database, ServiceKey(settings.service_key))
+    service.serve(http_api(service.database, callers, writers=frozenset(writers)))
     service.gauge(
         "articles_waiting",
         "Keywords that wait to be researched or written, by what they wait for.",

@@ -32,6 +32,8 @@ _RULES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
         rf"\1\2{HIDDEN}",
     ),
     (re.compile(r"(?i)\b(bearer\s+)(?=[a-z]*[^a-z\s])[\w.~+/=-]{8,}"), rf"\1{HIDDEN}"),
+    # Mistyped ones, too; the id stays, by which it can be revoked.
+    (re.compile(r"\bbe_([0-9A-Za-z]{12})_[0-9A-Za-z]{8,}"), rf"be_\1_{HIDDEN}"),
     (re.compile(r"[^\s\"'<>]+"), lambda found: _without_password(found[0])),
     (
         re.compile(rf"(?i)([?&;](?:{_NAME}|key|code|sig|signature|auth|session|sid)=)[^\s&;#\"'<>)]+"),

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from chassis.http.api import api
 from chassis.http.callers import Authorise
 from messaging import Database
+from orchestrator.api.keys import key_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import LARGER_BODIES, ReusedKeyError, cycle_routes
 from orchestrator.review import LARGER_TEXTS, answer_refusals, review_routes
@@ -24,7 +25,7 @@ Turns keywords into published, promoted articles.
    links and reasons.
 4. `GET /v1/drafts`: see what waits for a person; approve, edit or reject it.
 
-Every request needs the header `X-Service-Key`. Every refusal is `{"detail": "a sentence that says what to do"}`.
+Every request needs a key: an API key in the header `Authorization: Bearer …`, or the service key in `X-Service-Key`. Every refusal is `{"detail": "a sentence that says what to do"}`.
 """
 
 
@@ -42,6 +43,7 @@ def http_api(
         "Brand Engine: orchestrator",
         authorise,
         larger_bodies={**LARGER_BODIES, **LARGER_TEXTS},
+        takes_api_keys=True,
         description=DESCRIPTION,
         license_info={"name": "MIT"},
         openapi_tags=[
@@ -49,11 +51,13 @@ def http_api(
             {"name": "cycles", "description": "Batches of keywords and their progress."},
             {"name": "content", "description": "The articles."},
             {"name": "drafts", "description": "What waits for a person, and what the person decides."},
+            {"name": "keys", "description": "Who may do what."},
         ],
     )
     app.include_router(brand_routes(database, writers))
     app.include_router(cycle_routes(database))
     app.include_router(content_routes(database))
+    app.include_router(key_routes(database))
     app.include_router(review_routes(database))
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)

@@ -3,6 +3,7 @@
 from orchestrator.brands.domain import (
     EXTRACTIVE,
     MODEL,
+    SLUG_PATTERN,
     Approval,
     BrandSlug,
     UnknownBrandError,
@@ -15,6 +16,7 @@ from orchestrator.brands.store import Brand, find_brand, upsert_brand
 __all__ = [
     "EXTRACTIVE",
     "MODEL",
+    "SLUG_PATTERN",
     "Approval",
     "Brand",
     "BrandSlug",

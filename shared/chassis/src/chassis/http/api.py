@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import Authorise, Caller, Scope, caller_of
 from chassis.http.conditional import entity_tag, is_known
-from chassis.http.guard import MAX_BODY_BYTES, Guard, shown_size
+from chassis.http.guard import DATABASE_AWAY, MAX_BODY_BYTES, Guard, shown_size
 from chassis.http.reference import reference_routes
 from chassis.http.service_key import API_PREFIX
 from chassis.http.spans import TracedApi
@@ -46,7 +46,9 @@ def refusal(status: HTTPStatus, description: str) -> Responses:
 
 UNKNOWN: Final = refusal(HTTPStatus.NOT_FOUND, "There is no such thing; `detail` says what to do.")
 _ANY: Final = {
-    **refusal(HTTPStatus.UNAUTHORIZED, "The header X-Service-Key is missing or wrong."),
+    **refusal(
+        HTTPStatus.UNAUTHORIZED, "The key is missing or wrong; `detail` says which header it is sent in."
+    ),
     **refusal(HTTPStatus.FORBIDDEN, "The key lacks the scope that `detail` names."),
     **refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY, "The request cannot be understood; `detail` says what to change."
@@ -72,6 +74,7 @@ def api(
     *,
     larger_bodies: Mapping[str, int] | None = None,
     files: Mapping[str, int] | None = None,
+    takes_api_keys: bool = False,
     **described: Any,
 ) -> FastAPI:
     """An application behind the guard, whose routes come from `router`.
@@ -84,6 +87,7 @@ def api(
         larger_bodies: paths of routes with the bytes that a body may have there; elsewhere it is `MAX_BODY_BYTES`.
         files: paths of routes to which files are posted as they are, with the bytes that one may have; describe them to
             readers of the document by `file_body`.
+        takes_api_keys: whether it knows callers by API keys beside the service key, as its document is to say.
         described: further arguments of FastAPI, for its document.
     """
     app = FastAPI(
@@ -105,7 +109,8 @@ def api(
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(DatabaseUnavailableError, _unavailable)
     app.add_exception_handler(Exception, _failed)
-    app.openapi = _with_sizes(app.openapi, {**(larger_bodies or {}), **(files or {})})  # type: ignore[method-assign]
+    sizes = {**(larger_bodies or {}), **(files or {})}
+    app.openapi = _completed(app.openapi, sizes, takes_api_keys=takes_api_keys)  # type: ignore[method-assign]
     return app
 
 
@@ -155,16 +160,21 @@ def router(path: str = "", *, tags: list[str] | None = None) -> APIRouter:
     return APIRouter(prefix=prefix, responses=_ANY, **headings)
 
 
-def _with_sizes(
-    describe: Callable[[], dict[str, Any]], larger_bodies: Mapping[str, int]
+def _completed(
+    describe: Callable[[], dict[str, Any]], larger_bodies: Mapping[str, int], *, takes_api_keys: bool
 ) -> Callable[[], dict[str, Any]]:
     """The OpenAPI document, where every operation with a body names the size that the guard lets through."""
 
     def openapi() -> dict[str, Any]:
         document = describe()
+        if takes_api_keys:
+            document["components"]["securitySchemes"]["ApiKey"] = {"type": "http", "scheme": "bearer"}
         for path, operations in document["paths"].items():
             size = shown_size(larger_bodies.get(path, MAX_BODY_BYTES))
             for operation in operations.values():
+                if takes_api_keys:
+                    needed = [scope for each in operation["security"] for scope in each.get("ServiceKey", ())]
+                    operation["security"] = [{"ServiceKey": needed}, {"ApiKey": needed}]
                 if "requestBody" in operation:
                     operation["responses"]["413"] = {
                         "description": f"The request body is larger than {size}.",
@@ -244,9 +254,5 @@ async def _invalid(_: Request, error: Exception) -> Response:
     return JSONResponse({"detail": problem_of(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
-async def _unavailable(_: Request, __: Exception) -> Response:
-    return JSONResponse(
-        {"detail": "the database is away; try again in a few seconds"},
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        {"Retry-After": "5"},
-    )
+async def _unavailable(request: Request, _: Exception) -> Response:
+    return await _refused(request, DATABASE_AWAY)

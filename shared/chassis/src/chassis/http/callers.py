@@ -38,6 +38,8 @@ class Caller:
     scopes: frozenset[Scope]
     brands: frozenset[str] | None = None
     """Slugs; None: all of them, also those to come."""
+    key_id: str = "service"
+    """Of the key: two keys may have one name, one after the other, and share nothing."""
 
     def may_see(self, brand: str) -> bool:
         return self.brands is None or brand in self.brands

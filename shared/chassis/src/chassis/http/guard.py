@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import Authorise, remember
 from chassis.http.service_key import API_PREFIX
 
@@ -33,6 +34,10 @@ MAX_DISCARD_SECONDS: Final = 5.0
 """How much of a refused body is read, and thrown away, before the answer."""
 FILES_AT_A_TIME: Final = 2
 """Files are held in memory while they are received and kept; there are more clients than memory for them."""
+
+DATABASE_AWAY: Final = HTTPException(
+    HTTPStatus.SERVICE_UNAVAILABLE, "the database is away; try again in a few seconds", {"Retry-After": "5"}
+)
 
 
 class Guard:
@@ -76,7 +81,8 @@ class Guard:
             body = await _read(request, _size_at(scope["path"], self._larger_bodies) or self._max_body_bytes)
             if body:
                 _look_through(body)
-        except HTTPException as refusal:
+        except (HTTPException, DatabaseUnavailableError) as error:
+            refusal = error if isinstance(error, HTTPException) else DATABASE_AWAY
             await incoming.discard()
             response = JSONResponse({"detail": refusal.detail}, refusal.status_code, refusal.headers)
             await response(scope, receive, send)

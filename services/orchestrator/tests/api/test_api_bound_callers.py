@@ -23,6 +23,8 @@ BODIES: dict[str, Any] = {
     "/v1/drafts/{content_id}/approve": {"version": 1},
     "/v1/drafts/{content_id}/edit": {"version": 1, "title": "Taken over"},
     "/v1/drafts/{content_id}/reject": {"version": 1, "reason": "not theirs"},
+    "/v1/keys": {"name": "another", "scopes": ["read"]},
+    "/v1/keys/{key_id}/rotate": {},
 }
 """What is sent to the routes that take a body."""
 VARYING = {"date"}
@@ -83,6 +85,9 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
             measures=(),
             held_for=("231 words",),
         )
+    key = await http.post(
+        "/v1/keys", json={"name": "rivals", "scopes": ["read"], "brands": ["rival"]}, headers=ALL
+    )
     content = Place(str(content_id), str(new_event_id()))
     return {
         "slug": Place("rival", "noone"),
@@ -90,6 +95,7 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         "cycle_id": Place(cycle.json()["cycle_id"], str(new_event_id())),
         "content_id": content,
         "id": content,
+        "key_id": Place(key.json()["about"]["key_id"], "0" * 12),
         # The same for everybody.
         **dict.fromkeys(("version", "from", "to"), Place("1", "1")),
     }

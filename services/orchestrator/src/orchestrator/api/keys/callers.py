@@ -1,0 +1,66 @@
+"""Who sends a request: whoever has an API key, or the service key."""
+
+from http import HTTPStatus
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from chassis import ServiceKey
+from chassis.api_keys import ApiKey
+from chassis.http.callers import Caller
+from messaging import Database
+from orchestrator.api.keys import store
+
+CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="Brand Engine"'}
+
+
+class KnownCallers:
+    """Looks the key up with every request, by its primary key, so that one that is revoked is so at once on every replica.
+
+    Args:
+        database: of the service.
+        service_key: opens everything; the way in before there is any other.
+    """
+
+    def __init__(self, database: Database, service_key: ServiceKey) -> None:
+        self._database = database
+        self._service_key = service_key
+        self._noted: dict[str, int] = {}
+        """By id, the minute of which this process has noted that the key was used."""
+
+    async def __call__(self, request: Request) -> Caller:
+        if "x-service-key" in request.headers:
+            return await self._service_key(request)
+        scheme, _, text = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            raise _refused(
+                "send an API key in the header Authorization, as “Bearer be_…”, or the service key in the header"
+                " X-Service-Key"
+            )
+        key = ApiKey.read(text.strip())
+        if key is None:
+            raise _refused(
+                "this is no API key: one begins with “be_”, and the checksum at its end tells that a character of it is"
+                " missing or wrong; copy all of it"
+            )
+        return await self._caller(key)
+
+    async def _caller(self, key: ApiKey) -> Caller:
+        async with self._database.connection() as connection:
+            found = await store.find_lock(connection, key.id)
+            if not key.opens(*(found.hashes if found else (None, None))) or found is None:
+                raise _refused("this API key is not known; make one with `brandctl keys create`")
+            if found.is_revoked:
+                raise _refused("this API key was revoked; ask for another one")
+            if found.expired_at is not None:
+                day = found.expired_at.date()
+                raise _refused(f"this API key expired on {day}; make another with `brandctl keys create`")
+            if self._noted.get(key.id) != found.minute:
+                await store.note_use(connection, key.id)
+                self._noted[key.id] = found.minute
+        return found.caller
+
+
+def _refused(detail: str) -> HTTPException:
+    return HTTPException(HTTPStatus.UNAUTHORIZED, detail, CHALLENGE)

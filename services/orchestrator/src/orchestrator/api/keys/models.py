@@ -1,0 +1,90 @@
+"""What the API takes and gives of keys."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Final, Self
+
+from pydantic import AfterValidator, AwareDatetime, Field, model_validator
+
+from chassis.http.callers import SERVICE, Scope
+from orchestrator.answers import View
+from orchestrator.api.keys.store import KeyRow
+from orchestrator.brands import SLUG_PATTERN
+from orchestrator.requests import RequestBody
+
+NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
+MAX_NAME: Final = 63
+MAX_BRANDS: Final = 100
+LONGEST_GRACE: Final = timedelta(days=30)
+
+
+def _distinct(slugs: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return None if slugs is None else tuple(dict.fromkeys(slugs))
+
+
+class KeyRequest(RequestBody):
+    name: Annotated[str, Field(pattern=NAME_PATTERN, max_length=MAX_NAME, examples=["newsroom"])]
+    """Whose it is; what is done with it is done in this name. Two keys that are not revoked never share one."""
+    scopes: Annotated[
+        tuple[Scope, ...], Field(min_length=1, max_length=len(Scope), examples=[["read", "submit"]])
+    ]
+    """What it opens; none includes another."""
+    brands: Annotated[
+        tuple[Annotated[str, Field(pattern=SLUG_PATTERN, max_length=63)], ...] | None,
+        Field(min_length=1, max_length=MAX_BRANDS, examples=[["daily-grind"]]),
+        AfterValidator(_distinct),
+    ] = None
+    """Slugs of the brands that it is for: for who has it, there is no other. Left out: all of them."""
+    expires_at: Annotated[AwareDatetime | None, Field(examples=["2030-01-01T00:00:00Z"])] = None
+    """Left out: it does not."""
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> Self:
+        if self.name == SERVICE.name:
+            raise ValueError(f"the name '{SERVICE.name}' is that of the service key; choose another")
+        if self.brands is not None and Scope.ADMIN in self.scopes:
+            raise ValueError(
+                "a key with the scope 'admin' cannot be bound to brands, because who has it can make one that is not; leave"
+                " out one of the two"
+            )
+        return self
+
+
+class RotateRequest(RequestBody):
+    grace_seconds: Annotated[int, Field(ge=0, le=LONGEST_GRACE.total_seconds(), examples=[86400])] = 86_400
+    """For how long the secret it has now opens beside the new one."""
+
+
+class KeyView(View):
+    key_id: Annotated[str, Field(examples=["4fX0w8QbVn2L"])]
+    """The part of the key between `be_` and the second `_`."""
+    name: str
+    scopes: tuple[Scope, ...]
+    brands: tuple[str, ...] | None
+    """Null: all of them."""
+    created_at: datetime
+    created_by: str
+    rotated_at: datetime | None
+    former_until: datetime | None
+    """Until then the secret before the last rotation opens, too."""
+    expires_at: datetime | None
+    is_expired: bool
+    revoked_at: datetime | None
+    revoked_by: str | None
+    last_used_at: datetime | None
+    """To the minute; null if never."""
+
+    @classmethod
+    def of(cls, key: KeyRow) -> Self:
+        return cls(**{name: getattr(key, name) for name in KeyView.model_fields})
+
+
+class NewKeyView(View):
+    key: Annotated[str, Field(examples=["be_4fX0w8QbVn2L_…"])]
+    """To be sent as `Authorization: Bearer …`. It is shown here and never again."""
+    about: KeyView
+
+
+class KeyList(View):
+    items: tuple[KeyView, ...]
+    next: str | None
+    """Where the next page begins: send it as `after`."""

@@ -1,0 +1,176 @@
+"""SQL over API keys, beside the functions that run it. The database's clock says what has expired."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import asyncpg
+
+from chassis import Connection
+from chassis.api_keys import ApiKey
+from chassis.http.callers import Caller, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A key as it is spoken of; nothing of its secret."""
+
+    key_id: str
+    name: str
+    scopes: tuple[Scope, ...]
+    brands: tuple[str, ...] | None
+    created_at: datetime
+    created_by: str
+    rotated_at: datetime | None
+    former_until: datetime | None
+    """Until then the secret before the last rotation opens, too; None if there is none any more."""
+    expires_at: datetime | None
+    is_expired: bool
+    revoked_at: datetime | None
+    revoked_by: str | None
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """What a secret is held against."""
+
+    hashes: tuple[bytes, bytes | None]
+    """Of the secret, and of the former one while it opens."""
+    caller: Caller
+    is_revoked: bool
+    expired_at: datetime | None
+    minute: int
+    """Which it is now, counted by the database."""
+
+
+class TakenNameError(ValueError):
+    """A key that is not revoked has the name already."""
+
+
+async def find_lock(connection: Connection, key_id: str) -> Lock | None:
+    row = await connection.fetchrow(
+        """
+        select key_id, name, scopes, brands, secret_hash, case when former_until > now() then former_hash end as former_hash,
+               revoked_at is not null as is_revoked, case when expires_at <= now() then expires_at end as expired_at,
+               (extract(epoch from now()) / 60)::int as minute
+        from api_keys where key_id = $1
+        """,
+        key_id,
+    )
+    if row is None:
+        return None
+    brands = None if row["brands"] is None else frozenset(row["brands"])
+    return Lock(
+        hashes=(row["secret_hash"], row["former_hash"]),
+        caller=Caller(row["name"], frozenset(map(Scope, row["scopes"])), brands, key_id=row["key_id"]),
+        is_revoked=row["is_revoked"],
+        expired_at=row["expired_at"],
+        minute=row["minute"],
+    )
+
+
+async def note_use(connection: Connection, key_id: str) -> None:
+    """Notes the minute, unless another replica has."""
+    await connection.execute(
+        """
+        update api_keys set last_used_at = date_trunc('minute', now())
+        where key_id = $1 and (last_used_at is null or last_used_at < date_trunc('minute', now()))
+        """,
+        key_id,
+    )
+
+
+async def insert_key(
+    connection: Connection,
+    key: ApiKey,
+    *,
+    name: str,
+    scopes: Collection[Scope],
+    brands: Collection[str] | None,
+    expires_at: datetime | None,
+    by: str,
+) -> KeyRow:
+    """Stores a new key.
+
+    Raises:
+        TakenNameError: another key has the name.
+    """
+    try:
+        made = await _rows(
+            connection,
+            """
+            insert into api_keys (key_id, name, scopes, brands, secret_hash, expires_at, created_by)
+            values ($1, $2, $3, $4, $5, $6, $7) returning *
+            """,
+            key.id,
+            name,
+            list(scopes),
+            None if brands is None else list(brands),
+            key.hashed(),
+            expires_at,
+            by,
+        )
+    except asyncpg.UniqueViolationError as error:
+        raise TakenNameError(
+            f"there is a key named '{name}' already; rotate it if it was lost, or revoke it first"
+        ) from error
+    return made[0]
+
+
+async def find_key(connection: Connection, key_id: str) -> KeyRow | None:
+    return _one(await _rows(connection, "select * from api_keys where key_id = $1", key_id))
+
+
+async def list_keys(connection: Connection, *, after: str, limit: int) -> list[KeyRow]:
+    """By id, beginning behind `after`; revoked ones, too."""
+    statement = "select * from api_keys where key_id > $1 order by key_id limit $2"
+    return await _rows(connection, statement, after, limit)
+
+
+async def rotate_key(connection: Connection, key: ApiKey, grace: timedelta) -> KeyRow | None:
+    """Gives a key another secret. The one before opens for so long yet, and the one before that no more.
+
+    Returns:
+        None if there is no such key, or it was revoked.
+    """
+    statement = """
+        update api_keys set former_hash = secret_hash, former_until = now() + $3, secret_hash = $2, rotated_at = now()
+        where key_id = $1 and revoked_at is null returning *
+        """
+    return _one(await _rows(connection, statement, key.id, key.hashed(), grace))
+
+
+async def revoke_key(connection: Connection, key_id: str, *, by: str) -> KeyRow | None:
+    """Ends a key for good; one that has ended stays as it is. None: there is none."""
+    statement = """
+        update api_keys set revoked_at = coalesce(revoked_at, now()), revoked_by = coalesce(revoked_by, $2)
+        where key_id = $1 returning *
+        """
+    return _one(await _rows(connection, statement, key_id, by))
+
+
+async def _rows(connection: Connection, statement: str, *values: object) -> list[KeyRow]:
+    """The keys that a statement finds, or has changed."""
+    rows = await connection.fetch(
+        f"""
+        with found as ({statement})
+        select key_id, name, scopes, brands, created_at, created_by, rotated_at, expires_at, revoked_at, revoked_by,
+               last_used_at, case when former_until > now() then former_until end as former_until,
+               coalesce(expires_at <= now(), false) as is_expired
+        from found order by key_id
+        """,  # noqa: S608  (statements of this module)
+        *values,
+    )
+    return [_key(row) for row in rows]
+
+
+def _one(rows: list[KeyRow]) -> KeyRow | None:
+    return next(iter(rows), None)
+
+
+def _key(row: asyncpg.Record) -> KeyRow:
+    values = dict(row)
+    values["scopes"] = tuple(scope for scope in Scope if scope in row["scopes"])
+    values["brands"] = None if row["brands"] is None else tuple(row["brands"])
+    return KeyRow(**values)
