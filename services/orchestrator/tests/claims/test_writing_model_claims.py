@@ -10,20 +10,22 @@ from orchestrator.writing import Passage, Source
 from orchestrator.writing.model import injection
 from orchestrator.writing.model.answers import DraftSentence
 from orchestrator.writing.model.claims import Evidence, check
+from orchestrator.writing.model.claims.wording import normal, stem, tokens_of
 from orchestrator.writing.model.copying import Sources
 from orchestrator.writing.model.drafting import Kept, Material, Rejected, fits_heading
-from orchestrator.writing.model.wording import normal, stem, tokens_of
 from orchestrator.writing.quality.measures import MAX_COPIED
 
 DRAFTS = Path(__file__).parents[1] / "drafts"
 HONEST: list[dict[str, Any]] = json.loads((DRAFTS / "honest.json").read_text())
+STRANGERS: list[dict[str, Any]] = json.loads((DRAFTS / "strangers.json").read_text())
+"""Sentences by somebody who did not write the checks: of one who was told the rules, and of one who was told to write well."""
 LIES: list[dict[str, Any]] = json.loads((DRAFTS / "lies.json").read_text())
 
 
 def material_of(draft: dict[str, Any]) -> Material:
     sources = [
         Source(
-            n=int(name[1]),
+            n=int(name[1:].partition("p")[0]),
             title=f"All about {each['heading']}",
             passages=(Passage(each["heading"], each["text"], 1.0),),
         )
@@ -66,11 +68,82 @@ def test_ten_honest_drafts_lose_no_more_than_one_sentence_in_twenty() -> None:
     assert len(lost) <= 0.05 * len(verdicts), lost
 
 
+@pytest.mark.parametrize(("style", "kept"), [("told", 21), ("free", 14)])
+def test_a_stranger_loses_no_more_of_true_sentences_than_is_known(style: str, kept: int) -> None:
+    draft = next(each for each in STRANGERS if each["style"] == style)
+    material = material_of(draft)
+    offered = frozenset(material.evidence)
+
+    verdicts = [
+        material.judge(DraftSentence.model_validate(each), offered, ()) for each in draft["sentences"]
+    ]
+
+    assert sum(isinstance(verdict, Kept) for verdict in verdicts) >= kept
+
+
+@pytest.mark.parametrize(
+    ("said", "source"),
+    [
+        # Words and phrases that may be exchanged anywhere.
+        ("Old engines generally require oil.", "Old engines usually need oil."),
+        ("The club has to pay 5 to 10 euros a year.", "The club must pay between 5 and 10 euros every year."),
+        ("The salt is able to harm pipes.", "The salt can harm pipes."),
+        # Two statements beside each other.
+        ("Cats sleep by day, whereas owls hunt by night.", "Owls hunt by night. Cats sleep by day."),
+        ("Paper traps oil, but it costs money.", "Paper costs money. Paper traps oil."),
+        # Who, whose, and of whom.
+        ("Ann Lee led the project.", "The project, led by Ann Lee, was sponsored by banks."),
+        ("The mill, which was built in 1900, burned.", "The mill built in 1900 burned."),
+        ("The king's horse won the race.", "The horse of the king won the race."),
+        ("Paper traps oil.", "Paper is the usual filter because it traps oil."),
+        ("Basil needs sun.", "Basil is an herb that needs sun."),
+        # Why.
+        (
+            "Brown paper needs a longer rinse because it tastes of paper.",
+            "Brown paper tastes of paper, so it needs a longer rinse.",
+        ),
+        ("Paper needs a rinse, since it tastes bitter.", "Paper needs a rinse because it tastes bitter."),
+        # One of many is one, whatever else is said of it.
+        ("The bank bought a house.", "The bank bought a house that stood by the river."),
+        ("Sheep usually sleep outside.", "Sheep sleep outside usually."),
+        ("The “first bad commit” breaks the build.", "The “first bad commit” breaks the build."),
+    ],
+)
+def test_the_same_said_another_way_holds(said: str, source: str) -> None:
+    material = Material.of(
+        [Source(n=1, title="T", passages=(Passage(None, source, 1.0),))], max_characters=9_999
+    )
+
+    verdict = material.judge(DraftSentence(text=said, passages=("s1p1",)), frozenset(material.evidence), ())
+
+    assert isinstance(verdict, Kept), verdict
+
+
 @pytest.mark.parametrize("draft", HONEST, ids=[draft["keyword"] for draft in HONEST])
 def test_an_honest_draft_is_no_copy(draft: dict[str, Any]) -> None:
     share = MATERIAL[draft["keyword"]].copies.share([each["text"] for each in draft["sentences"]])
 
     assert share <= MAX_COPIED
+
+
+def test_a_sentence_of_two_passages_is_cited_with_both() -> None:
+    kept = judged(
+        "cold brew",
+        "Cold brew tastes milder than hot coffee; a burr grinder gives grounds of one size.",
+        "s1p1",
+        "s2p1",
+    )
+    assert isinstance(kept, Kept)
+    assert kept.sources == (1, 2)
+
+
+def test_what_comes_nearest_goes_back_with_a_sentence_that_does_not_hold() -> None:
+    rejected = judged("cold brew", "Cold brew tastes milder than iced tea.", "s1p1")
+
+    assert isinstance(rejected, Rejected)
+    assert rejected.nearest.endswith(
+        "It tastes milder than hot coffee because fewer acids dissolve in cold water."
+    )
 
 
 def test_a_sentence_is_cited_with_the_sources_that_support_it_and_no_others() -> None:

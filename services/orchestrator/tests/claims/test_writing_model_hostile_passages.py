@@ -8,10 +8,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.writing.model import alignment, claims, work
-from orchestrator.writing.model.claims import TOO_MUCH, Evidence, Verdict, check
+from orchestrator.writing.model.claims import (
+    TOO_MUCH,
+    Evidence,
+    Verdict,
+    alignment,
+    check,
+    checking,
+    omissions,
+    readings,
+    work,
+)
+from orchestrator.writing.model.claims.work import CHECK_STEPS, PASSAGE_STEPS, TooMuchWorkError, Work
 from orchestrator.writing.model.drafting import MAX_PASSAGE
-from orchestrator.writing.model.work import CHECK_STEPS, PASSAGE_STEPS, TooMuchWorkError, Work
 
 LINES_A_STEP = 8
 """Lines of code that one counted comparison may stand for."""
@@ -60,7 +69,7 @@ HOSTILE = {
 
 def lines_of(sentence: str, cited: Sequence[Evidence]) -> tuple[Verdict, int]:
     """The verdict, and how many lines were run for it: what work there was, on any machine."""
-    counted = {module.__file__ for module in (alignment, claims, work)}
+    counted = {module.__file__ for module in (alignment, checking, omissions, readings, work)}
     lines = 0
 
     def count(_frame: FrameType, event: str, _argument: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.writing.model.claims import Evidence, check
-from orchestrator.writing.model.wording import stem
+from orchestrator.writing.model.claims.wording import stem
 
 LIES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "drafts" / "subtle_lies.json").read_text()

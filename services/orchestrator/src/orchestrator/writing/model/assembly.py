@@ -10,8 +10,8 @@ from slugify import slugify
 from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, Article, Draft
 from orchestrator.writing.model.answers import Front
 from orchestrator.writing.model.claims import Evidence, check
+from orchestrator.writing.model.claims.wording import normal
 from orchestrator.writing.model.drafting import Kept, fits_heading, is_clean
-from orchestrator.writing.model.wording import normal
 
 MAX_SLUG: Final = 80
 MAX_KEY_POINTS: Final = 5

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from orchestrator.writing.model.wording import plain_words
+from orchestrator.writing.model.claims.wording import plain_words
 
 LONGEST_RUN: Final = 12
 """Words of a source that may stand in a row outside quotation marks."""

@@ -9,11 +9,13 @@ from orchestrator.writing.article import Source
 from orchestrator.writing.model import injection
 from orchestrator.writing.model.answers import DraftSentence
 from orchestrator.writing.model.claims import Evidence, check
+from orchestrator.writing.model.claims.wording import NEGATIONS, normal, sentences_of, tokens_of
 from orchestrator.writing.model.copying import LONGEST_QUOTATION, Sources, quotations, unquoted
-from orchestrator.writing.model.wording import NEGATIONS, normal, sentences_of, tokens_of
 
 MAX_PASSAGE: Final = 4_000
 """Characters of a passage; the rest of a longer one is not used."""
+LONGEST_TERM: Final = 4
+"""Words of a term in quotation marks, “first bad commit”."""
 _ADDRESS: Final = re.compile(
     r"https?:|www\.|\b[\w-]+\.(?:com|org|net|io|dev|info|biz|co|ai|app|xyz|ru|cn|de|uk|eu)\b|\b\S+@\S+\.\S+",
     re.IGNORECASE,
@@ -37,6 +39,8 @@ class Rejected:
     text: str
     passages: tuple[str, ...]
     problem: str
+    nearest: str = ""
+    """What its passages say instead, as far as that can be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +97,19 @@ class Material:
         verdict = check(text, cited, given=given)
         problem = problem or verdict.problem
         if problem is not None:
-            return Rejected(text, draft.passages, problem)
+            return Rejected(text, draft.passages, problem, verdict.nearest)
         return Kept(text, tuple(sorted({self.source_of[each].n for each in verdict.passages})))
+
+    def _is_term(self, words: str, cited: Sequence[Evidence]) -> bool:
+        """Whether the passage has the very words in quotation marks of its own: a name of something, and nobody's statement."""
+        said = normal(words).strip(" .,;")
+        return len(said.split()) <= LONGEST_TERM and any(
+            said in map(normal, quotations(evidence.text)) for evidence in cited
+        )
 
     def _quoted(self, text: str, cited: Sequence[Evidence]) -> tuple[frozenset[str], str | None]:
         """A quotation is short, stands word by word in what is cited, and says whose words it is."""
-        quoted = quotations(text)
+        quoted = [each for each in quotations(text) if not self._is_term(each, cited)]
         if not quoted:
             return frozenset(), None
         titles = {

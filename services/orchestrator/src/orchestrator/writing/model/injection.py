@@ -7,7 +7,7 @@ nor markup; and what it says is published only where passages support it.
 import re
 from typing import Final
 
-from orchestrator.writing.model.wording import normal
+from orchestrator.writing.model.claims.wording import normal
 
 _MODELS = r"(?:ai|a\.i\.|llms?|language models?|chat ?bots?|assistants?|chatgpt|gpt|claude|copilot|gemini|summari[sz]ers?)"
 _ORDERS = r"(?:instructions?|prompts?|rules?|guidelines?|directives?|commands?|messages?|context)"

@@ -54,7 +54,8 @@ SECTION: Final = (
 )
 MEND: Final = (
     "A program found these sentences of yours not supported. Rewrite each, by its number, so that its passage supports it"
-    " and the problem is gone; leave out those that no passage supports."
+    ' and the problem is gone. "nearest" is what its passages say: take its words in its order, and only leave out clauses'
+    " or whole phrases. Leave out those that no passage supports."
 )
 FRONT: Final = (
     "From the finished article alone: a title of at most 60 characters that contains the keyword, a description of one"

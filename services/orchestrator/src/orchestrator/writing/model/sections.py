@@ -88,7 +88,13 @@ class SectionWriter:
         if not rejected:
             return judged
         listed = [
-            {"number": at, "text": each.text, "passages": list(each.passages), "problem": each.problem}
+            {
+                "number": at,
+                "text": each.text,
+                "passages": list(each.passages),
+                "problem": each.problem,
+                "nearest": each.nearest,
+            }
             for at, each in rejected.items()
         ]
         try:

@@ -17,9 +17,9 @@ from orchestrator.writing.model.answers import Brief, Front, Outline
 from orchestrator.writing.model.asking import Asking, UnusableAnswerError
 from orchestrator.writing.model.assembly import Section, assemble, sentences_in
 from orchestrator.writing.model.chat import Chat
+from orchestrator.writing.model.claims.wording import normal
 from orchestrator.writing.model.drafting import Material
 from orchestrator.writing.model.sections import SectionWriter
-from orchestrator.writing.model.wording import normal
 from orchestrator.writing.writer import InsufficientSourcesError, UnsupportedDraftError
 
 CHARACTERS_A_TOKEN: Final = 3

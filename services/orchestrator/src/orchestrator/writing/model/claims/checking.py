@@ -12,21 +12,21 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Final
 
-from orchestrator.writing.model.alignment import (
+from orchestrator.writing.model.claims.alignment import (
     attached,
     begins,
     is_only_subject,
     is_subject,
     movable_phrases,
     phrase_near,
-    rotated,
-    spanned,
     takes_up,
     tightest,
-    variants,
     words_elsewhere,
 )
-from orchestrator.writing.model.wording import (
+from orchestrator.writing.model.claims.omissions import floats_in_clause, spanned
+from orchestrator.writing.model.claims.readings import begins_statement, halves, reworded, rotated, variants
+from orchestrator.writing.model.claims.wording import (
+    FLOATING,
     FRAMES,
     PERSONS,
     PRONOUNS,
@@ -38,7 +38,7 @@ from orchestrator.writing.model.wording import (
     sentences_of,
     tokens_of,
 )
-from orchestrator.writing.model.work import CHECK_STEPS, PASSAGE_STEPS, TooMuchWorkError, Work
+from orchestrator.writing.model.claims.work import CHECK_STEPS, PASSAGE_STEPS, TooMuchWorkError, Work
 
 FREELY_PLACED: Final = 8
 """In a sentence of so many such words, one that is no name and no number may stand elsewhere."""
@@ -89,6 +89,8 @@ class Verdict:
 
     passages: tuple[str, ...] = ()
     problem: str | None = None
+    nearest: str = ""
+    """What the passages say that comes nearest to a sentence that does not hold."""
 
     @property
     def holds(self) -> bool:
@@ -103,30 +105,56 @@ def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = f
         cited: the passages that its ids name.
         given: keys of words that need no support, such as those of a source's title in front of a quotation.
     """
-    claim = _Claim(sentence, given)
+    tokens = tokens_of(normal(sentence))
+    budget = Work(CHECK_STEPS)
+    whole = _held(_Claim(tokens, given), cited, budget)
+    if whole.holds:
+        return whole
+    for other_words in reworded(tokens):
+        if (held := _held(_Claim(other_words, given), cited, budget)).holds:
+            return held
+    for first, second in halves(tokens):
+        one = _held(_Claim(first, given), cited, budget)
+        other = _held(_Claim(second, given, begins=True), cited, budget) if one.holds else one
+        if other.holds:
+            supporting = {*one.passages, *other.passages}
+            return Verdict(tuple(each.id for each in cited if each.id in supporting))
+    return whole
+
+
+def _held(claim: "_Claim", cited: Sequence[Evidence], budget: Work) -> Verdict:
     if claim.problem:
         return Verdict(problem=claim.problem)
     supporting: list[str] = []
-    nearest = (0.0, UNRELATED)
-    left = CHECK_STEPS
+    nearest = _Found(0.0, UNRELATED)
     for evidence in cited:
-        work = Work(min(PASSAGE_STEPS, left))
+        work = budget.part(PASSAGE_STEPS)
         try:
-            share, problem = claim.against_all(evidence, work)
+            found = claim.against_all(evidence, work)
         except TooMuchWorkError:
-            share, problem = 1.0, TOO_MUCH
-        left -= work.spent
-        if problem is None:
+            found = _Found(1.0, TOO_MUCH)
+        if found.problem is None:
             supporting.append(evidence.id)
-        nearest = max(nearest, (share, problem or ""), key=lambda each: each[0])
+        nearest = max(nearest, found, key=lambda each: each.share)
     if supporting:
         return Verdict(tuple(supporting))
-    return Verdict(problem=nearest[1])
+    return Verdict(problem=nearest.problem, nearest=nearest.said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    share: float
+    """How near it comes, 0 to 2."""
+    problem: str | None
+    """None if it supports the claim."""
+    said: str = ""
 
 
 class _Claim:
-    def __init__(self, sentence: str, given: frozenset[str]) -> None:
-        self._tokens = tokens_of(normal(sentence))
+    def __init__(self, tokens: Sequence[Token], given: frozenset[str], *, begins: bool = False) -> None:
+        """`begins` if it was cut off another, so that its subject has to begin a statement of the passage, too."""
+        self._tokens = tuple(tokens)
+        self._begins = begins
         self._words = [token.text.casefold() for token in self._tokens]
         self._given = given
         self._weighing = weighing = [
@@ -146,45 +174,54 @@ class _Claim:
         elif self._words[0] in PRONOUNS:
             self.problem = f"it begins with “{self._tokens[0].text}”; name its subject"
 
-    def against_all(self, evidence: Evidence, work: Work) -> tuple[float, str | None]:
-        """How near the passage comes (0 to 2), and what is wrong; None if it supports the claim.
+    def against_all(self, evidence: Evidence, work: Work) -> _Found:
+        """What of the passage supports the claim or, if nothing does, comes nearest.
 
         Raises:
             TooMuchWorkError: it cannot be told with so much work.
         """
-        nearest: tuple[float, str] = (0.0, UNRELATED)
+        nearest = _Found(0.0, UNRELATED)
         # What a passage says twice need not be looked at twice.
         for window in dict.fromkeys(evidence.windows()):
             share, problem = self._against(window, work)
+            found = _Found(share, problem, " ".join(window))
             if problem is None:
-                return share, None
-            nearest = max(nearest, (share, problem), key=lambda each: each[0])
+                return found
+            nearest = max(nearest, found, key=lambda each: each.share)
         return nearest
 
     def _against(self, window: Sequence[str], work: Work) -> tuple[float, str | None]:
         parts = [tokens_of(sentence) for sentence in window]
         work.spend(sum(map(len, parts)))
-        keys = {token.key for part in parts for token in part}
+        readings = list(variants(parts))
+        keys = {token.key for reading in readings for part in reading for token in part}
         missing = [token for token in self._weighing if token.key not in keys]
         share = 1 - len(missing) / len(self._weighing)
         if missing:
             return share, _unsaid(missing)
         if any(sentence.endswith("?") for sentence in window):
             return share, "its passage asks this, and does not say it"
-        problems = [
-            self._aligned(order, variant, work)
-            for variant in variants(parts)
-            for order in dict.fromkeys((self._tokens, tuple(rotated(self._tokens))))
-        ]
-        problem, moved = next((each for each in problems if each[0] is None), problems[0])
-        problem = problem or self._framed(parts) or self._dated(parts) or self._counted(parts, moved, work)
-        return share + 1, problem
+        problem, moved = None, frozenset[str]()
+        first: str | None = None
+        for reading in readings:
+            for order in dict.fromkeys((self._tokens, tuple(rotated(self._tokens)))):
+                problem, moved = self._aligned(order, reading, work)
+                if problem is None:
+                    problem = self._framed(parts) or self._dated(parts)
+                    problem = problem or (
+                        _counted(self._tokens, parts, moved, work) and _counted(order, reading, moved, work)
+                    )
+                    return share + 1, problem
+                first = first or problem
+        return share + 1, first
 
     def _aligned(
         self, order: Sequence[Token], parts: Sequence[Sequence[Token]], work: Work
     ) -> tuple[str | None, frozenset[str]]:
         """What is wrong with the order, and the words of phrases that stand elsewhere without harm."""
         text = [token for part in parts for token in part]
+        theirs = {token.key for token in text}
+        order = [token for token in order if not (token.key in FLOATING and token.key in theirs)]
         whole = [token for token in order if token.weighs and token.key not in self._given]
         taken = tightest(whole, text, work)
         left_over = words_elsewhere(whole, [text[at] for at in taken])
@@ -198,7 +235,12 @@ class _Claim:
                 return (
                     f"“{token.text}” stands elsewhere in its passage: keep to its order, who does what to whom"
                 ), moved
-        elsewhere = {token.key for token in left_over} - moved
+        if self._begins and not (taken and begins_statement(text, taken[0])):
+            return "its second half has no subject of its own in its passage", moved
+        floating = {token.key for token in self._tokens if token.key in FLOATING and token.key in theirs}
+        if floating and (problem := floats_in_clause(text, taken, self._tokens, floating)):
+            return problem, moved
+        elsewhere = {token.key for token in left_over} - moved | floating
         # Each word that was taken is looked at together with what stands between it and the next, at most all of it.
         work.spend(len(taken) * len(text))
         return self._complete(parts, taken, elsewhere) or _hung(order, text, taken, elsewhere | moved), moved
@@ -267,20 +309,6 @@ class _Claim:
             return "its passage speaks of the past"
         return None
 
-    def _counted(self, parts: Sequence[Sequence[Token]], moved: frozenset[str], work: Work) -> str | None:
-        theirs = [number for part in parts for number in _numbers(part)]
-        for number in _numbers(self._tokens):
-            work.spend(len(theirs))
-            alike = [each for each in theirs if each.key == number.key]
-            # Where a phrase was moved, its number has other neighbours.
-            if moved and any(each.introduced == number.introduced for each in alike):
-                continue
-            if not any(number.is_of_the_same(each) for each in alike):
-                return (
-                    f"the number {number.key} belongs to something else, or has another unit, in its passage"
-                )
-        return None
-
 
 def _hung(
     order: Sequence[Token], text: Sequence[Token], taken: Sequence[int], elsewhere: Container[str]
@@ -298,13 +326,31 @@ def _hung(
         if token.kind not in {Kind.CONTENT, Kind.NUMBER}:
             continue
         ours, theirs = attached(order, own, everywhere), attached(text, place, chosen)
-        if (said := token.text.casefold()).endswith("ed") != (there := text[place].text.casefold()).endswith(
-            "ed"
-        ):
+        if _is_past(said := token.text.casefold()) != _is_past(there := text[place].text.casefold()):
             return f"its passage says “{there}”, and not “{said}”"
         if ours != theirs:
             return f"its passage says {f'“{theirs}”' if theirs else 'nothing'} before “{token.text}”, and not “{ours or ''}”"
     return None
+
+
+def _counted(
+    ours: Sequence[Token], parts: Sequence[Sequence[Token]], moved: frozenset[str], work: Work
+) -> str | None:
+    """Which of our numbers counts something else, or in another unit, than in these parts."""
+    theirs = [number for part in parts for number in _numbers(part)]
+    for number in _numbers(ours):
+        work.spend(len(theirs))
+        alike = [each for each in theirs if each.key == number.key]
+        # Where a phrase was moved, its number has other neighbours.
+        if moved and any(each.introduced == number.introduced for each in alike):
+            continue
+        if not any(number.is_of_the_same(each) for each in alike):
+            return f"the number {number.key} belongs to something else, or has another unit, in its passage"
+    return None
+
+
+def _is_past(word: str) -> bool:
+    return word.endswith("ed") and not word.endswith("eed")
 
 
 def _unsaid(missing: Sequence[Token]) -> str:

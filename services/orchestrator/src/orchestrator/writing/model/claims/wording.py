@@ -2,12 +2,15 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Final
 
 import nupunkt
+
+from orchestrator.writing.model.claims.equivalents import SAME, plain
 
 MAX_PARAGRAPH: Final = 20_000
 """Characters; what is longer is no prose, and is evidence of nothing."""
@@ -53,7 +56,7 @@ NEGATIONS: Final = _words(
 PRONOUNS: Final = _words(
     "it its they them their theirs this that these those he him his she her hers such both former latter"
 )
-HARD: Final = NEGATIONS | _words("only may might could can when where until before after more less fewer")
+HARD: Final = NEGATIONS | _words("only may might could can when where until before after")
 """Of the words that turn or bound a statement, those that reach over an “and” to what stands before it."""
 MOVABLE: Final = _words(
     "in at on for by with from during within since until after before per through under over"
@@ -63,7 +66,7 @@ PREPOSITIONS: Final = MOVABLE | _words("of to into onto about among against")
 """Whether a thing is done by, to or with somebody is told by these."""
 ARTICLES: Final = _words("a an the its their his her our your this that these those")
 PERSONS: Final = _words("he him his she her hers")
-CLAUSES: Final = _words("but while whereas although though which who whose because therefore thus hence")
+CLAUSES: Final = _words("but while whereas although though which who whose because")
 """Where another statement begins, often of another subject."""
 QUANTIFIERS: Final = _words("all every each any some few many most several")
 """They count what follows them."""
@@ -87,7 +90,7 @@ _STRICT: Final = (
     )
 )
 _LOOSE: Final = _words(
-    "so very too even already still yet again soon now today currently best worst better worse"
+    "so therefore thus hence very too already still yet again soon now today currently best worst better worse"
 )
 FRAMES: Final = _words(
     "if unless except provided whether claim claims claimed claiming myth myths belief believe believes believed allege"
@@ -108,10 +111,23 @@ RETRACTIONS: Final = _words("false wrong untrue incorrect myth myths mistaken mi
 _FREE: Final = PRONOUNS - {"former", "latter"} | _words(
     "a an the of to in on at by for with from as is are was were be been being am you your yours yourself we our ours us"
     " i me my mine and or what how there here do does did doing done has have had having also just then into"
-    " onto during within through across per via other same own whom itself themselves oneself"
+    " onto during within through across per via other same own whom even ones simply really actually basically itself themselves oneself"
 )
 _NEUTRAL: Final = _words("use uses used using people person someone called call named")
 """Verbs and nouns that say too little to be held against a sentence."""
+
+PARTICLES: Final = _words("over under up down off out away")
+"""In “pour-over” and “built-in” these bound nothing."""
+_CONTRASTS: Final = _words("whereas although though however yet")
+_SHORT_NAMES: Final = frozenset({"US", "IT", "WHO"})
+"""In small letters they are other words."""
+_BUT_FOR: Final = _words(
+    "all nothing none anything everything anybody everybody any every no cannot last next not"
+)
+FLOATING: Final = frozenset(
+    {"usually", "often", "sometimes", "rarely", "mostly", "always", "immediately", "officially"}
+)
+"""They go with a whole clause, wherever they stand in it."""
 
 _CONTRACTED: Final = {"can't": "cannot", "won't": "not", "shan't": "not"}
 _ONE_TO_TWENTY: Final = (
@@ -191,15 +207,35 @@ def _shows(char: str) -> bool:
 
 @lru_cache(2048)
 def tokens_of(text: str) -> tuple[Token, ...]:
-    return tuple(token for match in _TOKEN.finditer(text) for token in _tokens(match[0]))
+    text = plain(text)
+    tokens: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        token = _token(match[0])
+        if token.text.casefold() in PARTICLES and "-" in text[max(0, match.start() - 1) : match.end() + 1]:
+            token = Token(token.text, token.key, Kind.CONTENT)
+        elif _only_contrasts(token, tokens):
+            token = Token(token.text, token.key, Kind.BREAK)
+        tokens.append(token)
+    return tuple(tokens)
 
 
-def _tokens(text: str) -> tuple[Token, ...]:
+def _only_contrasts(token: Token, before: Sequence[Token]) -> bool:
+    """Whether it joins two statements and says nothing else: “but”, yet not in “all but two”."""
+    word = token.text.casefold()
+    if word == "but":
+        return not before or before[-1].text.casefold() not in _BUT_FOR
+    breaks = not before or before[-1].kind is Kind.BREAK
+    return breaks and (word in _CONTRASTS or (word == "while" and bool(before)))
+
+
+def _token(text: str) -> Token:
     word = text.casefold().replace("’", "'")  # noqa: RUF001
     if word in _CONTRACTED or word.endswith("n't"):
-        return (Token(text, "not", Kind.STRICT),)
+        return Token(text, "not", Kind.STRICT)
     word = word.removesuffix("'s").split("'", 1)[0] or word
-    return (Token(text, *_read(word)),)
+    if text in _SHORT_NAMES:
+        return Token(text, f"{word}_", Kind.CONTENT)
+    return Token(text, *_read(word))
 
 
 def _read(word: str) -> tuple[str, Kind]:
@@ -210,11 +246,16 @@ def _read(word: str) -> tuple[str, Kind]:
     if not word[0].isalpha() and word not in UNITS:
         return word, Kind.BREAK
     if word in _STRICT:
-        return ("not" if word in {"no", "cannot"} else word), Kind.STRICT
+        return ("not" if word in {"no", "cannot"} else SAME.get(word, word)), Kind.STRICT
     if word in _LOOSE:
         return word, Kind.LOOSE
     kind = Kind.FREE if word in _FREE | _NEUTRAL else Kind.CONTENT
-    return (UNITS.get(word) or stem(word)) if kind is Kind.CONTENT else word, kind
+    return _content_key(word) if kind is Kind.CONTENT else word, kind
+
+
+def _content_key(word: str) -> str:
+    stemmed = stem(word)
+    return UNITS.get(word) or _SAME_STEMS.get(stemmed, stemmed)
 
 
 def _number(text: str) -> str:
@@ -260,6 +301,9 @@ def stem(word: str) -> str:
     if len(word) >= _SHORTEST_DOUBLED and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     return word.removesuffix("e") if len(word) >= _SHORTEST_DOUBLED else word
+
+
+_SAME_STEMS: Final = {stem(word): stem(same) for word, same in SAME.items() if word not in _STRICT}
 
 
 @lru_cache(512)

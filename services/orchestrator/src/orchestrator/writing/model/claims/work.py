@@ -18,7 +18,14 @@ class Work:
 
     def __init__(self, steps: int = PASSAGE_STEPS) -> None:
         self._steps = steps
+        self._whole: Work | None = None
         self.spent = 0
+
+    def part(self, steps: int) -> "Work":
+        """So many of the steps that are left; what is spent of them is spent of these, too."""
+        part = Work(min(steps, self._steps - self.spent))
+        part._whole = self
+        return part
 
     def spend(self, steps: int) -> None:
         """Called before the comparing.
@@ -29,3 +36,5 @@ class Work:
         if self.spent + steps > self._steps:
             raise TooMuchWorkError
         self.spent += steps
+        if self._whole is not None:
+            self._whole.spent += steps

@@ -1,29 +1,30 @@
-"""The words of a sentence found in a passage: in what order, out of which clauses, and what was left out between them. Pure."""
+"""What was left out of the sentence of a passage that a claim is made of, and whether it may be. Pure."""
 
-from bisect import bisect_right
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 from typing import Final
 
-from orchestrator.writing.model.wording import (
+from orchestrator.writing.model.claims.alignment import (
+    _JOINS,
+    bounds_clause,
+    parts_clauses,
+)
+from orchestrator.writing.model.claims.wording import (
     ARTICLES,
-    CLAUSES,
     FRAMES,
     HARD,
     MOVABLE,
+    NEGATIONS,
+    PARTICLES,
     PREPOSITIONS,
-    PRONOUNS,
     QUANTIFIERS,
     UNIT_KEYS,
     Kind,
     Token,
 )
-from orchestrator.writing.model.work import Work
 
 DENSITY: Final = 0.5
 """Of the words that weigh, from the first to the last that the sentence takes, so many must be taken."""
-_JOINS: Final = frozenset({"and", "or"})
-_ENDS_PHRASE: Final = _JOINS | {"is", "are", "was", "were", "when", "where", "than", "that"}
 _ENDS_STATEMENT: Final = _JOINS | {"instead", "rather"}
 _RESTRICTS: Final = frozenset({"for", "on", "in", "at", "among", "within", "during", "under", "with"})
 _NARROWS: Final = _RESTRICTS - {"on", "in", "at"}
@@ -35,174 +36,32 @@ _BOUNDS_BEHIND: Final = _HOLDS_WHEN - {"when", "where", "while", "since"}
 _BEHIND_PARTICIPLES: Final = PREPOSITIONS | frozenset(
     "near beside behind above below outside inside between around".split()  # noqa: SIM905
 )
+_FACTIVE: Final = frozenset({"follow", "mean", "show", "prov"})
+"""“This shows that …” says so."""
+_SUBJECTS: Final = frozenset({"it", "they", "he", "she"})
+_LACKS: Final = frozenset(
+    [
+        "lack",
+        "lacks",
+        "lacked",
+        "need",
+        "needs",
+        "exclude",
+        "excludes",
+        "excluded",
+        "reject",
+        "rejects",
+        "rejected",
+        "oppose",
+        "opposes",
+        "few",
+    ]
+)
 _ORDINALS: Final = frozenset("first second third fourth fifth sixth seventh eighth ninth".split())  # noqa: SIM905
 _BRACKETS: Final = frozenset("(–—")  # noqa: RUF001
 _FOREMOST: Final = frozenset({"first", "last", "best", "worst", "most", "only"})
 _RELATIVES: Final = frozenset({"that", "who", "which", "whose"})
 _AUXILIARY: Final = frozenset({"is", "are", "was", "were", "has", "have", "had"})
-
-
-def rotated(tokens: Sequence[Token]) -> list[Token]:
-    """With what stands before the first comma put at the end, as “In water, it sinks.” says “It sinks in water.” too."""
-    at = next((at for at, token in enumerate(tokens) if token.text == ","), None)
-    if at is None:
-        return list(tokens)
-    body = list(tokens[at + 1 :])
-    ending = [body.pop()] if body and body[-1].kind is Kind.BREAK else []
-    return [*body, tokens[at], *tokens[:at], *ending]
-
-
-def variants(parts: Sequence[Sequence[Token]]) -> Iterator[list[Sequence[Token]]]:
-    """The window as it is; with its beginning put last; with what its pronouns stand for in their place."""
-    yield list(parts)
-    last = parts[-1]
-    if any(token.text == "," for token in last):
-        yield [*parts[:-1], rotated(last)]
-    if len(parts) > 1 and (subject := _subject(parts[0])):
-        resolved = [each for token in last for each in (subject if _refers(token) else (token,))]
-        yield [resolved]
-        yield [rotated(resolved)]
-
-
-def _refers(token: Token) -> bool:
-    return token.text.casefold() in {"it", "its", "they", "them", "their"}
-
-
-def _subject(part: Sequence[Token]) -> Sequence[Token] | None:
-    """What a sentence begins with, up to its auxiliary verb; a heading whole."""
-    end = next((at for at, token in enumerate(part) if token.text.casefold() in _AUXILIARY), None)
-    if end is None:
-        end = len(part) if not part or part[-1].text != "." else 0
-    named = part[:end]
-    return named if named and all(token.kind in {Kind.CONTENT, Kind.FREE} for token in named) else None
-
-
-def tightest(order: Sequence[Token], text: Sequence[Token], work: Work) -> list[int]:
-    """Places in `text` of the longest run of `order` that occurs there in order, in as narrow a span as there is."""
-    ours = [token.key for token in order]
-    wanted = set(ours)
-    # Only what could be taken is compared.
-    places = [at for at, token in enumerate(text) if token.weighs and token.key in wanted]
-    theirs = [text[at].key for at in places]
-    starts = [at for at, key in enumerate(theirs) if key == ours[0]][:3] or [0]
-    work.spend(len(text) + (len(ours) + len(starts)) * (len(theirs) + 1))
-    rows = _common(ours, theirs)
-    found = [[places[at] for at in _chain(ours, theirs, rows, start)] for start in starts]
-    return min(found, key=lambda chain: (-len(chain), (chain[-1] - chain[0]) if chain else 0))
-
-
-def _common(ours: Sequence[str], theirs: Sequence[str]) -> list[list[int]]:
-    """How long the longest common subsequence of `ours[i:]` and `theirs[j:]` is, for each `i` and `j`."""
-    rows = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-    for i in range(len(ours) - 1, -1, -1):
-        row, below, key = rows[i], rows[i + 1], ours[i]
-        for j in range(len(theirs) - 1, -1, -1):
-            row[j] = max(below[j], row[j + 1], below[j + 1] + (key == theirs[j]))
-    return rows
-
-
-def _chain(
-    ours: Sequence[str], theirs: Sequence[str], rows: Sequence[Sequence[int]], start: int
-) -> list[int]:
-    """A longest common subsequence from `start` on, each match as early as can be."""
-    chain: list[int] = []
-    i, j = 0, start
-    while i < len(ours) and j < len(theirs):
-        if ours[i] == theirs[j] and rows[i][j] == rows[i + 1][j + 1] + 1:
-            chain.append(j)
-            i, j = i + 1, j + 1
-        elif rows[i + 1][j] >= rows[i][j + 1]:
-            i += 1
-        else:
-            j += 1
-    return chain
-
-
-def words_elsewhere(order: Sequence[Token], taken: Sequence[Token]) -> list[Token]:
-    rest = iter(taken)
-    expected = next(rest, None)
-    left: list[Token] = []
-    for token in order:
-        if expected is not None and token.key == expected.key:
-            expected = next(rest, None)
-        else:
-            left.append(token)
-    return left
-
-
-def takes_up(part: Sequence[Token]) -> bool:
-    """Whether a sentence speaks of the subject of the one before it."""
-    return bool(part) and part[0].text.casefold() in PRONOUNS
-
-
-def movable_phrases(order: Sequence[Token]) -> list[tuple[int, ...]]:
-    """Places of each movable phrase: what introduces it, and what follows up to the next phrase or clause."""
-    starts = [at for at, token in enumerate(order) if token.text.casefold() in MOVABLE]
-    found: list[tuple[int, ...]] = []
-    for start in starts:
-        end = next(
-            (at for at in range(start + 1, len(order)) if at in starts or _bounds(order[at])), len(order)
-        )
-        if any(order[at].weighs for at in range(start + 1, end)):
-            found.append(tuple(range(start, end)))
-    return found
-
-
-def _bounds(token: Token) -> bool:
-    word = token.text.casefold()
-    return _parts_clauses(token) or word in FRAMES or word in _ENDS_PHRASE
-
-
-def phrase_near(
-    text: Sequence[Token], phrase: Sequence[Token], taken: Sequence[int], work: Work
-) -> tuple[int, ...] | None:
-    """Where the phrase stands as it is, in the clause of `taken`; the words that weigh."""
-    introduced = phrase[0].text.casefold()
-    keys = [token.key for token in phrase[1:] if token.weighs]
-    weighing = [at for at, token in enumerate(text) if token.weighs]
-    work.spend(len(text))
-    for start, token in enumerate(text):
-        if token.text.casefold() != introduced:
-            continue
-        behind = bisect_right(weighing, start)
-        places = weighing[behind : behind + len(keys)]
-        if [text[at].key for at in places] != keys or not set(places).isdisjoint(taken):
-            continue
-        work.spend(len(text))
-        between = range(min(taken[0], start), max(taken[-1], *places) + 1)
-        if not any(_bounds_clause(text, at) for at in between):
-            return (*((start,) if token.weighs else ()), *places)
-    return None
-
-
-def _bounds_clause(text: Sequence[Token], at: int) -> bool:
-    return _parts_clauses(text[at]) or text[at].text.casefold() in _JOINS
-
-
-def begins(part: Sequence[Token]) -> int | None:
-    return next((at for at, token in enumerate(part) if token.kind is Kind.CONTENT), None)
-
-
-def is_subject(part: Sequence[Token], taken: set[int]) -> bool:
-    return begins(part) in taken
-
-
-def is_only_subject(part: Sequence[Token], taken: set[int]) -> bool:
-    """Whether nothing was passed over from its beginning to the last word that was taken."""
-    return all(at in taken or not token.weighs for at, token in enumerate(part[: max(taken) + 1]))
-
-
-def attached(tokens: Sequence[Token], at: int, taken: Container[int]) -> str | None:
-    """The preposition that a word hangs on, over articles and what was not taken; None if it hangs on none."""
-    for before in range(at - 1, -1, -1):
-        token = tokens[before]
-        word = token.text.casefold()
-        if word in PREPOSITIONS:
-            return word
-        passes = word in ARTICLES or (token.kind in {Kind.CONTENT, Kind.NUMBER} and before not in taken)
-        if not passes:
-            return None
-    return None
 
 
 def spanned(text: Sequence[Token], chosen: set[int], elsewhere: set[str], said: Container[str]) -> str | None:
@@ -212,6 +71,25 @@ def spanned(text: Sequence[Token], chosen: set[int], elsewhere: set[str], said: 
     """
     first, last = min(chosen), max(chosen)
     return _torn(text, chosen, said) or _unbound(text, chosen, elsewhere, first, last)
+
+
+def floats_in_clause(
+    text: Sequence[Token], taken: Sequence[int], order: Sequence[Token], floating: Container[str]
+) -> str | None:
+    """Whether each of these adverbs stands in the clause of the word that it goes with in our order."""
+    for at, token in enumerate(order):
+        if token.key not in floating:
+            continue
+        others = [each.key for each in (*order[at + 1 :], *reversed(order[:at])) if each.weighs]
+        near = {_clause(text, place) for place in taken if others and text[place].key == others[0]}
+        if near.isdisjoint(_clause(text, place) for place, each in enumerate(text) if each.key == token.key):
+            return f"its passage says “{token.text}” of something else"
+    return None
+
+
+def _clause(text: Sequence[Token], place: int) -> int:
+    """Where the clause begins that the word stands in."""
+    return next((at for at in range(place, -1, -1) if bounds_clause(text, at)), -1)
 
 
 def _torn(text: Sequence[Token], chosen: set[int], said: Container[str]) -> str | None:
@@ -228,8 +106,8 @@ def _torn(text: Sequence[Token], chosen: set[int], said: Container[str]) -> str 
         or _bounded_behind(text, last)
         or _bounded_inside(text, chosen)
         or _chosen_among(text, chosen, said)
-        or _narrowed(text, first, last, chosen)
-        or _relative_left_out(text, first, last, said)
+        or _narrowed(text, first, last, chosen, said)
+        or (None if _is_any(text, last, chosen, said) else _relative_left_out(text, first, last, said))
     )
 
 
@@ -237,8 +115,8 @@ def _unbound(
     text: Sequence[Token], chosen: set[int], elsewhere: set[str], first: int, last: int
 ) -> str | None:
     """Which word that turns or bounds the statement was left out of its clauses."""
-    begin = next((at + 1 for at in range(first - 1, -1, -1) if _parts_clauses(text[at])), 0)
-    end = next((at for at in range(last + 1, len(text)) if _parts_clauses(text[at])), len(text))
+    begin = next((at + 1 for at in range(first - 1, -1, -1) if parts_clauses(text[at])), 0)
+    end = next((at for at in range(last + 1, len(text)) if parts_clauses(text[at])), len(text))
     also = next((at for at in range(last + 1, end) if text[at].text.casefold() in _ENDS_STATEMENT), end)
     is_taken = _taken_next(text, chosen)
     for at in range(begin, end):
@@ -250,9 +128,17 @@ def _unbound(
         )
         if counts and token.key in QUANTIFIERS and not is_taken[at]:
             continue  # it counts what was left out with it
+        if counts and token.key in PARTICLES and not _beside(text, at, chosen):
+            continue  # it goes with a verb that was left out with it
         if counts and at not in chosen and token.key not in elsewhere:
             return f"its passage says “{token.text}” there, which must not be left out"
     return None
+
+
+def _beside(text: Sequence[Token], at: int, chosen: Container[int]) -> bool:
+    """Whether the word that weighs before it, or the very next one, was taken."""
+    before = next((place for place in range(at - 1, -1, -1) if text[place].weighs), -1)
+    return before in chosen or at + 1 in chosen
 
 
 def _taken_next(text: Sequence[Token], chosen: set[int]) -> list[bool]:
@@ -293,7 +179,8 @@ def _bounded_before(text: Sequence[Token], first: int) -> str | None:
     begin = first
     while begin and text[begin - 1].text.casefold() in ARTICLES - {"that"}:
         begin -= 1
-    if begin > 1 and text[begin - 1].text.casefold() == "that" and text[begin - 2].kind is Kind.CONTENT:
+    told = begin > 1 and text[begin - 1].text.casefold() == "that" and text[begin - 2].kind is Kind.CONTENT
+    if told and text[begin - 2].key not in _FACTIVE:
         return f"its passage gives this as what somebody {text[begin - 2].text}"
     comma = next((at for at, token in enumerate(text) if token.text == ","), None)
     if comma is not None and comma < first and text[0].text.casefold() in _HOLDS_WHEN:
@@ -330,7 +217,7 @@ def _chosen_among(text: Sequence[Token], chosen: set[int], said: Container[str])
     """Whether one was chosen of several things that are joined, or joined in another way."""
     first, last = min(chosen), max(chosen)
     before = next((at for at in range(first - 1, -1, -1) if text[at].text.casefold() not in ARTICLES), None)
-    if before is not None and text[before].text.casefold() in _JOINS:
+    if before is not None and text[before].text.casefold() in _JOINS and not _joins_statements(text, before):
         return f"its passage says this of “{text[first].text}” together with others"
     words = [token.text.casefold() for token in text]
     if "or" not in said and "or" in words[first : min(last + 2, len(words))]:
@@ -338,7 +225,33 @@ def _chosen_among(text: Sequence[Token], chosen: set[int], said: Container[str])
     return "its passage does not say “or”" if "or" in said and "or" not in words else None
 
 
-def _narrowed(text: Sequence[Token], first: int, last: int, chosen: set[int]) -> str | None:
+def _joins_statements(text: Sequence[Token], join: int) -> bool:
+    """Whether it stands behind the only comma so far: “…, and …” of two statements, and not of a list."""
+    commas = [at for at in range(join) if text[at].text == ","]
+    return commas == [join - 1] and text[join].text.casefold() == "and"
+
+
+def _is_any(text: Sequence[Token], last: int, chosen: set[int], said: Container[str]) -> bool:
+    """Whether the last word is of “a thing” that something is done to: it is one of them whatever else is said of it.
+
+    Not in “a dog that bites is dangerous”, “within a mile of Rome”, “avoid a drug that harms”.
+    """
+    at = last
+    while at and at in chosen and text[at].kind is Kind.CONTENT:
+        at -= 1
+    before = text[at - 1] if at else None
+    return (
+        text[at].text.casefold() in {"a", "an"}
+        and before is not None
+        and (before.kind is Kind.CONTENT or before.text.casefold() in _AUXILIARY)
+        and at - 1 > min(chosen)
+        and not any(word in said for word in NEGATIONS | FRAMES | _LACKS)
+    )
+
+
+def _narrowed(
+    text: Sequence[Token], first: int, last: int, chosen: set[int], said: Container[str]
+) -> str | None:
     """What stands right before the first or right behind the last word, and makes it another thing: “toy guns”."""
     rest = text[last + 1 :]
     left_out: str | None = None
@@ -346,7 +259,12 @@ def _narrowed(text: Sequence[Token], first: int, last: int, chosen: set[int]) ->
         left_out = f"{text[first - 1].text} {text[first].text}"
     elif rest and rest[0].kind is Kind.CONTENT and not rest[0].text.endswith("ly"):
         left_out = f"{text[last].text} {rest[0].text}"
-    elif len(rest) > 1 and rest[1].kind is not Kind.BREAK and _bounds_thing(text, rest[0], last, chosen):
+    elif (
+        len(rest) > 1
+        and rest[1].kind is not Kind.BREAK
+        and not _is_any(text, last, chosen, said)
+        and _bounds_thing(text, rest[0], last, chosen)
+    ):
         left_out = f"{text[last].text} {rest[0].text} {rest[1].text} …"
     return f"its passage says this of “{left_out}” alone, which must not be left out" if left_out else None
 
@@ -377,9 +295,11 @@ def _relative_left_out(text: Sequence[Token], first: int, last: int, said: Conta
 def _jumped(text: Sequence[Token], one: int, other: int, chosen: set[int]) -> bool:
     """Whether what was left out between two words begins a statement, or a phrase, that the second belongs to."""
     gap = range(one + 1, other)
-    last = next((at for at in reversed(gap) if _bounds_clause(text, at)), None)
+    last = next((at for at in reversed(gap) if bounds_clause(text, at)), None)
     if last is not None:
-        begin = next((at + 1 for at in range(one, -1, -1) if _bounds_clause(text, at)), 0)
+        if text[other - 1].text.casefold() in _SUBJECTS:
+            return True  # “because its owner fled, and it closed”: it is not the owner that closed
+        begin = next((at + 1 for at in range(one, -1, -1) if bounds_clause(text, at)), 0)
         # The subject's first word, or the one after it where the first only describes it.
         subject = [at for at in range(begin, one + 1) if text[at].kind is Kind.CONTENT][:2]
         begun = not subject or bool(set(subject) & chosen)
@@ -391,7 +311,3 @@ def _jumped(text: Sequence[Token], one: int, other: int, chosen: set[int]) -> bo
     skipped = [at for at in gap if at < other - 1]
     heads = any(text[at].kind is Kind.CONTENT for at in skipped)
     return heads and introduced in MOVABLE and any(text[at].text.casefold() == introduced for at in skipped)
-
-
-def _parts_clauses(token: Token) -> bool:
-    return token.kind is Kind.BREAK or token.key in CLAUSES

@@ -1,0 +1,161 @@
+"""The words of a sentence found in a passage: in what order, out of which clauses, and what was left out between them. Pure."""
+
+from bisect import bisect_right
+from collections.abc import Container, Sequence
+from typing import Final
+
+from orchestrator.writing.model.claims.wording import (
+    ARTICLES,
+    CLAUSES,
+    FRAMES,
+    MOVABLE,
+    PREPOSITIONS,
+    PRONOUNS,
+    Kind,
+    Token,
+)
+from orchestrator.writing.model.claims.work import Work
+
+_JOINS: Final = frozenset({"and", "or"})
+_ENDS_PHRASE: Final = _JOINS | {"is", "are", "was", "were", "when", "where", "than", "that"}
+_CONNECTS: Final = frozenset({"hence", "thus", "therefore", "so", "also", "furthermore", "moreover"})
+
+
+def tightest(order: Sequence[Token], text: Sequence[Token], work: Work) -> list[int]:
+    """Places in `text` of the longest run of `order` that occurs there in order, in as narrow a span as there is."""
+    ours = [token.key for token in order]
+    wanted = set(ours)
+    # Only what could be taken is compared.
+    places = [at for at, token in enumerate(text) if token.weighs and token.key in wanted]
+    theirs = [text[at].key for at in places]
+    starts = [at for at, key in enumerate(theirs) if key == ours[0]][:3] or [0]
+    work.spend(len(text) + (len(ours) + len(starts)) * (len(theirs) + 1))
+    rows = _common(ours, theirs)
+    found = [[places[at] for at in _chain(ours, theirs, rows, start)] for start in starts]
+    return min(found, key=lambda chain: (-len(chain), (chain[-1] - chain[0]) if chain else 0))
+
+
+def _common(ours: Sequence[str], theirs: Sequence[str]) -> list[list[int]]:
+    """How long the longest common subsequence of `ours[i:]` and `theirs[j:]` is, for each `i` and `j`."""
+    rows = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+    for i in range(len(ours) - 1, -1, -1):
+        row, below, key = rows[i], rows[i + 1], ours[i]
+        for j in range(len(theirs) - 1, -1, -1):
+            row[j] = max(below[j], row[j + 1], below[j + 1] + (key == theirs[j]))
+    return rows
+
+
+def _chain(
+    ours: Sequence[str], theirs: Sequence[str], rows: Sequence[Sequence[int]], start: int
+) -> list[int]:
+    """A longest common subsequence from `start` on, each match as early as can be."""
+    chain: list[int] = []
+    i, j = 0, start
+    while i < len(ours) and j < len(theirs):
+        if ours[i] == theirs[j] and rows[i][j] == rows[i + 1][j + 1] + 1:
+            chain.append(j)
+            i, j = i + 1, j + 1
+        elif rows[i + 1][j] >= rows[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return chain
+
+
+def words_elsewhere(order: Sequence[Token], taken: Sequence[Token]) -> list[Token]:
+    rest = iter(taken)
+    expected = next(rest, None)
+    left: list[Token] = []
+    for token in order:
+        if expected is not None and token.key == expected.key:
+            expected = next(rest, None)
+        else:
+            left.append(token)
+    return left
+
+
+def takes_up(part: Sequence[Token]) -> bool:
+    """Whether a sentence speaks of the subject of the one before it."""
+    first = next(
+        (token for token in part if token.kind is not Kind.BREAK and token.text.casefold() not in _CONNECTS),
+        None,
+    )
+    return first is not None and first.text.casefold() in PRONOUNS
+
+
+def movable_phrases(order: Sequence[Token]) -> list[tuple[int, ...]]:
+    """Places of each movable phrase: what introduces it, and what follows up to the next phrase or clause."""
+    starts = [at for at, token in enumerate(order) if token.text.casefold() in MOVABLE]
+    found: list[tuple[int, ...]] = []
+    for start in starts:
+        end = next(
+            (at for at in range(start + 1, len(order)) if at in starts or _bounds(order[at])), len(order)
+        )
+        if any(order[at].weighs for at in range(start + 1, end)):
+            found.append(tuple(range(start, end)))
+    return found
+
+
+def _bounds(token: Token) -> bool:
+    word = token.text.casefold()
+    return parts_clauses(token) or word in FRAMES or word in _ENDS_PHRASE
+
+
+def phrase_near(
+    text: Sequence[Token], phrase: Sequence[Token], taken: Sequence[int], work: Work
+) -> tuple[int, ...] | None:
+    """Where the phrase stands as it is, in the clause of `taken`; the words that weigh."""
+    introduced = phrase[0].text.casefold()
+    keys = [token.key for token in phrase[1:] if token.weighs]
+    weighing = [at for at, token in enumerate(text) if token.weighs]
+    work.spend(len(text))
+    for start, token in enumerate(text):
+        if token.text.casefold() != introduced:
+            continue
+        behind = bisect_right(weighing, start)
+        places = weighing[behind : behind + len(keys)]
+        if [text[at].key for at in places] != keys or not set(places).isdisjoint(taken):
+            continue
+        work.spend(len(text))
+        between = range(min(taken[0], start), max(taken[-1], *places) + 1)
+        if not any(bounds_clause(text, at) for at in between):
+            return (*((start,) if token.weighs else ()), *places)
+    return None
+
+
+def bounds_clause(text: Sequence[Token], at: int) -> bool:
+    return parts_clauses(text[at]) or text[at].text.casefold() in _JOINS
+
+
+def begins(part: Sequence[Token]) -> int | None:
+    return next((at for at, token in enumerate(part) if token.kind is Kind.CONTENT), None)
+
+
+def is_subject(part: Sequence[Token], taken: set[int]) -> bool:
+    return begins(part) in taken
+
+
+def is_only_subject(part: Sequence[Token], taken: set[int]) -> bool:
+    """Whether nothing was passed over from its beginning to the last word that was taken."""
+    return all(at in taken or not token.weighs for at, token in enumerate(part[: max(taken) + 1]))
+
+
+def attached(tokens: Sequence[Token], at: int, taken: Container[int]) -> str | None:
+    """The preposition that a word hangs on, over articles and what was not taken; None if it hangs on none."""
+    for before in range(at - 1, -1, -1):
+        token = tokens[before]
+        word = token.text.casefold()
+        if word in PREPOSITIONS:
+            return word
+        passes = (
+            word in ARTICLES
+            or word == "("
+            or (token.kind in {Kind.CONTENT, Kind.NUMBER} and before not in taken)
+        )
+        if not passes:
+            return None
+    return None
+
+
+def parts_clauses(token: Token) -> bool:
+    return token.kind is Kind.BREAK or token.key in CLAUSES

@@ -1,0 +1,91 @@
+"""English that says the same in any sentence, read as one form of it. Pure.
+
+Only what may be exchanged everywhere stands here: “requires” for “needs”, “5 to 10” for “between 5 and 10”. Words that are alike in
+some sentences alone (“since”, “quite”) do not.
+"""
+
+import re
+from typing import Final
+
+_GROUPS: Final = """
+    usually generally typically normally commonly ordinarily
+    often frequently
+    sometimes occasionally
+    rarely seldom
+    almost nearly
+    about approximately roughly
+    mostly mainly primarily chiefly
+    may might
+    every each
+    much far considerably significantly substantially vastly
+    need require
+    start begin commence
+    big large
+    additional extra
+    enough sufficient
+    allow permit let
+    help assist
+    quick fast rapid
+    buy purchase
+    choose select
+    build construct
+    change modify alter
+    delete remove
+    entire whole
+    main primary principal
+    kind type
+    annual yearly
+    immediately instantly
+    maker manufacturer
+    hinder hamper
+    expensive costly
+    prevent avert
+    common widespread
+    stay remain
+    give yield
+    car automobile
+    doctor physician
+"""
+"""The first of each line stands for all of it."""
+SAME: Final = {word: line.split()[0] for line in _GROUPS.strip().splitlines() for word in line.split()}
+
+_NUMBER: Final = r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred)"
+_PERIOD: Final = r"(second|minute|hour|day|week|month|year)"
+_LITTLE: Final = r"(?:for|in|of|than|within|after|or|and|to|is|was|by|at|on|with|per)\b"
+_PHRASES: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), instead)
+    for pattern, instead in (
+        (r"(?<!not )\b(?:has|have) to\b(?= [a-z])", "must"),
+        (r"\b(?:is|are) able to\b", "can"),
+        (r"\bin order to\b", "to"),
+        (r"\bat once(?=[ ,.;])", "immediately"),
+        (r"\bannually\b", "per year"),
+        (
+            rf"\b((?:{_NUMBER}|%|percent|times|once|twice|billion|million|thousand)(?: (?!{_LITTLE})[a-z]+)?) (?:a|an|each|every) {_PERIOD}\b",
+            r"\1 per \2",
+        ),
+        (rf"\ban? {_PERIOD} or two\b", r"one or two \1s"),
+        (rf"\bbetween ({_NUMBER})((?: \w+)?) and ({_NUMBER})\b", r"\1\2 to \3"),
+        (rf"\bfrom ({_NUMBER})((?: \w+)?) to ({_NUMBER})\b", r"\1\2 to \3"),
+        (r"(?<=\d)[-–](?=\d)", " to "),  # noqa: RUF001
+        (r"\bslow(s|ed|ing)? down\b", r"slow\1"),
+        (r"\blead(?:s|ing)? to\b|\bresults? in\b", "cause"),
+        (r"\b(?:led to|resulted in)\b", "caused"),
+        (r"\b(?:has|have) an? (?:impact|effect|influence) on\b", "affect"),
+        # What is true besides “especially if …” is true without it.
+        (r",? \b(?:especially|particularly|even) (?:if|when|where)\b", "; notably"),
+        (r", that is, ", "; "),
+        (r"\bcan (also )?be used to\b", r"can \1"),
+        (rf"\b({_NUMBER}) (?:different|distinct|separate)\b(?= \w)", r"\1"),
+        (r"\bstands for\b", "means"),
+        (r"\bin spite of\b", "despite"),
+        (r"\bas a result of\b|\bowing to\b|\bdue to\b", "because of"),
+    )
+)  # fmt: skip
+
+
+def plain(text: str) -> str:
+    """The text with its phrases in one form each."""
+    for pattern, instead in _PHRASES:
+        text = pattern.sub(instead, text)
+    return text
