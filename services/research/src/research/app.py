@@ -1,5 +1,7 @@
 """The only place that wires the service together."""
 
+from typing import Final
+
 from chassis import Connection, ServiceKey
 from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
@@ -15,6 +17,14 @@ from research.settings import Settings
 from research.web.gateway import Gateway
 from research.web.looking import BrandSources, Web
 from research.web.pages import Pages
+
+POLICY: Final = QueuePolicy(
+    # No brand's slow pages take more than a fourth of them.
+    max_concurrency=12,
+    # Leaves room for the first indexing of a large corpus, which a request waits for, and for searches and pages that have
+    # to wait for their turns.
+    handler_timeout=300.0,
+)
 
 
 def build(settings: Settings) -> Service:
@@ -33,9 +43,7 @@ def build(settings: Settings) -> Service:
     service.consume(
         "research-commands",
         on_each(handlers.research_requested, ResearchRequested),
-        # The deadline leaves room for the first indexing of a large corpus, which a request waits for, and for searches
-        # and pages that have to wait for their turns.
-        policy=QueuePolicy(max_concurrency=8, handler_timeout=300.0),
+        policy=POLICY,
     )
     service.serve(
         create_api(

@@ -89,6 +89,7 @@ class Handlers:
             sources,
             command=message.event_id,
             patient=context.attempt < PATIENT_ATTEMPTS,
+            alone=context.alone,
         )
         findings = await self._provider.search(wanted)
         match findings:

@@ -29,6 +29,8 @@ class Wanted:
     """The same for every delivery of one request, so that what costs money is paid for once."""
     patient: bool = False
     """Whether it may be asked to come again for what is missing now, instead of being refused."""
+    alone: bool = False
+    """Whether it is not to wait for others: all of them wait for it."""
 
 
 class Provider(Protocol):

@@ -1,5 +1,6 @@
 """Looking for a keyword in all of a brand's sources: its folder and documents, its addresses and feeds, and the web."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -18,6 +19,7 @@ from research.web.gateway import Gateway, NoMoneyError, Result
 from research.web.leads import Lead, about, chosen
 from research.web.pages import Pages, Reads
 from research.web.queries import queries
+from research.web.turns import Turns
 
 log = structlog.get_logger(__name__)
 
@@ -47,9 +49,14 @@ class Web:
     def __init__(self, gateway: Gateway, pages: Pages) -> None:
         self._gateway = gateway
         self._pages = pages
+        self._turns = Turns()
 
     async def look(self, wanted: Wanted) -> Tried:
-        """Searches and reads. Raises what `Gateway` raises, but for want of money."""
+        """Searches and reads. Raises what `Gateway` raises, but for want of money; and WaitFor, if it is not the brand's turn."""
+        with self._turns.take(wanted.brand, at_once=wanted.alone):
+            return await self._look(wanted, self._turns.room(wanted.brand))
+
+    async def _look(self, wanted: Wanted, room: asyncio.Semaphore) -> Tried:
         sources, asked, searches = wanted.sources, list[str](), list[Sequence[Lead]]()
         wished, unpaid = list[str](), None
         await self._gateway.prepare()
@@ -65,10 +72,10 @@ class Web:
                     break
                 asked.append(query)
                 searches.append([lead for each in found if (lead := _lead(each)) is not None])
-        told, unread = await self._pages.feeds(sources)
+        told, unread = await self._pages.feeds(sources, room)
         named = [Lead(url) for url in sources.urls]
         choice = chosen([*named, *about(wanted.keyword, told)], searches, sources)
-        reads = await self._pages.read(choice.leads, sources)
+        reads = await self._pages.read(choice.leads, sources, room)
         reads = Reads(reads.pages, (*unread, *reads.left_out))
         log.info(
             "web_read",
@@ -101,8 +108,8 @@ class BrandSources:
         """As of `Provider`.
 
         Raises:
-            WaitFor: the folder, the brand's own documents, the gateway or a provider has to be waited for; or money, where
-                what is free says too little.
+            WaitFor: the folder, the brand's own documents, its turn, the gateway or a provider has to be waited for; or
+                money, where what is free says too little.
             RetryLater: too few pages could be read, and there may be more of them later.
             Unprocessable: the web cannot be read before somebody has seen to it.
         """

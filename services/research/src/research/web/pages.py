@@ -64,18 +64,22 @@ class Pages:
         self._seconds = seconds
         self._room = asyncio.Semaphore(AT_ONCE_IN_ALL)
 
-    async def read(self, leads: Sequence[Lead], sources: Sources) -> Reads:
-        """Reads them, some at a time, and leaves out what is not there in time. Raises what `Gateway` raises."""
-        return _sorted_out(
-            list(zip(leads, await self._each(leads, partial(self._page, sources)), strict=True))
-        )
+    async def read(self, leads: Sequence[Lead], sources: Sources, room: asyncio.Semaphore) -> Reads:
+        """Reads them, some at a time, and leaves out what is not there in time. Raises what `Gateway` raises.
 
-    async def feeds(self, sources: Sources) -> tuple[list[Told], list[tuple[str, LeftOutError]]]:
+        `room` is that of the brand, within the room that there is for all.
+        """
+        ended = await self._each(leads, partial(self._page, sources), room)
+        return _sorted_out(list(zip(leads, ended, strict=True)))
+
+    async def feeds(
+        self, sources: Sources, room: asyncio.Semaphore
+    ) -> tuple[list[Told], list[tuple[str, LeftOutError]]]:
         """What the brand's feeds lead to, and those that could not be read. Raises what `Gateway` raises."""
         leads = [Lead(each) for each in sources.feeds]
         told: list[Told] = []
         left_out: list[tuple[str, LeftOutError]] = []
-        for lead, outcome in zip(leads, await self._each(leads, self._feed), strict=True):
+        for lead, outcome in zip(leads, await self._each(leads, self._feed, room), strict=True):
             if isinstance(outcome, LeftOutError):
                 left_out.append((lead.address, outcome))
             else:
@@ -83,7 +87,7 @@ class Pages:
         return told, left_out
 
     async def _each(
-        self, leads: Sequence[Lead], read: Callable[[Lead], Awaitable[ReadT]]
+        self, leads: Sequence[Lead], read: Callable[[Lead], Awaitable[ReadT]], room: asyncio.Semaphore
     ) -> list[ReadT | LeftOutError]:
         """What became of each of them, in their order."""
         ended: dict[int, ReadT | LeftOutError] = {}
@@ -91,7 +95,7 @@ class Pages:
 
         async def work() -> None:
             for at, lead in waiting:
-                async with self._room:
+                async with room, self._room:
                     try:
                         ended[at] = await read(lead)
                     except LeftOutError as why:
