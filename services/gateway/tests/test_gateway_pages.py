@@ -118,6 +118,25 @@ async def test_documents_are_given_on_as_they_are(one: Replica, public: Site) ->
     assert (refused.status_code, refused.json()["type"]) == (422, "page.media_type")
 
 
+async def test_json_is_read_where_a_feed_is_expected_and_nowhere_else(one: Replica, public: Site) -> None:
+    address = "http://site.example/feed"
+    public.pages["/feed"] = answer(
+        b'{"items": []}', media_type="application/json", cache_control="max-age=900"
+    )
+
+    async def as_feed() -> httpx.Response:
+        return await one.get("/v1/pages", params={"url": address, "feed": "true"})
+
+    assert (await read(one, address)).json()["type"] == "page.media_type"
+    feed = (await as_feed()).json()
+    assert (feed["media_type"], b64decode(feed["body"])) == ("application/json", b'{"items": []}')
+    assert "application/feed+json" in public.asked[-1].headers["accept"]
+    # What is kept for one is no answer to the other.
+    assert (await as_feed()).json() == feed
+    assert (await read(one, address)).json()["type"] == "page.media_type"
+    assert pages_asked(public) == ["/feed"] * 3
+
+
 async def test_nothing_is_read_before_sites_can_learn_who_reads(
     database: str, names: Names, public: Site
 ) -> None:

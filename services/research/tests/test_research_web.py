@@ -177,6 +177,25 @@ async def test_addresses_and_feeds_of_a_brand_need_no_search(world: World) -> No
     assert not {"/tea", "/self"} & set(world.paths_read)
 
 
+@pytest.mark.parametrize("media_type", ["application/json; charset=utf-8", "application/feed+json"])
+async def test_a_json_feed_is_read_by_whatever_name_it_is_sent(world: World, media_type: str) -> None:
+    urls = tuple(world.write(f"http://{path}.example/{path}") for path in "ab")
+    world.write("http://three.example/c")
+    feed = (
+        b'{"version": "https://jsonfeed.org/version/1.1", "title": "Three", "items": [{"id": "1", "url": "/c",'
+        b' "content_text": "How long a cold brew keeps", "date_published": "2026-01-02T03:04:05Z"}]}'
+    )
+    world.write("http://three.example/feed", feed, media_type=media_type)
+    sources = Sources(folder=False, urls=urls, feeds=("http://three.example/feed",))
+    found = await world.look(sources)
+    assert isinstance(found, Found), found
+    assert {each.url: each.published_on for each in found.sources} == {
+        "http://a.example/a": None,
+        "http://b.example/b": None,
+        "http://three.example/c": date(2026, 1, 2),
+    }
+
+
 async def test_the_same_command_pays_once_and_another_brand_for_itself(world: World) -> None:
     for path, host in zip("abc", ("one", "two", "three"), strict=True):
         world.write(f"http://{host}.example/{path}")

@@ -117,7 +117,9 @@ RSS = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
 RDF = b"""<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">
 <channel rdf:about="x"/><item rdf:about="y"><title>One</title><link>https://a.example/1</link></item></rdf:RDF>"""
 JSON = b"""\xef\xbb\xbf{"version": "https://jsonfeed.org/version/1.1", "items": [7, {"id": "1", "url": "/1", "title": "One",
-"date_published": "2026-05-05T10:00:00Z"}, {"id": "2", "title": "No link", "url": 7}]}"""
+"date_published": "2026-05-05T10:00:00Z"}, {"id": "2", "title": "No link", "url": 7},
+{"id": "https://a.example/3", "content_html": "<p>A note", "summary": ""}, {"id": "4", "content_text": "b",
+"external_url": "https://b.example/4", "date_published": "soon"}]}"""
 
 
 def test_feeds_of_every_kind_lead_somewhere() -> None:
@@ -126,7 +128,11 @@ def test_feeds_of_every_kind_lead_somewhere() -> None:
         Entry("https://a.example/2", "Two", date(2026, 5, 6)),
     )
     assert entries_of(RDF) == (Entry("https://a.example/1", "One"),)
-    assert entries_of(JSON) == (Entry("/1", "One", date(2026, 5, 5)),)
+    assert entries_of(JSON) == (
+        Entry("/1", "One", date(2026, 5, 5)),
+        Entry("https://a.example/3", "A note"),
+        Entry("https://b.example/4", "b"),
+    )
     assert [
         each.text
         for each in entries_of("<rss><item><title>é</title><link>/</link></item></rss>".encode(), "utf8")

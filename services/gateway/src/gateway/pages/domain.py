@@ -25,6 +25,8 @@ MEDIA_TYPES: Final = frozenset(
     }
 )
 """What there may be to read."""
+FEED_TYPES: Final = MEDIA_TYPES | {"application/json"}
+"""As what feeds are sent: most JSON Feeds under the name of JSON, which elsewhere is no text."""
 
 KEPT_HEADERS: Final = (
     "content-type",

@@ -13,7 +13,7 @@ from chassis import Connections
 from chassis.http.client import retry_after
 from gateway.egress import Egress, Fetched, Limits, PassingError, RefusedError, Target
 from gateway.pages import store
-from gateway.pages.domain import MEDIA_TYPES, Page, conditions, good_for, kept
+from gateway.pages.domain import FEED_TYPES, MEDIA_TYPES, Page, conditions, describe, good_for, kept
 from gateway.pages.robots import Robots
 
 log = structlog.get_logger(__name__)
@@ -26,6 +26,10 @@ _ASKED_FOR_REST: Final = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVA
 _PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY}
 _ACCEPT: Final = (
     "text/html, application/xhtml+xml, application/pdf, text/plain, text/markdown, application/xml;q=0.8"
+)
+_ACCEPT_FEED: Final = (
+    "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9,"
+    " application/json;q=0.8, text/html;q=0.1"
 )
 
 
@@ -54,10 +58,10 @@ class Reader:
         self._egress = egress
         self._manners = manners
         self._robots = Robots(connections, egress, manners.pause)
-        self._under_way: dict[str, asyncio.Task[Page]] = {}
+        self._under_way: dict[tuple[str, bool], asyncio.Task[Page]] = {}
 
-    async def read(self, target: Target) -> Page:
-        """The page at the target.
+    async def read(self, target: Target, *, feed: bool = False) -> Page:
+        """The page at the target, or the feed.
 
         Raises:
             RefusedError: it cannot or must not be read, today or tomorrow.
@@ -65,14 +69,16 @@ class Reader:
         """
         address = str(target)
         known = await self._kept(address)
-        if known is not None and known[1]:
+        if known is not None and known[1] and _is_wanted(known[0], feed=feed):
             return known[0]
         # A reading belongs to nobody: whoever began it may go away, and others wait for it.
-        reading = self._under_way.get(address)
+        reading = self._under_way.get((address, feed))
         if reading is None:
-            reading = asyncio.create_task(self._read_in_time(target), name=f"page of {target.host}")
-            self._under_way[address] = reading
-            reading.add_done_callback(lambda done: self._ended(address, done))
+            reading = asyncio.create_task(
+                self._read_in_time(target, feed=feed), name=f"page of {target.host}"
+            )
+            self._under_way[address, feed] = reading
+            reading.add_done_callback(lambda done: self._ended((address, feed), done))
         return await asyncio.shield(reading)
 
     async def finish(self) -> None:
@@ -82,8 +88,8 @@ class Reader:
             each.cancel()
         await asyncio.gather(*readings, return_exceptions=True)
 
-    def _ended(self, address: str, reading: asyncio.Task[Page]) -> None:
-        del self._under_way[address]
+    def _ended(self, asked: tuple[str, bool], reading: asyncio.Task[Page]) -> None:
+        del self._under_way[asked]
         if not reading.cancelled():
             reading.exception()  # seen, even where everybody who asked has gone
 
@@ -91,14 +97,14 @@ class Reader:
         async with self._connections.connection() as connection:
             return await store.page(connection, address)
 
-    async def _read_in_time(self, target: Target) -> Page:
+    async def _read_in_time(self, target: Target, *, feed: bool) -> Page:
         try:
             async with asyncio.timeout(_READING.total_seconds()):
-                return await self._read_alone(target)
+                return await self._read_alone(target, feed=feed)
         except TimeoutError:
             raise PassingError("timeout", f"{target.host} could not be read in time") from None
 
-    async def _read_alone(self, target: Target) -> Page:
+    async def _read_alone(self, target: Target, *, feed: bool) -> Page:
         """Reads it, or waits for the replica that does."""
         address, me = str(target), uuid4()
         while True:
@@ -109,19 +115,20 @@ class Reader:
             await asyncio.sleep(_POLL_SECONDS)
         try:
             known = await self._kept(address)
-            if known is not None and known[1]:
-                return known[0]
-            return await self._ask(target, known[0] if known else None)
+            usable = known if known is not None and _is_wanted(known[0], feed=feed) else None
+            if usable is not None and usable[1]:
+                return usable[0]
+            return await self._ask(target, usable[0] if usable else None, feed=feed)
         finally:
             async with self._connections.connection() as connection:
                 await store.end_reading(connection, address, me)
 
-    async def _ask(self, target: Target, known: Page | None) -> Page:
+    async def _ask(self, target: Target, known: Page | None, *, feed: bool) -> Page:
         found = await self._egress.get(
             target,
             self._manners.limits,
-            media_types=MEDIA_TYPES,
-            headers={"Accept": _ACCEPT, **(conditions(known) if known else {})},
+            media_types=FEED_TYPES if feed else MEDIA_TYPES,
+            headers={"Accept": _ACCEPT_FEED if feed else _ACCEPT, **(conditions(known) if known else {})},
             before=self._wait_for_turn,
         )
         now = datetime.now(UTC)
@@ -168,3 +175,8 @@ class Reader:
         async with self._connections.connection() as connection:
             await store.forget(connection, str(target))
         raise RefusedError("no_page", f"{problem}: there is no page to read")
+
+
+def _is_wanted(page: Page, *, feed: bool) -> bool:
+    """Whether what was kept for one who asked otherwise will do."""
+    return describe(page).media_type in (FEED_TYPES if feed else MEDIA_TYPES)

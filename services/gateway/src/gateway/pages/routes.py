@@ -75,13 +75,14 @@ def page_routes(reader: Reader | None) -> APIRouter:
     )
     async def page(
         url: Annotated[str, StringConstraints(min_length=1, max_length=MAX_LENGTH), Query()],
+        feed: Annotated[bool, Query(description="Whether a feed is expected, which may be JSON.")] = False,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
         """What is at an address: read as a polite visitor, and kept for as long as the site allows."""
         if reader is None:
             raise ProblemError(_NOT_CONFIGURED)
         try:
-            found = await reader.read(parse(url))
+            found = await reader.read(parse(url), feed=feed)
         except RefusedError as error:
             raise ProblemError(
                 Problem(f"page.{error.code}", str(error), HTTPStatus.UNPROCESSABLE_ENTITY)

@@ -28,6 +28,15 @@ _ADDRESSES: Final = frozenset({"link", "guid"})
 _DATES: Final = ("updated", "modified", "pubdate", "published", "date", "issued")
 """The day of the last change tells more about a text's age than that of its first appearance."""
 _TEXTS: Final = ("title", "description", "summary")
+_JSON_NAMES: Final = {
+    "link": ("url",),
+    "guid": ("external_url", "id"),
+    "title": ("title",),
+    "summary": ("summary", "content_text", "content_html"),
+    "updated": ("date_modified",),
+    "published": ("date_published",),
+}
+"""As of https://www.jsonfeed.org/version/1.1/: many entries have no title, and their address for an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +72,14 @@ def _of_json(content: bytes) -> tuple[Entry, ...]:
 
 
 def _json_fields(item: dict[str, Any]) -> dict[str, str]:
-    names = {
-        "link": "url",
-        "guid": "external_url",
-        "title": "title",
-        "summary": "summary",
-        "updated": "date_modified",
-        "published": "date_published",
+    told = {name: value for name, value in item.items() if isinstance(value, str) and value}
+    if not told.get("id", "").startswith(("https://", "http://")):
+        told.pop("id", None)
+    return {
+        ours: next(told[name] for name in theirs if name in told)
+        for ours, theirs in _JSON_NAMES.items()
+        if not told.keys().isdisjoint(theirs)
     }
-    return {ours: value for ours, theirs in names.items() if isinstance(value := item.get(theirs), str)}
 
 
 def _of_xml(content: bytes, charset: str | None) -> tuple[Entry, ...]:

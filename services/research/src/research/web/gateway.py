@@ -122,10 +122,11 @@ class Gateway:
         except ValidationError as error:
             raise _stranger(error) from error
 
-    async def page(self, address: str) -> FetchedPage:
-        """The page; raises `LeftOutError` too."""
+    async def page(self, address: str, *, feed: bool = False) -> FetchedPage:
+        """The page, or the feed; raises `LeftOutError` too."""
+        asked = {"url": address, "feed": "true"} if feed else {"url": address}
         try:
-            reply = await self._ask("GET", f"/v1/pages?{urlencode({'url': address})}")
+            reply = await self._ask("GET", f"/v1/pages?{urlencode(asked)}")
         except _TooLargeError:
             raise LeftOutError("it is too large") from None
         except FailedError as error:

@@ -113,7 +113,7 @@ class Pages:
         return [ended.get(at, late) for at in range(len(leads))]
 
     async def _feed(self, lead: Lead) -> list[Told]:
-        fetched = await self._gateway.page(lead.address)
+        fetched = await self._gateway.page(lead.address, feed=True)
         try:
             entries = await self._readers.read_feed(fetched.body, charset=fetched.charset)
         except (UnreadableFileError, HostileDocumentError) as error:
