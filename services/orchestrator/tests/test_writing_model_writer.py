@@ -77,6 +77,7 @@ async def message(orchestrator_database: Database, message_of: MessageOf) -> Dom
             channels=["feed"],
             target="site",
             writer="model",
+            approval="nothing",
             forbidden_words=("game-changer",),
         )
     return message_of(

@@ -35,6 +35,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "article_context": CONTEXTS,
     "channels": st.lists(words(20, min_size=1), max_size=4),
     "until": st.datetimes(timezones=st.just(UTC)),
+    "revision": st.none() | st.integers(min_value=2, max_value=10_000),
 }
 
 

@@ -13,9 +13,9 @@ from uuid import UUID
 import structlog
 
 from chassis.http.callers import Caller
-from envelope.brand.payloads import ContentGenerated, ContentPublish, ContentRefused
+from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
 from messaging import Database, Transaction
-from orchestrator.brands import Brand, find_brand
+from orchestrator.brands import MODEL, Brand, find_brand
 from orchestrator.cycles import load_keywords
 from orchestrator.review import domain, store
 from orchestrator.review.domain import Draft, Kind
@@ -44,6 +44,16 @@ class UnknownDraftError(LookupError):
 
     def __init__(self, content_id: UUID) -> None:
         super().__init__(f"there is no article {content_id}; GET /v1/drafts lists those that wait")
+
+
+class CannotRewriteError(ValueError):
+    """A comment would change nothing; the message says what can be done instead."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "its brand's articles are digests: their paragraphs are the sources' own, and a comment would change none of"
+            " them; edit or reject the draft, or give the brand the writer 'model'"
+        )
 
 
 class UnusableTextError(ValueError):
@@ -97,6 +107,42 @@ async def approve(
         await store.set_approved(tx.connection, content_id)
         await store.note_decision(tx.connection, draft, Kind.APPROVED, version, comment="", by=caller.name)
         await _send_on_its_way(tx, draft, chosen.word_count)
+        return await _as_it_is_now(tx, draft)
+
+
+async def send_back(
+    database: Database, content_id: UUID, version: int, caller: Caller, *, comment: str
+) -> Draft:
+    """Has a model write a draft again, with what the reviewer said of it.
+
+    Raises:
+        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        CannotRewriteError: its brand's writer does not read comments.
+    """
+    await look_at(database, content_id, caller.brands)
+    async with database.transaction() as tx:
+        draft = _seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        if not domain.send_back(draft, version, comment=comment, by=caller.name):
+            return draft
+        brand = await find_brand(tx.connection, draft.brand_slug)
+        if brand is None or brand.writer != MODEL:
+            raise CannotRewriteError
+        row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
+        await store.note_decision(
+            tx.connection, draft, Kind.RETURNED, version, comment=comment, by=caller.name
+        )
+        await store.set_decision(tx.connection, content_id, Kind.RETURNED)
+        tx.send(
+            ContentGenerate(
+                brand_slug=draft.brand_slug,
+                content_id=content_id,
+                research_id=draft.research_id,
+                keyword=draft.keyword,
+                revision=draft.newest + 1,
+                comment=comment,
+            ),
+            correlation_id=None if row is None else row.correlation_id,
+        )
         return await _as_it_is_now(tx, draft)
 
 

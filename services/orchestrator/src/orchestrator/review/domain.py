@@ -58,6 +58,7 @@ class Draft:
     content_id: UUID
     brand_slug: str
     keyword: str
+    research_id: UUID
     address: str
     """The last part of its page's, or what it would be."""
     title: str

@@ -28,6 +28,11 @@ def _text(text: str) -> str:
     return lines
 
 
+def _telling(text: str) -> str:
+    not_blank(" ".join(text.split()))
+    return text
+
+
 def _text_or_none(text: str | None) -> str | None:
     return None if text is None else _text(text)
 
@@ -116,11 +121,20 @@ class Approving(RequestBody):
     """Also if there is a newer one, or while it is written again."""
 
 
+class Returning(RequestBody):
+    version: VersionNumber
+    """The one that was looked at; it must be the newest."""
+    comment: Annotated[
+        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
+    ]
+    """What is to be different; the model is told so."""
+
+
 class Rejecting(RequestBody):
     version: VersionNumber
     """The one that was looked at; it must be the newest."""
     reason: Annotated[
-        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(not_blank)
+        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
     ]
     """Kept with the decision, and shown with the keyword."""
 

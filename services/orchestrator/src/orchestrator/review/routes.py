@@ -12,7 +12,7 @@ from chassis.http.api import UNKNOWN, MayRead, MayReview, refusal, router
 from messaging import Database
 from orchestrator.brands import Slug, UnknownBrandError, seen_slug
 from orchestrator.review import deciding, store
-from orchestrator.review.deciding import Change, UnknownDraftError, UnusableTextError
+from orchestrator.review.deciding import CannotRewriteError, Change, UnknownDraftError, UnusableTextError
 from orchestrator.review.domain import DecidedOtherwiseError, DraftState, NoSuchVersionError
 from orchestrator.review.models import (
     ADDRESS_PATTERN,
@@ -24,6 +24,7 @@ from orchestrator.review.models import (
     Editing,
     Looked,
     Rejecting,
+    Returning,
 )
 from orchestrator.review.version_routes import version_routes
 
@@ -50,6 +51,7 @@ def answer_refusals(app: FastAPI) -> None:
         (UnknownDraftError, HTTPStatus.NOT_FOUND),
         (NoSuchVersionError, HTTPStatus.NOT_FOUND),
         (DecidedOtherwiseError, HTTPStatus.CONFLICT),
+        (CannotRewriteError, HTTPStatus.CONFLICT),
         (UnusableTextError, HTTPStatus.UNPROCESSABLE_ENTITY),
     ):
         app.add_exception_handler(error, _refused_with(status))
@@ -145,6 +147,18 @@ def _deciding(database: Database) -> APIRouter:
         """Ends its keyword, for good; of an approved article, drops the correction that waits."""
         return DraftView.of(
             await deciding.reject(database, content_id, request.version, caller, reason=request.reason)
+        )
+
+    @routes.post(
+        "/return",
+        summary="Send a draft back",
+        response_model=DraftView,
+        responses={**UNKNOWN, **OVERTAKEN},
+    )
+    async def send_back(caller: MayReview, content_id: UUID, request: Returning) -> DraftView:
+        """A model writes it again and is told the comment. A digest cannot be sent back: it is edited or rejected."""
+        return DraftView.of(
+            await deciding.send_back(database, content_id, request.version, caller, comment=request.comment)
         )
 
     @routes.post(

@@ -27,7 +27,7 @@ OPEN: Final = (
 """As in the partial index content_waiting: what waits, is being written again, or is offered as a correction."""
 
 _DRAFTS: Final = """
-    select c.content_id, c.brand_slug, c.keyword, c.slug as address, n.title, n.word_count, c.version as stands, n.version as newest,
+    select c.content_id, c.brand_slug, c.keyword, c.research_id, c.slug as address, n.title, n.word_count, c.version as stands, n.version as newest,
            n.made_by as newest_by, n.made_at as newest_at, c.held_for, c.decision, c.offered_version as offered,
            coalesce(c.waits_since, c.created_at) as since, c.published_url,
            d.decision as last_kind, d.version as last_version, d.comment, d.made_by, d.made_at
@@ -150,6 +150,7 @@ def _draft(row: asyncpg.Record) -> Draft:
         content_id=row["content_id"],
         brand_slug=row["brand_slug"],
         keyword=row["keyword"],
+        research_id=row["research_id"],
         address=row["address"],
         title=row["title"],
         word_count=row["word_count"],

@@ -27,6 +27,11 @@ class Desk(Protocol):
         """How long it wants them."""
         ...
 
+    @property
+    def comment(self) -> str:
+        """What a reviewer said of the draft that this article is to replace; empty if there is none."""
+        ...
+
     async def step(
         self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
     ) -> ResultT:

@@ -5,8 +5,9 @@ from datetime import timedelta
 from functools import partial
 from time import monotonic
 from typing import TypeAlias, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid5
 
+import structlog
 from pydantic import TypeAdapter
 
 from envelope import DomainMessage
@@ -16,8 +17,9 @@ from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
 from orchestrator.writing.approval import wish_to_see
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.desk import WriterAt
-from orchestrator.writing.judging import judge, judge_again
-from orchestrator.writing.store import forget_wait, insert_content, latest_titles, note_wait
+from orchestrator.writing.judging import Judged, judge, judge_again
+from orchestrator.writing.store import forget_wait, insert_content, latest_titles, listed, note_wait
+from orchestrator.writing.versions import Text, put_back, revise
 from orchestrator.writing.workflow import Workflow
 from orchestrator.writing.writer import NoArticleError
 
@@ -32,6 +34,8 @@ LATEST_TITLES = 100
 NEEDS_REVIEW = "needs_review"
 """The reason of a draft that is stored, and not published before somebody has looked at it."""
 TURN = "its next turn at the writers"
+
+_log = structlog.get_logger(__name__)
 
 
 class ContentWorkflow:
@@ -77,7 +81,7 @@ class ContentWorkflow:
     async def _generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:
         command = message.payload
         brand = await self._begin(command)
-        workflow = await Workflow.resume(self._database, command.content_id)
+        workflow = await Workflow.resume(self._database, _workflow_id(command))
         sources = await workflow.step(
             "fetch_research", SOURCES, partial(self._fetch_research, command.research_id, command.brand_slug)
         )
@@ -92,7 +96,7 @@ class ContentWorkflow:
                 reason=refusal.reason,
                 detail=str(refusal),
             )
-            return _refusal(message, refusal)
+            return _refusal(message, refusal) if command.revision is None else self._kept(message, refusal)
         judged = await judge(
             self._database,
             brand,
@@ -109,6 +113,10 @@ class ContentWorkflow:
             # As the brand is now: what it wants to see may have changed while the article was written.
             asked = await find_brand(tx.connection, command.brand_slug) or brand
             held_for = (*final.held_for, *await wish_to_see(tx.connection, asked, command.keyword))
+            cited = [source for source in sources if source.n in article.cited]
+            if command.revision is not None:
+                await self._store_again(tx, message, final, cited, held_for)
+                return
             await insert_content(
                 tx.connection,
                 content_id=command.content_id,
@@ -116,7 +124,7 @@ class ContentWorkflow:
                 keyword=command.keyword,
                 research_id=command.research_id,
                 article=final.article,
-                sources=[source for source in sources if source.n in article.cited],
+                sources=cited,
                 measures=final.measures,
                 held_for=held_for,
                 fingerprint=final.fingerprint,
@@ -128,6 +136,41 @@ class ContentWorkflow:
                 **({"reasons": held_for} if held_for else {}),
                 measures={each.name: each.value for each in final.measures},
             )
+
+        return record
+
+    async def _store_again(
+        self,
+        tx: Transaction,
+        message: DomainMessage[ContentGenerate],
+        judged: Judged,
+        sources: Sequence[Source],
+        held_for: Sequence[str],
+    ) -> None:
+        """Has the new text wait in place of the one that was sent back, unless somebody decided otherwise meanwhile."""
+        command = message.payload
+        reasons = (f"it was written again: {command.comment}", *held_for)
+        stored = await revise(
+            tx.connection,
+            command.content_id,
+            _text_of(judged, sources),
+            revision=command.revision or 1,
+            why=f"written again: {command.comment}",
+            held_for=reasons,
+            fingerprint=judged.fingerprint,
+        )
+        if stored:
+            tx.send(_refused(command, NEEDS_REVIEW, "; ".join(reasons)), caused_by=message)
+        _log.info("article_written_again", content_id=str(command.content_id), stored=stored)
+
+    def _kept(self, message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> Record:
+        """The draft that was sent back waits again: nothing came of writing it another time."""
+        command = message.payload
+
+        async def record(tx: Transaction) -> None:
+            why = f"it could not be written again ({refusal.reason}: {refusal})"[:MAX_DETAIL]
+            if await put_back(tx.connection, command.content_id, command.revision or 1, why):
+                tx.send(_refused(command, NEEDS_REVIEW, why), caused_by=message)
 
         return record
 
@@ -145,7 +188,7 @@ class ContentWorkflow:
         # By the message and not by the article: what comes again goes on, and a replay begins anew.
         steps = await Workflow.resume(self._database, message.event_id)
         turn = _Turn(0.0 if context.alone else self._turn_seconds)
-        writer = self._writers[brand.writer](_Desk(self._database, steps, brand, message.event_id, turn))
+        writer = self._writers[brand.writer](_Desk(self._database, steps, brand, message, turn))
         return await writer.write(
             keyword=message.payload.keyword, sources=sources, brand_name=brand.name, language=brand.language
         )
@@ -178,12 +221,18 @@ class _Desk:
     """Of one `content.generate`; see `desk.py`."""
 
     def __init__(
-        self, database: Database, steps: Workflow, brand: Brand, event_id: UUID, turn: _Turn
+        self,
+        database: Database,
+        steps: Workflow,
+        brand: Brand,
+        message: DomainMessage[ContentGenerate],
+        turn: _Turn,
     ) -> None:
         self._database = database
         self._steps = steps
         self._brand = brand
-        self._event_id = event_id
+        self._event_id = message.event_id
+        self._comment = message.payload.comment
         self._turn = turn
 
     @property
@@ -202,6 +251,10 @@ class _Desk:
     def words(self) -> int | None:
         return self._brand.words
 
+    @property
+    def comment(self) -> str:
+        return self._comment
+
     async def step(
         self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
     ) -> ResultT:
@@ -212,6 +265,28 @@ class _Desk:
     async def earlier_titles(self) -> tuple[str, ...]:
         async with self._database.connection() as connection:
             return await latest_titles(connection, self._brand.slug, LATEST_TITLES)
+
+
+def _workflow_id(command: ContentGenerate) -> UUID:
+    """The article's own; of each further time that it is written, one that is always the same."""
+    if command.revision is None:
+        return command.content_id
+    return uuid5(command.content_id, f"revision {command.revision}")
+
+
+def _text_of(judged: Judged, sources: Sequence[Source]) -> Text:
+    article = judged.article
+    return Text(
+        slug=article.slug,
+        title=article.title,
+        meta_description=article.meta_description,
+        body_markdown=article.body_markdown,
+        word_count=article.word_count,
+        key_points=article.key_points,
+        label=article.label,
+        sources=tuple(listed(sources)),
+        measures=judged.measures,
+    )
 
 
 def _refusal(message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> Record:

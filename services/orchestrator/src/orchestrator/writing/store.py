@@ -88,17 +88,6 @@ async def insert_content(
     `sources` are those that the article cites. With `held_for` it is a draft, whose address is settled once it may be
     published: until then it keeps no other article from having it.
     """
-    listed = [
-        {
-            "n": each.n,
-            "title": each.title,
-            "url": each.url,
-            "path": each.path,
-            "licence": each.licence,
-            "published_on": each.published_on and each.published_on.isoformat(),
-        }
-        for each in sources
-    ]
     wanted = f"{article.slug}-{content_id}" if held_for else article.slug
     slug = wanted
     while not await connection.fetchval(
@@ -119,7 +108,7 @@ async def insert_content(
         article.word_count,
         list(article.key_points),
         article.label,
-        json.dumps(listed),
+        json.dumps(listed(sources)),
         _MEASURES.dump_json(tuple(measures)).decode(),
         list(held_for),
         None if fingerprint is None else sorted(fingerprint),
@@ -138,6 +127,21 @@ async def insert_content(
         if any(row["content_id"] == content_id for row in taken):
             return
         slug = free_slug(wanted, {row["slug"] for row in taken})
+
+
+def listed(sources: Sequence[Source]) -> list[dict[str, Any]]:
+    """The sources as they are stored: what they are called and where they are, without their passages."""
+    return [
+        {
+            "n": each.n,
+            "title": each.title,
+            "url": each.url,
+            "path": each.path,
+            "licence": each.licence,
+            "published_on": each.published_on and each.published_on.isoformat(),
+        }
+        for each in sources
+    ]
 
 
 async def find_content(

@@ -5,7 +5,7 @@ The row of `content` holds the version that stands: of a draft that waits the ne
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -140,6 +140,61 @@ async def set_standing(
         version,
         sorted(fingerprint),
     )
+
+
+async def revise(
+    connection: Connection,
+    content_id: UUID,
+    text: Text,
+    *,
+    revision: int,
+    why: str,
+    held_for: Sequence[str],
+    fingerprint: Fingerprint,
+) -> bool:
+    """Has a draft that was sent back wait with a new text, as its version `revision`; nobody else may store any meanwhile.
+
+    False, and nothing stored, if it was decided about otherwise.
+    """
+    if not await _is_returned(connection, content_id, revision):
+        return False
+    await insert_version(connection, content_id, text, made_by="writer", why=why)
+    waiting = replace(text, slug=f"{text.slug}-{content_id}")
+    await set_standing(connection, content_id, revision, waiting, fingerprint)
+    await wait_again(connection, content_id, held_for)
+    return True
+
+
+async def put_back(connection: Connection, content_id: UUID, revision: int, why: str) -> bool:
+    """Has a draft that was sent back wait as it was, and says why; False if it was decided about otherwise."""
+    if not await _is_returned(connection, content_id, revision):
+        return False
+    held_for = await connection.fetchval("select held_for from content where content_id = $1", content_id)
+    await wait_again(connection, content_id, [why, *(each for each in held_for if each != why)])
+    return True
+
+
+async def wait_again(connection: Connection, content_id: UUID, held_for: Sequence[str]) -> None:
+    await connection.execute(
+        """
+        update content set held_for = $2, decision = null, waits_since = clock_timestamp(), updated_at = clock_timestamp()
+        where content_id = $1
+        """,
+        content_id,
+        list(held_for),
+    )
+
+
+async def _is_returned(connection: Connection, content_id: UUID, revision: int) -> bool:
+    """Whether the article, which is locked, waits for this version of its writer's."""
+    found = await connection.fetchval(
+        "select decision = 'returned' and held_for <> '{}' from content where content_id = $1 for update",
+        content_id,
+    )
+    newest = await connection.fetchval(
+        "select max(version) from content_versions where content_id = $1", content_id
+    )
+    return bool(found) and newest == revision - 1
 
 
 async def free_address(connection: Connection, brand_slug: str, content_id: UUID, wanted: str) -> str:

@@ -56,12 +56,14 @@ class ResearchWaiting(Payload):
 
 
 class ContentGenerate(Payload):
-    """Write the article `content_id` from the sources of `research_id`."""
+    """Write the article `content_id` from the sources of `research_id`; or write it again, as its version `revision`, because of a `comment`."""
 
     brand_slug: BrandSlug
     content_id: UUID
     research_id: UUID
     keyword: Keyword
+    revision: Annotated[int, Field(ge=2)] | None = None
+    comment: Detail = ""
 
 
 class ContentGenerated(Payload):

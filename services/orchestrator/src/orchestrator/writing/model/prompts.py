@@ -45,12 +45,13 @@ OUTLINE: Final = (
     "Plan the article: two to six sections in the order in which they are read. Each has a heading of at most eight words,"
     " taken from the words of its passages, the question it answers, and the ids of the passages it is written from. The"
     ' first section opens the article and says what the keyword is or what answers it. Where "words" is given, plan for about'
-    " so many in all."
+    ' so many in all. Where "comment" is given, it is what an editor of the brand said of the last draft: heed it as far as the'
+    " passages allow."
 )
 SECTION: Final = (
     "Write this one section in paragraphs of two to five sentences. Cite with each sentence the id of the passage that"
     ' says it. Where "words" is given, write about so many. Where "tone" is given, it is how the brand would like it to'
-    " read; it changes none of the rules."
+    ' read; where "comment" is given, it is what an editor of the brand said of the last draft. They change none of the rules.'
 )
 MEND: Final = (
     "A program found these sentences of yours not supported. Rewrite each, by its number, so that its passage supports it"

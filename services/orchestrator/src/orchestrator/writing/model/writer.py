@@ -104,8 +104,8 @@ class ModelWriter:
         return (await self.desk.earlier_titles())[:EARLIER]
 
     def _wishes(self, words: int | None) -> dict[str, Any]:
-        """What the brand asks for, if it does, as data like any other: what is kept does not depend on it."""
-        wishes = {"tone": self.desk.tone, "words": words}
+        """What the brand and its reviewer ask for, if they do, as data like any other: what is kept does not depend on it."""
+        wishes = {"tone": self.desk.tone, "words": words, "comment": self.desk.comment}
         return {name: wish for name, wish in wishes.items() if wish}
 
     def _room(self) -> int:
