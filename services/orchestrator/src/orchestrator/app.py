@@ -21,7 +21,7 @@ from envelope.brand.payloads import (
 from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.api import KnownCallers, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL
-from orchestrator.cycles import Housekeeping, note_waits, route, waiting
+from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
 from orchestrator.settings import Settings
 from orchestrator.writing import ContentWorkflow, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
@@ -43,12 +43,12 @@ def build(settings: Settings) -> Service:
         stall_after=settings.stall_after,
         keep_cycles=settings.keep_cycles,
         longest_sleep=settings.longest_sleep,
-        brand_articles=settings.brand_articles,
+        room=settings.room,
     )
     service.consume(
         "orchestrator-events",
         on_batch(
-            partial(route, brand_articles=settings.brand_articles),
+            partial(route, room=settings.room),
             ResearchCompleted,
             ResearchFailed,
             ContentGenerated,
@@ -72,7 +72,7 @@ def build(settings: Settings) -> Service:
         ),
     )
     callers = KnownCallers(service.database, ServiceKey(settings.service_key))
-    service.serve(http_api(service.database, callers, writers=frozenset(writers)))
+    service.serve(http_api(service.database, callers, writers=frozenset(writers), room=settings.room))
     service.gauge(
         "articles_waiting",
         "Keywords that wait to be researched or written, by what they wait for.",
@@ -80,6 +80,7 @@ def build(settings: Settings) -> Service:
         waiting,
     )
     service.background("housekeeping", housekeeping.run)
+    service.background("releases", Releases(service.database, settings.room).run)
     return service
 
 

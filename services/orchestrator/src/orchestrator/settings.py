@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from chassis import KeyedSettings, WebAddress
 from messaging import ServiceSettings
-from orchestrator.cycles import BRAND_ARTICLES
+from orchestrator.cycles import BRAND_ARTICLES, BRAND_RESEARCH, Room
 
 Hours = Annotated[float, Field(gt=0, le=24 * 365)]
 Days = Annotated[float, Field(gt=0, le=3650)]
@@ -26,6 +26,8 @@ class Settings(ServiceSettings, KeyedSettings):
     brand_articles: Annotated[int, Field(ge=1, le=10_000)] = BRAND_ARTICLES
     """Articles of one brand that are being written or queued for it; its others wait, so that brands take turns. At least
     WRITERS of all replicas, or one brand alone leaves some of them idle."""
+    brand_research: Annotated[int, Field(ge=1, le=10_000)] = BRAND_RESEARCH
+    """Keywords of one brand that are at research, or researched and waiting for a writer; its others are not sent yet."""
     writing_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 600.0
     """For one article, reading its research included; past it, the attempt counts as failed. What a model has answered by
     then is kept."""
@@ -46,6 +48,10 @@ class Settings(ServiceSettings, KeyedSettings):
     """Ended cycles and finished workflow steps older than this are deleted; articles are kept."""
     housekeeping_seconds: Annotated[float, Field(gt=0, le=86_400)] = 3600.0
     """Longest sleep between two rounds of the reaper and the clean-up."""
+
+    @property
+    def room(self) -> Room:
+        return Room(research=self.brand_research, articles=self.brand_articles)
 
     @property
     def turn_seconds(self) -> float:

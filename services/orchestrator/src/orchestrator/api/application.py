@@ -12,7 +12,7 @@ from chassis.http.callers import Authorise
 from messaging import Database
 from orchestrator.api.keys import key_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
-from orchestrator.cycles import LARGER_BODIES, ReusedKeyError, cycle_routes
+from orchestrator.cycles import DEFAULT_ROOM, LARGER_BODIES, ReusedKeyError, Room, cycle_routes
 from orchestrator.review import LARGER_TEXTS, answer_refusals, review_routes
 from orchestrator.writing import content_routes
 
@@ -21,8 +21,8 @@ Turns keywords into published, promoted articles.
 
 1. `PUT /v1/brands/{slug}`: say who writes.
 2. `POST /v1/brands/{slug}/research`: hand in keywords; the answer names a cycle.
-3. `GET /v1/cycles/{cycle_id}`: watch it; each keyword ends as completed, refused, needs_review, rejected or failed, with
-   links and reasons.
+3. `GET /v1/cycles/{cycle_id}`: watch it; each keyword ends as completed, refused, needs_review, rejected, failed or
+   cancelled, with links and reasons.
 4. `GET /v1/drafts`: see what waits for a person; approve, edit or reject it.
 
 Every request needs a key: an API key in the header `Authorization: Bearer …`, or the service key in `X-Service-Key`. Every refusal is `{"detail": "a sentence that says what to do"}`.
@@ -30,7 +30,11 @@ Every request needs a key: an API key in the header `Authorization: Bearer …`,
 
 
 def http_api(
-    database: Database, authorise: Authorise, *, writers: AbstractSet[str] = frozenset({EXTRACTIVE})
+    database: Database,
+    authorise: Authorise,
+    *,
+    writers: AbstractSet[str] = frozenset({EXTRACTIVE}),
+    room: Room = DEFAULT_ROOM,
 ) -> FastAPI:
     """The application.
 
@@ -38,11 +42,13 @@ def http_api(
         database: the service's.
         authorise: says who sent a request; raises HTTPException 401 for one without a key.
         writers: those that a brand may choose.
+        room: how much of one brand may be in hand at a time.
     """
     app = api(
         "Brand Engine: orchestrator",
         authorise,
         larger_bodies={**LARGER_BODIES, **LARGER_TEXTS},
+        lists=LARGER_BODIES,
         takes_api_keys=True,
         description=DESCRIPTION,
         license_info={"name": "MIT"},
@@ -55,7 +61,7 @@ def http_api(
         ],
     )
     app.include_router(brand_routes(database, writers))
-    app.include_router(cycle_routes(database))
+    app.include_router(cycle_routes(database, room))
     app.include_router(content_routes(database))
     app.include_router(key_routes(database))
     app.include_router(review_routes(database))

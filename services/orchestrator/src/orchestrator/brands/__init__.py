@@ -10,6 +10,7 @@ from orchestrator.brands.domain import (
     UnwritableError,
     check_writer,
 )
+from orchestrator.brands.models import BrandView
 from orchestrator.brands.routes import Slug, brand_routes, seen_slug
 from orchestrator.brands.store import Brand, find_brand, upsert_brand
 
@@ -20,6 +21,7 @@ __all__ = [
     "Approval",
     "Brand",
     "BrandSlug",
+    "BrandView",
     "Slug",
     "UnknownBrandError",
     "UnwritableError",

@@ -14,6 +14,7 @@ MAX_FORBIDDEN: Final = 200
 MAX_TONE: Final = 300
 LEAST_WORDS: Final = 250
 MOST_WORDS: Final = 2000
+MOST_A_DAY: Final = 10_000
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 LANGUAGE_PATTERN: Final = "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 
@@ -68,6 +69,9 @@ class BrandRequest(RequestBody):
     none out yet; `nothing` but what misses a bound. Left out: `everything` where a model writes or the target is not the
     built-in site, else `nothing`."""
 
+    articles_per_day: Annotated[int | None, Field(ge=1, le=MOST_A_DAY, examples=[10])] = None
+    """How many keywords are begun in a day, evenly spread: 10 is one every 144 minutes. Without it, as many as there is room for."""
+
 
 class BrandView(View):
     slug: Annotated[str, Field(examples=["daily-grind"])]
@@ -82,6 +86,9 @@ class BrandView(View):
     words: int | None
     approval: str
     """Which articles wait until a person has approved them: what the brand says, or else what is the default for it."""
+    articles_per_day: int | None
+    paused_at: datetime | None
+    """Since when nothing of it is begun, until somebody has it resumed."""
     created_at: datetime
     updated_at: datetime
 
@@ -99,6 +106,8 @@ class BrandView(View):
             tone=brand.tone,
             words=brand.words,
             approval=brand.approves,
+            articles_per_day=brand.articles_per_day,
+            paused_at=brand.paused_at,
             created_at=brand.created_at,
             updated_at=brand.updated_at,
         )

@@ -24,6 +24,8 @@ class Brand:
     words: int | None
     approval: str | None
     """As it was asked for; None: by default."""
+    articles_per_day: int | None
+    paused_at: datetime | None
     created_at: datetime
     updated_at: datetime
 
@@ -46,20 +48,22 @@ async def upsert_brand(
     tone: str = "",
     words: int | None = None,
     approval: str | None = None,
+    articles_per_day: int | None = None,
 ) -> tuple[Brand, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
     row = await connection.fetchrow(
         """
         insert into brands as b
-            (slug, name, description, language, channels, target, writer, forbidden_words, tone, words, approval)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+            (slug, name, description, language, channels, target, writer, forbidden_words, tone, words, approval,
+             articles_per_day)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
         on conflict (slug) do update
             set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
-                forbidden_words = $8, tone = $9, words = $10, approval = $11,
+                forbidden_words = $8, tone = $9, words = $10, approval = $11, articles_per_day = $12,
                 updated_at = case
                     when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words, b.tone,
-                          b.words, b.approval)
-                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                          b.words, b.approval, b.articles_per_day)
+                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -74,6 +78,7 @@ async def upsert_brand(
         tone,
         words,
         approval,
+        articles_per_day,
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -97,6 +102,8 @@ def _brand(row: asyncpg.Record) -> Brand:
         tone=row["tone"],
         words=row["words"],
         approval=row["approval"],
+        articles_per_day=row["articles_per_day"],
+        paused_at=row["paused_at"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

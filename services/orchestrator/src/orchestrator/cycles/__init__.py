@@ -1,21 +1,26 @@
 """Batches of keywords: how they begin, what follows from each event, how far they are."""
 
 from orchestrator.cycles.begin import begin_cycle
-from orchestrator.cycles.domain import BRAND_ARTICLES, CycleId, ReusedKeyError
+from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, CycleId, ReusedKeyError
 from orchestrator.cycles.handlers import route
-from orchestrator.cycles.housekeeping import Housekeeping
+from orchestrator.cycles.housekeeping import Housekeeping, Releases
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
 from orchestrator.cycles.store import Cycle, NewCycle, load_keywords, waiting
+from orchestrator.cycles.turns import DEFAULT_ROOM, Room
 from orchestrator.cycles.waits import note_waits
 
 __all__ = [
     "BRAND_ARTICLES",
+    "BRAND_RESEARCH",
+    "DEFAULT_ROOM",
     "LARGER_BODIES",
     "Cycle",
     "CycleId",
     "Housekeeping",
     "NewCycle",
+    "Releases",
     "ReusedKeyError",
+    "Room",
     "begin_cycle",
     "cycle_routes",
     "load_keywords",

@@ -1,21 +1,23 @@
-"""How a cycle begins: its keywords are stored and sent to research together, or not at all."""
+"""How a cycle begins: all its keywords are stored, and those that there is room for sent to research, or nothing is done."""
 
 from typing import Final
 
 from chassis import Connection
-from envelope.brand.payloads import ResearchRequested
 from messaging import Database
 from orchestrator.brands import UnknownBrandError, find_brand
 from orchestrator.cycles import store
 from orchestrator.cycles.domain import ReusedKeyError
 from orchestrator.cycles.store import Cycle, NewCycle
+from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
 
 KEYWORDS_IN_ONE_TRACE: Final = 20
 """With more, each begins a trace of its own: of tens of thousands of spans together nobody makes out anything."""
 
 
-async def begin_cycle(database: Database, wanted: NewCycle) -> Cycle:
-    """Stores a cycle and asks research for each keyword, in one transaction; or finds the one begun under the same key.
+async def begin_cycle(database: Database, wanted: NewCycle, room: Room = DEFAULT_ROOM) -> Cycle:
+    """Stores a cycle and asks research for the keywords its brand has room for, in one transaction.
+
+    If one was begun under the same key, it is found instead.
 
     Raises:
         UnknownBrandError: nobody has made the brand.
@@ -25,14 +27,12 @@ async def begin_cycle(database: Database, wanted: NewCycle) -> Cycle:
         if await find_brand(tx.connection, wanted.brand_slug) is None:
             raise UnknownBrandError(wanted.brand_slug)
         if await store.begin_cycle(tx.connection, wanted):
-            for keyword in wanted.keywords:
-                tx.send(
-                    ResearchRequested(
-                        brand_slug=wanted.brand_slug, keyword=keyword, priority=wanted.priority
-                    ),
-                    correlation_id=wanted.correlation_id,
-                    own_trace=len(wanted.keywords) > KEYWORDS_IN_ONE_TRACE,
-                )
+            # Once all is stored, so that decisions about the brand do not wait for that.
+            now = await store.lock_brand(tx.connection, wanted.brand_slug)
+            together = len(wanted.keywords) <= KEYWORDS_IN_ONE_TRACE
+            await give_turns(
+                tx, [wanted.brand_slug], room, now=now, continuing=wanted.cycle_id if together else None
+            )
             cycle = await store.find_cycle(tx.connection, wanted.cycle_id)
         else:
             cycle = await _begun_before(tx.connection, wanted)

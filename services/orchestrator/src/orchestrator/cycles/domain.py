@@ -1,9 +1,10 @@
 """What an event teaches about a keyword, and what follows from it. Pure: no I/O, no clock, no randomness."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum, auto
 from typing import NewType, TypeAlias, assert_never
 from uuid import UUID
 
@@ -17,8 +18,10 @@ from envelope.brand.payloads import (
     ContentPublishFailed,
     ContentRefused,
     DeadLetterRecorded,
+    Priority,
     ResearchCompleted,
     ResearchFailed,
+    ResearchRequested,
     SocialCreate,
     SocialFailed,
     SocialPosted,
@@ -33,8 +36,13 @@ NORMAL_ENDS = frozenset({"insufficient_sources", "unsupported_draft"})
 DRAFT_WAITS = "needs_review"
 DRAFT_REJECTED = "rejected"
 
+CANCELLED = Setback("cancelled", refused=True)
+"""A refusal, so that no dead letter outweighs it, and for the version before, which knows nothing of cancelled cycles."""
+
 BRAND_ARTICLES = 16
 """Of one brand that are being written or queued for it at a time, unless the settings say otherwise."""
+BRAND_RESEARCH = 64
+"""Keywords of one brand that are at research, or wait for a writer, at a time, unless the settings say otherwise."""
 
 RoutedEvent: TypeAlias = (
     ResearchCompleted
@@ -58,6 +66,16 @@ class ReusedKeyError(ValueError):
         )
 
 
+class Turn(Enum):
+    """Whether the next step of a keyword may be taken."""
+
+    NOW = auto()
+    LATER = auto()
+    """Its brand has no room for it, or nothing of it may be begun for now."""
+    NEVER = auto()
+    """Its cycle is cancelled."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     keyword: Keyword
@@ -71,24 +89,31 @@ def decide(
     now: datetime,
     fresh_content_id: ContentId,
     article: ArticleContext | None,
-    has_turn: bool = True,
+    turn: Turn = Turn.NOW,
 ) -> Decision:
     """What an event changes, and what is to be sent because of it.
 
     `fresh_content_id` is used only when the keyword needs its first one. `article` is what is stored of the keyword's
-    article, None while there is none. Without `has_turn` its article is not written yet; `take_turn` goes on. An event that
-    teaches nothing new (a duplicate, a straggler) changes nothing.
+    article, None while there is none. Whether its article is written is a matter of `turn`; later, `take_turn` goes on. An event
+    that teaches nothing new (a duplicate, a straggler) changes nothing.
     """
     learned = _learn(keyword, event, fresh_content_id)
     if learned == keyword:
         return Decision(keyword)
-    learned = replace(learned, moved_at=now)
+    # What waits for its turn in a stage that it has left, or ended in, waits no longer.
+    awaits_turn = learned.awaits_turn and learned.state is keyword.state
+    learned = replace(learned, moved_at=now, awaits_turn=awaits_turn)
     messages: list[Payload] = []
     if keyword.content_id is None and isinstance(event, ResearchCompleted):
-        if has_turn:
-            messages.append(_generate(learned, event.keyword))
-        else:
-            learned = replace(learned, awaits_turn=True)
+        match turn:
+            case Turn.NOW:
+                messages.append(_generate(learned, event.keyword))
+            case Turn.LATER:
+                learned = replace(learned, awaits_turn=True)
+            case Turn.NEVER:
+                learned = _set_back(replace(learned, cancelled=True), Stage.WRITING, CANCELLED)
+            case _ as unreachable:
+                assert_never(unreachable)
     if learned.generated and not keyword.generated and learned.published_url is None:
         messages.append(_publish(learned))
     if learned.published_url and learned.unanswered and article and not learned.promoted:
@@ -97,12 +122,17 @@ def decide(
     return Decision(learned, tuple(messages))
 
 
-def take_turn(keyword: Keyword, name: str, *, now: datetime) -> Decision:
-    """A keyword called `name`, which has waited for its turn, is written now."""
+def take_turn(keyword: Keyword, name: str, priority: Priority, *, now: datetime) -> Decision:
+    """A keyword called `name`, which has waited for its turn, is researched or written now."""
     learned = replace(keyword, awaits_turn=False, moved_at=now)
-    if keyword.stage is not Stage.WRITING or keyword.research_id is None:
-        return Decision(learned)  # its article came from elsewhere meanwhile
-    return Decision(learned, (_generate(learned, name),))
+    match keyword.state:
+        case KeywordState.QUEUED:
+            wanted = ResearchRequested(brand_slug=keyword.brand_slug, keyword=name, priority=priority)
+            return Decision(learned, (wanted,))
+        case KeywordState.WRITING if keyword.research_id is not None:
+            return Decision(learned, (_generate(learned, name),))
+        case _:
+            return Decision(learned)  # its article came from elsewhere meanwhile
 
 
 def give_up(keyword: Keyword, *, waited: str, now: datetime) -> Keyword:
@@ -117,6 +147,7 @@ def give_up(keyword: Keyword, *, waited: str, now: datetime) -> Keyword:
             | KeywordState.NEEDS_REVIEW
             | KeywordState.REJECTED
             | KeywordState.FAILED
+            | KeywordState.CANCELLED
         ):
             return keyword
         case KeywordState.QUEUED | KeywordState.WRITING | KeywordState.PUBLISHING | KeywordState.PROMOTING:
@@ -133,12 +164,12 @@ def fold(keyword: str) -> str:
     return unicodedata.normalize("NFKC", " ".join(keyword.split())).casefold()
 
 
-def fold_duplicates(keywords: Sequence[str]) -> tuple[str, ...]:
-    """Each keyword once, spelled as it came first."""
-    first: dict[str, str] = {}
-    for keyword in keywords:
-        first.setdefault(fold(keyword), keyword)
-    return tuple(first.values())
+def fold_duplicates(keywords: Iterable[tuple[str, Priority]]) -> dict[str, Priority]:
+    """Each keyword once, spelled and ranked as it came first."""
+    first: dict[str, tuple[str, Priority]] = {}
+    for keyword, priority in keywords:
+        first.setdefault(fold(keyword), (keyword, priority))
+    return dict(first.values())
 
 
 def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) -> Keyword:  # noqa: PLR0911  (one for each event)

@@ -43,6 +43,8 @@ class KeywordState(StrEnum):
     REJECTED = "rejected"
     """A person rejected its article."""
     FAILED = "failed"
+    CANCELLED = "cancelled"
+    """Its cycle was cancelled before it was written."""
 
 
 class Bucket(StrEnum):
@@ -52,6 +54,18 @@ class Bucket(StrEnum):
     PROCESSING = "processing"
     COMPLETED = "completed"
     FAILED = "failed"
+
+
+class CycleState(StrEnum):
+    RUNNING = "running"
+    PAUSED = "paused"
+    """What has not been sent is held back until somebody has it resumed."""
+    COMPLETED = "completed"
+    """Every keyword has ended, and at least one as it should; `failed` counts the others."""
+    FAILED = "failed"
+    """Every keyword has ended, and none as it should. It moves again if one of them does."""
+    CANCELLED = "cancelled"
+    """Every keyword has ended, and some because the cycle was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +100,14 @@ class Keyword:
     """Its article waits for a person; that it is generated after all outweighs it."""
     rejected: bool = False
     """A person rejected its article."""
+    cancelled: bool = False
+    """Its cycle was cancelled before it was written; that there is an article after all outweighs it."""
     published_url: str | None = None
     brand_name: str | None = None
     """As it is now, for what is sent; None if nobody needs it."""
     promoted: bool = False
     awaits_turn: bool = False
-    """Researched, but enough articles of its brand are in hand: its own is not being written yet."""
+    """Enough of its brand is in hand, or nothing of it may be begun: its next step has not been asked for yet."""
     setbacks: Mapping[Stage, Setback] = field(default_factory=dict)
     posts: tuple[Post, ...] = ()
 
@@ -120,6 +136,8 @@ class Keyword:
             return KeywordState.REJECTED
         if self.held and stage is Stage.WRITING:
             return KeywordState.NEEDS_REVIEW
+        if self.cancelled and stage in {Stage.RESEARCH, Stage.WRITING}:
+            return KeywordState.CANCELLED
         if setback := self.setbacks.get(stage):
             return KeywordState.REFUSED if setback.refused else KeywordState.FAILED
         return _state_on(stage)
@@ -142,7 +160,13 @@ def bucket(state: KeywordState) -> Bucket:
             return Bucket.PROCESSING
         case KeywordState.COMPLETED:
             return Bucket.COMPLETED
-        case KeywordState.REFUSED | KeywordState.NEEDS_REVIEW | KeywordState.REJECTED | KeywordState.FAILED:
+        case (
+            KeywordState.REFUSED
+            | KeywordState.NEEDS_REVIEW
+            | KeywordState.REJECTED
+            | KeywordState.FAILED
+            | KeywordState.CANCELLED
+        ):
             return Bucket.FAILED
         case _ as unreachable:
             assert_never(unreachable)
@@ -172,3 +196,47 @@ def _state_on(stage: Stage) -> KeywordState:
             return KeywordState.PROMOTING
         case _ as unreachable:
             assert_never(unreachable)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many keywords of a cycle are in which state, as the database counts them."""
+
+    queued: int = 0
+    writing: int = 0
+    publishing: int = 0
+    promoting: int = 0
+    completed: int = 0
+    refused: int = 0
+    needs_review: int = 0
+    rejected: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    awaiting_research: int = 0
+    """Of those queued: not asked of research yet."""
+    awaiting_writing: int = 0
+    """Of those writing: not sent to the writers yet."""
+
+    def of(self, state: KeywordState) -> int:
+        count: int = getattr(self, state.value)
+        return count
+
+    def within(self, wanted: Bucket) -> int:
+        """Keywords whose states count as that."""
+        return sum(self.of(state) for state in KeywordState if bucket(state) is wanted)
+
+    @property
+    def total(self) -> int:
+        return sum(self.of(state) for state in KeywordState)
+
+    @property
+    def ended(self) -> int:
+        return self.within(Bucket.COMPLETED) + self.within(Bucket.FAILED)
+
+
+def cycle_state(progress: Progress, *, paused: bool) -> CycleState:
+    if progress.ended < progress.total:
+        return CycleState.PAUSED if paused else CycleState.RUNNING
+    if progress.cancelled:
+        return CycleState.CANCELLED
+    return CycleState.COMPLETED if progress.completed else CycleState.FAILED

@@ -1,9 +1,8 @@
 """The event router: brand events in, changed keywords and commands out."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Self, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 
 import structlog
@@ -12,9 +11,10 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentPublished, DeadLetterRecorded, ResearchCompleted, ResearchFailed
 from messaging import Transaction
 from orchestrator.cycles import store
-from orchestrator.cycles.domain import BRAND_ARTICLES, RoutedEvent, decide, take_turn
-from orchestrator.cycles.facts import KeywordState
+from orchestrator.cycles.domain import RoutedEvent, Turn, decide
+from orchestrator.cycles.facts import Keyword, KeywordState
 from orchestrator.cycles.store import KeywordRow
+from orchestrator.cycles.turns import DEFAULT_ROOM, NOTHING_IN_HAND, Room, Standing, give_turns, standings
 from orchestrator.writing import ContentId, article_contexts, mark_published
 
 log = structlog.get_logger(__name__)
@@ -23,24 +23,25 @@ Event: TypeAlias = DomainMessage[RoutedEvent]
 RowKey: TypeAlias = tuple[UUID, int]
 
 
-async def route(events: Sequence[Event], tx: Transaction, *, brand_articles: int = BRAND_ARTICLES) -> None:
+async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAULT_ROOM) -> None:
     """Applies a batch of events to the keywords they are about; those about nothing of ours are let go.
 
-    Of each brand at most `brand_articles` are sent to be written before one of them ends, so that the queue in front of the
-    writers, which is first come, first served, has something of every brand near its head.
+    Of each brand only so much is sent to be written before some of it has ended, so that the queue in front of the writers,
+    which is first come, first served, has something of every brand near its head; what ends makes room for what waits.
 
     The brands' locks are held from reading the keywords to the commit, so that two replicas never decide about one
     brand at the same time, and no decision is made on what another one is about to change.
     """
     names, content_ids = _mentioned(events)
-    now = await store.lock_brands_of(tx.connection, [name[0] for name in names], content_ids)
-    if now is None:
+    locked = await store.lock_brands_of(tx.connection, [name[0] for name in names], content_ids)
+    if locked is None:
         for event in events:
             _let_go(event)
         return
+    slugs, now = locked
     index = _Index(await store.load_keywords(tx.connection, names, content_ids))
     articles = await article_contexts(tx.connection, content_ids)
-    turns = await _Turns.of(tx, events, brand_articles)
+    turns = _Turns(slugs, await standings(tx.connection, slugs), room)
     changed: dict[RowKey, KeywordRow] = {}
     for event in events:
         row = index.find(event)
@@ -54,60 +55,50 @@ async def route(events: Sequence[Event], tx: Transaction, *, brand_articles: int
             now=now,
             fresh_content_id=ContentId(new_event_id()),
             article=article,
-            has_turn=turns.left(row.facts.brand_slug),
+            turn=turns.turn_of(row),
         )
         if decision.keyword == row.facts:
             log.info("event_changed_nothing", event_id=str(event.event_id), state=row.facts.state)
             continue
-        turns.note(row.facts.brand_slug, row.facts.state, decision.keyword.state)
+        turns.note(row.facts, decision.keyword)
         changed[(row.cycle_id, row.position)] = index.put(replace(row, facts=decision.keyword))
         for payload in decision.messages:
             tx.send(payload, caused_by=event, correlation_id=row.correlation_id)
     await store.save_keywords(tx.connection, list(changed.values()))
-    await give_turns(tx, turns.freed, brand_articles, now=now)
+    await give_turns(tx, turns.freed, room, now=now)
     await _note_addresses(tx, events, changed.values())
 
 
-async def give_turns(tx: Transaction, slugs: Collection[str], brand_articles: int, *, now: datetime) -> int:
-    """Sends what has waited for its turn to be written, as far as there is room; returns how many.
-
-    The brands' locks must be held.
-    """
-    if not slugs:
-        return 0
-    rows = await store.next_turns(tx.connection, sorted(slugs), brand_articles)
-    begun: list[KeywordRow] = []
-    for row in rows:
-        decision = take_turn(row.facts, row.keyword, now=now)
-        begun.append(replace(row, facts=decision.keyword))
-        for payload in decision.messages:
-            # What made room for it is another keyword's event, whose trace this does not belong to.
-            tx.send(payload, correlation_id=row.correlation_id, own_trace=True)
-    await store.save_keywords(tx.connection, begun)
-    return len(begun)
-
-
 class _Turns:
-    """Of the brands that a batch is about: how many more articles may be sent to be written, and where one has ended."""
+    """Of the brands that a batch is about: how many more articles may be sent to be written, and where room has come about."""
 
-    def __init__(self, left: dict[str, int]) -> None:
-        self._left = left
-        self.freed: set[str] = set()
+    def __init__(self, slugs: Iterable[str], standing: Mapping[str, Standing], room: Room) -> None:
+        at = {slug: standing.get(slug, NOTHING_IN_HAND) for slug in slugs}
+        # What waits already goes before what comes now.
+        self._left = {slug: each.room_for_articles(room) - each.awaiting_writing for slug, each in at.items()}
+        self._waited = {slug for slug, each in at.items() if each.awaiting_research or each.awaiting_writing}
+        self._roomier: set[str] = set()
 
-    @classmethod
-    async def of(cls, tx: Transaction, events: Sequence[Event], brand_articles: int) -> Self:
-        slugs = {event.payload.brand_slug for event in events if isinstance(event.payload, ResearchCompleted)}
-        taken = await store.in_hand(tx.connection, sorted(slugs)) if slugs else {}
-        return cls({slug: brand_articles - taken.get(slug, 0) for slug in slugs})
+    def turn_of(self, row: KeywordRow) -> Turn:
+        if row.in_cancelled_cycle:
+            return Turn.NEVER
+        return Turn.NOW if row.held_up is None and self._left[row.facts.brand_slug] > 0 else Turn.LATER
 
-    def left(self, slug: str) -> bool:
-        return self._left.get(slug, 1) > 0
-
-    def note(self, slug: str, before: KeywordState, after: KeywordState) -> None:
-        if after is KeywordState.WRITING and before is not after and slug in self._left:
+    def note(self, before: Keyword, after: Keyword) -> None:
+        slug = after.brand_slug
+        if after.awaits_turn:
+            self._waited.add(slug)
+        if before.state is after.state:
+            return
+        if after.state is KeywordState.WRITING:
             self._left[slug] -= 1
-        elif before is KeywordState.WRITING and before is not after:
-            self.freed.add(slug)
+        if before.state in {KeywordState.QUEUED, KeywordState.WRITING}:
+            self._roomier.add(slug)
+
+    @property
+    def freed(self) -> set[str]:
+        """Brands that may have room for what waits."""
+        return self._roomier & self._waited
 
 
 class _Index:

@@ -1,6 +1,7 @@
-"""What has to be done although no message asks for it: give up on stalled keywords, delete old cycles.
+"""What has to be done although no message asks for it: begin keywords whose time has come, give up on stalled ones, delete old cycles.
 
-Every replica runs this; row locks with `skip locked` share out the work. Only the database's clock counts.
+Every replica runs this; row locks with `skip locked` share out the work. Only the database's clock counts, and when something is due
+is worked out from rows: nothing is forgotten when a process dies.
 """
 
 import asyncio
@@ -11,9 +12,9 @@ from typing import Final
 import structlog
 
 from messaging import Database
-from orchestrator.cycles import store
-from orchestrator.cycles.domain import BRAND_ARTICLES, give_up
-from orchestrator.cycles.handlers import give_turns
+from orchestrator.cycles import overdue, store
+from orchestrator.cycles.domain import give_up
+from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_overlooked_turns, next_release
 from orchestrator.writing import delete_old_steps
 
 log = structlog.get_logger(__name__)
@@ -21,6 +22,10 @@ log = structlog.get_logger(__name__)
 BATCH: Final = 500
 SHORTEST_SLEEP: Final = timedelta(minutes=1)
 """A brand whose keywords are overdue may be locked just now; there is no hurry to look again."""
+SHORTEST_PAUSE: Final = timedelta(seconds=1)
+"""A brand that may begin its next keyword may have no room for it, or be locked just now."""
+LONGEST_PAUSE: Final = timedelta(seconds=10)
+"""What another replica accepts meanwhile, and dies before it would have begun it, is noticed by then."""
 
 
 class Housekeeping:
@@ -33,13 +38,13 @@ class Housekeeping:
         stall_after: timedelta,
         keep_cycles: timedelta,
         longest_sleep: timedelta,
-        brand_articles: int = BRAND_ARTICLES,
+        room: Room = DEFAULT_ROOM,
     ) -> None:
         self._database = database
         self._stall_after = stall_after
         self._keep_cycles = keep_cycles
         self._longest_sleep = longest_sleep
-        self._brand_articles = brand_articles
+        self._room = room
 
     async def run(self) -> None:
         """Goes on until it is cancelled, asleep until the next keyword may have stalled."""
@@ -51,17 +56,17 @@ class Housekeeping:
         """One round: everything that is due now."""
         while await self.fail_stalled() == BATCH:
             pass
-        await self.give_overlooked_turns()
+        await give_overlooked_turns(self._database, self._room)
         while await self._delete_old() == BATCH:
             pass
 
     async def fail_stalled(self) -> int:
         """Fails one batch of keywords nobody answered for, under their brands' locks; returns how many."""
         async with self._database.transaction() as tx:
-            slugs, now = await store.lock_stalled_brands(tx.connection, self._stall_after)
+            slugs, now = await overdue.lock_stalled_brands(tx.connection, self._stall_after)
             if not slugs:
                 return 0
-            rows = await store.load_stalled(tx.connection, slugs, self._stall_after, BATCH)
+            rows = await overdue.load_stalled(tx.connection, slugs, self._stall_after, BATCH)
             waited = in_words(self._stall_after)
             failed = [replace(row, facts=give_up(row.facts, waited=waited, now=now)) for row in rows]
             await store.save_keywords(tx.connection, failed)
@@ -71,18 +76,9 @@ class Housekeeping:
             )
         return len(failed)
 
-    async def give_overlooked_turns(self) -> None:
-        """Sends to be written what waits though its brand has room.
-
-        Keywords that stalled leave such behind, and so do replicas of the version before, which know no turns.
-        """
-        async with self._database.transaction() as tx:
-            slugs, now = await store.lock_brands_with_turns(tx.connection)
-            await give_turns(tx, slugs, self._brand_articles, now=now)
-
     async def _delete_old(self) -> int:
         async with self._database.transaction() as tx:
-            cycles = await store.delete_old_cycles(tx.connection, self._keep_cycles, BATCH)
+            cycles = await overdue.delete_old_cycles(tx.connection, self._keep_cycles, BATCH)
             steps = await delete_old_steps(tx.connection, self._keep_cycles, BATCH)
         if cycles or steps:
             log.info("old_cycles_deleted", cycles=cycles, workflow_steps=steps)
@@ -90,10 +86,30 @@ class Housekeeping:
 
     async def _rest(self) -> timedelta:
         async with self._database.connection() as connection:
-            due = await store.next_stall(connection, self._stall_after)
+            due = await overdue.next_stall(connection, self._stall_after)
         if due is None:
             return self._longest_sleep
         return min(max(due, SHORTEST_SLEEP), self._longest_sleep)
+
+
+class Releases:
+    """Begins keywords of brands that begin so many a day: whoever begins one holds the brand's lock, and writes down when."""
+
+    def __init__(self, database: Database, room: Room) -> None:
+        self._database = database
+        self._room = room
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled, asleep until the next keyword may be begun."""
+        while True:
+            await give_overlooked_turns(self._database, self._room)
+            async with self._database.connection() as connection:
+                due = await next_release(connection)
+            await asyncio.sleep(_pause(due).total_seconds())
+
+
+def _pause(due: timedelta | None) -> timedelta:
+    return LONGEST_PAUSE if due is None else min(max(due, SHORTEST_PAUSE), LONGEST_PAUSE)
 
 
 def in_words(span: timedelta) -> str:

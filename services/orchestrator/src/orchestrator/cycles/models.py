@@ -2,25 +2,25 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from envelope.brand.payloads import Priority
 from orchestrator.answers import View
 from orchestrator.cycles.domain import fold_duplicates
-from orchestrator.cycles.facts import Bucket, KeywordState, bucket, percent
-from orchestrator.cycles.store import Cycle, KeywordRow
+from orchestrator.cycles.facts import Bucket, CycleState, KeywordState, percent
+from orchestrator.cycles.store import PAGE, Cycle, KeywordRow
 from orchestrator.requests import RequestBody, shown, visible
 
-MAX_KEYWORDS: Final = 1000
+MAX_KEYWORDS: Final = 10_000
 MAX_KEYWORD_LENGTH: Final = 200
-NOT_ITS_TURN: Final = "waits for its turn: its brand has as many articles in hand as any may have at a time"
+NOT_ITS_TURN: Final = "waits for its turn: of one brand only so much is in hand at a time, and begun in a day"
 
 
-def _keyword(text: str) -> str:
+def checked_keyword(text: str) -> str:
+    """A keyword on one line; raises ValueError, which says what to do, if nothing can be written on it."""
     keyword = visible(text)
     if not keyword:
         raise ValueError("is blank; leave it out or say what to write about")
@@ -45,7 +45,7 @@ def _countable(keywords: Any) -> Any:
 
 Keyword = Annotated[
     str,
-    AfterValidator(_keyword),
+    AfterValidator(checked_keyword),
     # For the document only: the check itself counts after folding white space, and says what to do.
     Field(json_schema_extra={"minLength": 1, "maxLength": MAX_KEYWORD_LENGTH}),
 ]
@@ -62,11 +62,28 @@ class ResearchRequest(RequestBody):
             examples=[["pour over ratio", "cold brew", "espresso grind size"]],
         ),
         BeforeValidator(_countable),
-        AfterValidator(fold_duplicates),
     ]
-    """1 to 1,000 keywords of at most 200 characters."""
+    """1 to 10,000 keywords of at most 200 characters."""
     priority: Annotated[Priority, Field(examples=["normal"])] = Priority.NORMAL
-    """Passed on to research."""
+    """Of a brand's keywords that wait, those of a higher priority go first."""
+    priorities: Annotated[tuple[Priority | None, ...], Field(max_length=MAX_KEYWORDS)] = ()
+    """One for each keyword where they differ; null is `priority`."""
+
+    @model_validator(mode="after")
+    def _one_for_each(self) -> Self:
+        if self.priorities and len(self.priorities) != len(self.keywords):
+            raise ValueError(
+                f"there are {len(self.priorities):,} priorities for {len(self.keywords):,} keywords; give one for each, or none"
+            )
+        return self
+
+    def asked(self, priority: Priority | None = None) -> dict[str, Priority]:
+        """Each keyword once, as it came first, with its priority; `priority` is that of those that have none of their own."""
+        own = self.priorities or (None,) * len(self.keywords)
+        return fold_duplicates(
+            (keyword, given or priority or self.priority)
+            for keyword, given in zip(self.keywords, own, strict=True)
+        )
 
 
 class CycleAccepted(View):
@@ -80,21 +97,7 @@ class CycleAccepted(View):
 
     @classmethod
     def of(cls, cycle: Cycle) -> Self:
-        return cls(cycle_id=cycle.cycle_id, correlation_id=cycle.correlation_id, total=cycle.total)
-
-
-class CycleState(StrEnum):
-    RUNNING = "running"
-    COMPLETED = "completed"
-    """Every keyword has ended, and at least one as it should; `failed` counts the others."""
-    FAILED = "failed"
-    """Every keyword has ended, and none as it should. It moves again if one of them does."""
-
-    @classmethod
-    def of(cls, *, completed: int, failed: int, total: int) -> Self:
-        if completed + failed < total:
-            return cls.RUNNING
-        return cls.COMPLETED if completed else cls.FAILED
+        return cls(cycle_id=cycle.cycle_id, correlation_id=cycle.correlation_id, total=cycle.progress.total)
 
 
 class PostView(View):
@@ -106,8 +109,9 @@ class KeywordView(View):
     keyword: Annotated[str, Field(examples=["pour over ratio"])]
     state: KeywordState
     """`queued` at research; `refused`: too little material to write honestly; `needs_review`: an article that is not good
-    enough to be published, or that its brand wants to see first, at `/v1/drafts/{content_id}`; `rejected` by a person; `failed`: `reason` says why. A `refused` or
-    `failed` keyword moves again if its missing outcome arrives after all, e.g. after a replay."""
+    enough to be published, or that its brand wants to see first, at `/v1/drafts/{content_id}`; `rejected` by a person; `failed`:
+    `reason` says why; `cancelled`: with its cycle, before it was written. A `refused` or `failed` keyword moves again if its missing
+    outcome arrives after all, e.g. after a replay."""
     reason: str | None
     """Why it was refused or rejected, failed or needs a review, or which posts a completed one lacks."""
     waits: str | None
@@ -128,8 +132,8 @@ class KeywordView(View):
             keyword=row.keyword,
             state=facts.state,
             reason=facts.reason,
-            waits=(NOT_ITS_TURN if facts.awaits_turn else row.waits) if may_wait else None,
-            waits_until=row.waits_until if may_wait else None,
+            waits=_waits(row),
+            waits_until=row.waits_until if may_wait and not facts.awaits_turn else None,
             content_id=facts.content_id,
             published_url=facts.published_url,
             posts=tuple(
@@ -138,48 +142,114 @@ class KeywordView(View):
         )
 
 
-class CycleView(View):
+def _waits(row: KeywordRow) -> str | None:
+    if row.facts.state not in {KeywordState.QUEUED, KeywordState.WRITING}:
+        return None
+    return (row.held_up or NOT_ITS_TURN) if row.facts.awaits_turn else row.waits
+
+
+class KeywordsView(View):
+    """So many keywords of a cycle, in the order they were handed in."""
+
+    keywords: tuple[KeywordView, ...]
+    next: int | None
+    """Send it as `after` to get the next page; null on the last one."""
+
+    @classmethod
+    def of(cls, rows: Sequence[KeywordRow], limit: int) -> Self:
+        """`rows` are those of the page, and one more if there are more."""
+        page = rows[:limit]
+        return cls(
+            keywords=tuple(KeywordView.of(row) for row in page),
+            next=page[-1].position if len(rows) > limit else None,
+        )
+
+
+class CycleSummary(View):
     """Progress of a batch. `total` = `pending` + `processing` + `completed` + `failed`."""
 
     cycle_id: UUID
     correlation_id: str
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     state: CycleState
+    """`paused`: what has not been sent is held back; `completed`: every keyword has ended, and at least one as it should;
+    `failed`: every keyword has ended, and none as it should; `cancelled`: every keyword has ended, and some because the cycle was
+    cancelled. A cycle that has ended moves again if one of its keywords does."""
     pending: Annotated[int, Field(examples=[1])]
     """Keywords waiting for research."""
     processing: Annotated[int, Field(examples=[1])]
     """Keywords being written, published or promoted."""
     completed: Annotated[int, Field(examples=[1])]
     failed: Annotated[int, Field(examples=[0])]
-    """Keywords that were refused, rejected or failed, or need a review."""
+    """Keywords that were refused, rejected, failed or cancelled, or need a review."""
     needs_review: Annotated[int, Field(examples=[0])]
     """Of those in `failed`, keywords whose article is stored and waits for a person."""
     total: Annotated[int, Field(examples=[3])]
     percent: Annotated[int, Field(ge=0, le=100, examples=[33])]
     """Keywords that have ended, of all, in whole per cent, rounded down."""
+    states: Annotated[dict[KeywordState, int], Field(examples=[{"queued": 1, "writing": 1, "completed": 1}])]
+    """How many keywords are in which state; states in which none is are left out."""
+    not_sent: Annotated[int, Field(examples=[0])]
+    """Of those queued or writing, keywords that wait for their turn; they can still be paused and cancelled."""
     created_at: datetime
+    ended_at: datetime | None
+    """When the last of the keywords ended."""
+    cancelled_at: datetime | None
+
+    @classmethod
+    def of_cycle(cls, cycle: Cycle) -> Self:
+        return cls(**_summary(cycle))
+
+
+class CycleView(CycleSummary):
+    """Progress of a batch, and its first keywords. `total` = `pending` + `processing` + `completed` + `failed`."""
+
     keywords: tuple[KeywordView, ...]
+    """The first 200, in the order they were handed in."""
+    next: int | None
+    """Where they go on, if there are more: send it as `after` to `/v1/cycles/{cycle_id}/keywords`."""
 
     @classmethod
     def of(cls, cycle: Cycle, rows: Sequence[KeywordRow]) -> Self:
-        counts = dict.fromkeys(Bucket, 0)
-        for row in rows:
-            counts[bucket(row.facts.state)] += 1
-        ended = counts[Bucket.COMPLETED] + counts[Bucket.FAILED]
+        """`rows` are those of the page, and one more if there are more."""
+        page = KeywordsView.of(rows, PAGE)
+        return cls(**_summary(cycle), keywords=page.keywords, next=page.next)
+
+
+class CyclesView(View):
+    """So many cycles, the latest first."""
+
+    cycles: tuple[CycleSummary, ...]
+    next: UUID | None
+    """Send it as `after` to get the next page; null on the last one."""
+
+    @classmethod
+    def of(cls, cycles: Sequence[Cycle], limit: int) -> Self:
+        """`cycles` are those of the page, and one more if there are more."""
+        page = cycles[:limit]
         return cls(
-            cycle_id=cycle.cycle_id,
-            correlation_id=cycle.correlation_id,
-            brand_slug=cycle.brand_slug,
-            state=CycleState.of(
-                completed=counts[Bucket.COMPLETED], failed=counts[Bucket.FAILED], total=len(rows)
-            ),
-            pending=counts[Bucket.PENDING],
-            processing=counts[Bucket.PROCESSING],
-            completed=counts[Bucket.COMPLETED],
-            failed=counts[Bucket.FAILED],
-            needs_review=sum(row.facts.state is KeywordState.NEEDS_REVIEW for row in rows),
-            total=len(rows),
-            percent=percent(ended=ended, total=len(rows)),
-            created_at=cycle.created_at,
-            keywords=tuple(KeywordView.of(row) for row in rows),
+            cycles=tuple(CycleSummary.of_cycle(cycle) for cycle in page),
+            next=page[-1].cycle_id if len(cycles) > limit else None,
         )
+
+
+def _summary(cycle: Cycle) -> dict[str, Any]:
+    progress = cycle.progress
+    return {
+        "cycle_id": cycle.cycle_id,
+        "correlation_id": cycle.correlation_id,
+        "brand_slug": cycle.brand_slug,
+        "state": cycle.state,
+        "pending": progress.within(Bucket.PENDING),
+        "processing": progress.within(Bucket.PROCESSING),
+        "completed": progress.within(Bucket.COMPLETED),
+        "failed": progress.within(Bucket.FAILED),
+        "needs_review": progress.needs_review,
+        "total": progress.total,
+        "percent": percent(ended=progress.ended, total=progress.total),
+        "states": {state: count for state in KeywordState if (count := progress.of(state))},
+        "not_sent": progress.awaiting_research + progress.awaiting_writing,
+        "created_at": cycle.created_at,
+        "ended_at": cycle.ended_at,
+        "cancelled_at": cycle.cancelled_at,
+    }

@@ -2,29 +2,53 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Header, HTTPException, Response
+from fastapi import APIRouter, Header, HTTPException, Query, Response
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, MaySubmit, conditional, refusal, router
+from chassis.http.api import (
+    READ,
+    UNKNOWN,
+    IfNoneMatch,
+    MayOperate,
+    MayRead,
+    MaySubmit,
+    conditional,
+    refusal,
+    router,
+)
 from chassis.observing import chains
 from envelope import new_event_id
 from envelope.brand import CATALOGUE
+from envelope.brand.payloads import Priority
 from messaging import Database
 from orchestrator.answers import LOCATION
-from orchestrator.brands import Slug, seen_slug
+from orchestrator.brands import BrandView, Slug, seen_slug
+from orchestrator.cycles import control
 from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.domain import CycleId
-from orchestrator.cycles.models import CycleAccepted, CycleView, ResearchRequest
-from orchestrator.cycles.store import NewCycle, find_cycle, keywords_of
+from orchestrator.cycles.facts import CycleState, KeywordState
+from orchestrator.cycles.models import (
+    CycleAccepted,
+    CycleSummary,
+    CyclesView,
+    CycleView,
+    KeywordsView,
+    ResearchRequest,
+)
+from orchestrator.cycles.store import PAGE, Cycle, NewCycle, cycles_page, find_cycle, keywords_of
+from orchestrator.cycles.taking_lists import LISTS, TakesLists
+from orchestrator.cycles.turns import DEFAULT_ROOM, Room
 
 MAX_IDEMPOTENCY_KEY: Final = 200
 CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
 """Attribute of the request's span, so that its trace is found by the cycle's id."""
-LARGER_BODIES: Final = {"/v1/brands/{slug}/research": 2_500_000}
-"""1,000 keywords of 200 characters, each written as two JSON escapes, come to 2.4 MB."""
+LARGER_BODIES: Final = {"/v1/brands/{slug}/research": 12_500_000}
+"""10,000 keywords of 200 characters, each written as a JSON escape, come to 12.1 MB."""
+MAX_PAGE: Final = 1000
 
 IdempotencyKey = Annotated[
     str | None,
@@ -34,19 +58,27 @@ IdempotencyKey = Annotated[
         examples=["campaign-2026-07"],
     ),
 ]
+OfList = Annotated[
+    Priority | None,
+    Query(
+        description="Of the keywords that have none of their own; for lists, which have no other place for it."
+    ),
+]
 REUSED_KEY: Final = refusal(HTTPStatus.CONFLICT, "The Idempotency-Key was used for another body.")
 
 
-def cycle_routes(database: Database) -> APIRouter:
-    """For readers of the API's page, handing in keywords belongs to the brand they are for."""
+def cycle_routes(database: Database, room: Room = DEFAULT_ROOM) -> APIRouter:
+    """For readers of the API's page, what is about a whole brand belongs to the brand."""
     routes = APIRouter()
-    routes.include_router(_handing_in(database))
+    routes.include_router(_handing_in(database, room))
     routes.include_router(_watching(database))
+    routes.include_router(_controlling(database, room))
     return routes
 
 
-def _handing_in(database: Database) -> APIRouter:
+def _handing_in(database: Database, room: Room) -> APIRouter:
     routes = router(tags=["brands"])
+    routes.route_class = TakesLists
 
     @routes.post(
         "/brands/{slug}/research",
@@ -57,25 +89,34 @@ def _handing_in(database: Database) -> APIRouter:
             **UNKNOWN,
             **REUSED_KEY,
         },
+        openapi_extra=LISTS,
     )
     async def post_research(
         caller: MaySubmit,
         slug: Slug,
         request: ResearchRequest,
         response: Response,
+        priority: OfList = None,
         idempotency_key: IdempotencyKey = None,
     ) -> CycleAccepted:
-        """Accepts the keywords as one cycle. Each is researched, written, published and promoted by itself."""
+        """Accepts the keywords as one cycle. Each is researched, written, published and promoted by itself.
+
+        They come as JSON; as `text/plain`, one a line; or as `text/csv`, under a header with the column `keyword` and, if they
+        differ, `priority`. Of one brand only so many are in hand at a time: the others wait, and those of a higher priority go
+        first.
+        """
+        asked = request.asked(priority)
         wanted = NewCycle(
             cycle_id=CycleId(new_event_id()),
             correlation_id=str(new_event_id()),
             brand_slug=seen_slug(slug, caller),
-            priority=request.priority,
-            keywords=request.keywords,
+            priority=priority or request.priority,
+            keywords=tuple(asked),
             idempotency_key=_checked_idempotency_key(idempotency_key),
-            request_digest=_digest(request),
+            request_digest=_digest(priority or request.priority, asked),
+            priorities=asked,
         )
-        cycle = await begin_cycle(database, wanted)
+        cycle = await begin_cycle(database, wanted, room)
         chains.name_chain(cycle.correlation_id, also={CYCLE_ID: str(cycle.cycle_id)})
         response.headers["Location"] = f"/v1/cycles/{cycle.cycle_id}"
         return CycleAccepted.of(cycle)
@@ -86,6 +127,25 @@ def _handing_in(database: Database) -> APIRouter:
 def _watching(database: Database) -> APIRouter:
     routes = router(tags=["cycles"])
 
+    @routes.get("/cycles", summary="List cycles")
+    async def get_cycles(
+        caller: MayRead,
+        brand: Annotated[str | None, Query(description="Those of this brand.", max_length=200)] = None,
+        state: Annotated[CycleState | None, Query(description="Those in this state.")] = None,
+        after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
+        limit: Annotated[int, Query(description="At most so many.", ge=1, le=MAX_PAGE)] = 50,
+    ) -> CyclesView:
+        """The latest first."""
+        async with database.connection() as connection:
+            cycles = await cycles_page(
+                connection,
+                brands=caller.brands if brand is None else {seen_slug(brand, caller)},
+                state=state,
+                after=after,
+                limit=limit + 1,
+            )
+        return CyclesView.of(cycles, limit)
+
     @routes.get(
         "/cycles/{cycle_id}",
         summary="Watch a cycle",
@@ -93,18 +153,77 @@ def _watching(database: Database) -> APIRouter:
         responses={**READ, **UNKNOWN},
     )
     async def get_cycle(caller: MayRead, cycle_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
-        """Progress of all keywords, in the order they were handed in."""
+        """Progress, and the first of its keywords, in the order they were handed in."""
         async with database.connection() as connection:
             cycle = await find_cycle(connection, cycle_id, caller.brands)
-            rows = await keywords_of(connection, cycle_id) if cycle else []
-        if cycle is None:
-            raise HTTPException(
-                HTTPStatus.NOT_FOUND,
-                f"there is no cycle {cycle_id}; cycles are kept for a limited time after they end",
-            )
-        return conditional(CycleView.of(cycle, rows).model_dump_json(), if_none_match)
+            rows = await keywords_of(connection, cycle_id, limit=PAGE + 1) if cycle else []
+        return conditional(CycleView.of(_known(cycle, cycle_id), rows).model_dump_json(), if_none_match)
+
+    @routes.get("/cycles/{cycle_id}/keywords", summary="List the keywords of a cycle", responses=UNKNOWN)
+    async def get_keywords(
+        caller: MayRead,
+        cycle_id: UUID,
+        state: Annotated[KeywordState | None, Query(description="Those in this state.")] = None,
+        after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=2**31 - 1)] = 0,
+        limit: Annotated[int, Query(description="At most so many.", ge=1, le=MAX_PAGE)] = PAGE,
+    ) -> KeywordsView:
+        """In the order they were handed in."""
+        async with database.connection() as connection:
+            _known(await find_cycle(connection, cycle_id, caller.brands), cycle_id)
+            rows = await keywords_of(connection, cycle_id, after=after, limit=limit + 1, state=state)
+        return KeywordsView.of(rows, limit)
 
     return routes
+
+
+def _controlling(database: Database, room: Room) -> APIRouter:
+    routes = router()
+
+    @routes.post("/cycles/{cycle_id}/pause", tags=["cycles"], summary="Pause a cycle", responses=UNKNOWN)
+    async def post_pause(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
+        """Sends none of its keywords to research or to the writers until it is resumed. What is under way goes on to its end."""
+        return _summary(await control.pause_cycle(database, cycle_id, caller.brands), cycle_id)
+
+    @routes.post("/cycles/{cycle_id}/resume", tags=["cycles"], summary="Resume a cycle", responses=UNKNOWN)
+    async def post_resume(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
+        """Has a paused cycle go on where it stood."""
+        return _summary(await control.resume_cycle(database, cycle_id, caller.brands, room), cycle_id)
+
+    @routes.post("/cycles/{cycle_id}/cancel", tags=["cycles"], summary="Cancel a cycle", responses=UNKNOWN)
+    async def post_cancel(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
+        """Ends for good what is not being written yet.
+
+        What has been sent to research ends when that has answered; what is being written, published or promoted goes on to its end.
+        """
+        return _summary(await control.cancel_cycle(database, cycle_id, caller.brands, room), cycle_id)
+
+    @routes.post("/brands/{slug}/pause", tags=["brands"], summary="Pause a brand", responses=UNKNOWN)
+    async def post_brand_pause(caller: MayOperate, slug: Slug) -> BrandView:
+        """Sends none of its keywords to research or to the writers until it is resumed; new ones are accepted, and wait.
+
+        What is under way goes on to its end.
+        """
+        return BrandView.of(await control.pause_brand(database, seen_slug(slug, caller)))
+
+    @routes.post("/brands/{slug}/resume", tags=["brands"], summary="Resume a brand", responses=UNKNOWN)
+    async def post_brand_resume(caller: MayOperate, slug: Slug) -> BrandView:
+        """Has a paused brand go on where it stood."""
+        return BrandView.of(await control.resume_brand(database, seen_slug(slug, caller), room))
+
+    return routes
+
+
+def _known(cycle: Cycle | None, cycle_id: UUID) -> Cycle:
+    if cycle is None:
+        raise HTTPException(
+            HTTPStatus.NOT_FOUND,
+            f"there is no cycle {cycle_id}; cycles are kept for a limited time after they end",
+        )
+    return cycle
+
+
+def _summary(cycle: Cycle | None, cycle_id: UUID) -> CycleSummary:
+    return CycleSummary.of_cycle(_known(cycle, cycle_id))
 
 
 def _checked_idempotency_key(key: str | None) -> str | None:
@@ -116,5 +235,8 @@ def _checked_idempotency_key(key: str | None) -> str | None:
     )
 
 
-def _digest(request: ResearchRequest) -> bytes:
-    return hashlib.sha256(json.dumps([request.priority, request.keywords]).encode()).digest()
+def _digest(priority: Priority, asked: Mapping[str, Priority]) -> bytes:
+    told: list[object] = [priority, list(asked)]
+    if any(each is not priority for each in asked.values()):
+        told.append(list(asked.values()))
+    return hashlib.sha256(json.dumps(told).encode()).digest()

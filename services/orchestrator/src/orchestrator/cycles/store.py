@@ -1,36 +1,52 @@
 """SQL over cycles and keywords, beside the functions that run it.
 
-Whoever decides about a brand's keywords holds the brand's row lock (`lock_brands_of`, `lock_stalled_brands`). The lock is
+Whoever decides about a brand's keywords holds the brand's row lock (`lock_brands_of`, `lock_brand`, or those of `turns.py` and `overdue.py`). The lock is
 `for no key update`: it shuts out other deciders, but not the foreign keys of a new cycle or article.
 """
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
 import asyncpg
 
 from chassis import Connection
+from envelope.brand.payloads import Priority
 from orchestrator.brands import BrandSlug
 from orchestrator.cycles.domain import CycleId
-from orchestrator.cycles.facts import Keyword, KeywordState, Post, Setback, Stage
+from orchestrator.cycles.facts import (
+    CycleState,
+    Keyword,
+    KeywordState,
+    Post,
+    Progress,
+    Setback,
+    Stage,
+    cycle_state,
+)
 from orchestrator.writing import ContentId
 
-UNDER_WAY = "('queued', 'writing', 'publishing', 'promoting')"
-"""As in the partial index keywords_under_way; a literal, so that the planner sees that the index applies."""
+RANKS = tuple(Priority)
+"""Priorities by the rank that they are stored as: what comes first, goes first."""
 
-STALLED = f"""
-    k.state in {UNDER_WAY} and k.moved_at < now() - $1::interval and not k.awaits_turn
-    and not exists (
-        select from writing_waits as w where w.content_id = k.content_id and w.until >= now() - $1::interval)
-    and not exists (
-        select from research_waits as r where k.state = 'queued' and (r.cycle_id, r.position) = (k.cycle_id, k.position)
-            and r.until >= now() - $1::interval)
-"""  # noqa: S608  (a constant of this module)
-"""Of keywords k: those that have not moved for the time $1, and were not known to wait."""
+PAGE = 200
+"""Keywords that are shown at once, unless somebody asks for more or less."""
+
+HELD_UP = """
+    case when b.paused_at is not null then 'its brand is paused'
+         when c.paused_at is not null then 'its cycle is paused' end
+"""
+"""Of cycles c of brands b: why no step may be taken without a person for now, null if it may. Asked wherever one is taken."""
+MAY_STEP = f"(({HELD_UP}) is null and c.cancelled_at is null)"
+
+CYCLE_STATE = """
+    case when ended_at is null then case when paused_at is null then 'running' else 'paused' end
+         when cancelled > 0 then 'cancelled' when completed > 0 then 'completed' else 'failed' end
+"""
+"""Of cycles: `Cycle.state` in SQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +56,16 @@ class Cycle:
     brand_slug: BrandSlug
     priority: str
     request_digest: bytes
-    total: int
     created_at: datetime
+    paused_at: datetime | None
+    cancelled_at: datetime | None
+    ended_at: datetime | None
+    """When the last of its keywords ended; None while one is under way."""
+    progress: Progress
+
+    @property
+    def state(self) -> CycleState:
+        return cycle_state(self.progress, paused=self.paused_at is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +75,12 @@ class NewCycle:
     cycle_id: CycleId
     correlation_id: str
     brand_slug: BrandSlug
-    priority: str
+    priority: Priority
     keywords: tuple[str, ...]
     idempotency_key: str | None
     request_digest: bytes
+    priorities: Mapping[str, Priority] = field(default_factory=dict)
+    """Of keywords that have another one than the cycle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +92,17 @@ class KeywordRow:
     correlation_id: str
     keyword: str
     facts: Keyword
+    priority: Priority
     waits: str | None = None
     """Why it is not being researched, or its article not written, right now, if that is so."""
     waits_until: datetime | None = None
+    held_up: str | None = None
+    """Why nothing of it may be begun for now, if that is so."""
+    in_cancelled_cycle: bool = False
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
-    """Stores the cycle and its keywords. False, and nothing stored, if its idempotency key was used before.
+    """Stores the cycle and its keywords, which wait for their turn. False, and nothing stored, if its idempotency key was used.
 
     The brand has to exist; its channels and target are copied into the cycle.
     """
@@ -95,11 +125,13 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
         return False
     await connection.execute(
         """
-        insert into keywords (cycle_id, position, keyword)
-        select $1, position, keyword from unnest($2::text[]) with ordinality as asked (keyword, position)
+        insert into keywords (cycle_id, position, keyword, rank, awaits_turn)
+        select $1, position, keyword, rank, true
+        from unnest($2::text[], $3::smallint[]) with ordinality as asked (keyword, rank, position)
         """,
         cycle.cycle_id,
         list(cycle.keywords),
+        [RANKS.index(cycle.priorities.get(keyword, cycle.priority)) for keyword in cycle.keywords],
     )
     return True
 
@@ -118,18 +150,59 @@ async def find_cycle_by_idempotency_key(connection: Connection, slug: str, key: 
     return await _cycle(connection, "c.brand_slug = $1 and c.idempotency_key = $2", slug, key)
 
 
-async def keywords_of(connection: Connection, cycle_id: UUID) -> list[KeywordRow]:
-    """All keywords of a cycle, in the order they were asked for."""
-    return await _keywords(connection, "k.cycle_id = $1 order by k.position", cycle_id)
+async def cycles_page(
+    connection: Connection,
+    *,
+    brands: Collection[str] | None,
+    state: CycleState | None,
+    after: UUID | None,
+    limit: int,
+) -> list[Cycle]:
+    """So many cycles, the latest first, behind the one with the id `after`; all, or those of some brands, or in a state."""
+    rows = await connection.fetch(
+        f"""
+        select * from cycles
+        where ($1::text[] is null or brand_slug = any ($1)) and ($2::uuid is null or cycle_id < $2)
+          and ($3::text is null or {CYCLE_STATE} = $3)
+        order by cycle_id desc limit $4
+        """,  # noqa: S608  (a constant of this module)
+        None if brands is None else list(brands),
+        after,
+        state,
+        limit,
+    )
+    return [_cycle_of(row) for row in rows]
+
+
+async def keywords_of(
+    connection: Connection,
+    cycle_id: UUID,
+    *,
+    after: int = 0,
+    limit: int = PAGE,
+    state: KeywordState | None = None,
+) -> list[KeywordRow]:
+    """So many keywords of a cycle behind a position, in the order they were asked for; all, or those in a state."""
+    return await load_rows(
+        connection,
+        """
+        k.cycle_id = $1 and k.position > $2 and ($3::text is null or k.state = $3)
+        order by k.position limit $4
+        """,
+        cycle_id,
+        after,
+        state,
+        limit,
+    )
 
 
 async def lock_brands_of(
     connection: Connection, correlation_ids: Sequence[str], content_ids: Sequence[UUID]
-) -> datetime | None:
+) -> tuple[list[str], datetime] | None:
     """Locks the brands that these belong to, in slug order, until the transaction ends.
 
     Returns:
-        The database's time once all locks are held; None if no brand of ours is concerned.
+        The slugs of these brands, and the database's time once all locks are held; None if no brand of ours is concerned.
     """
     rows = await connection.fetch(
         """
@@ -144,14 +217,23 @@ async def lock_brands_of(
         list(correlation_ids),
         list(content_ids),
     )
-    return await connection.fetchval("select clock_timestamp()") if rows else None
+    if not rows:
+        return None
+    return [row["slug"] for row in rows], await connection.fetchval("select clock_timestamp()")
+
+
+async def lock_brand(connection: Connection, slug: str) -> datetime:
+    """Locks a brand until the transaction ends; returns the database's time then."""
+    await connection.execute("select from brands where slug = $1 for no key update", slug)
+    now: datetime = await connection.fetchval("select clock_timestamp()")
+    return now
 
 
 async def load_keywords(
     connection: Connection, names: Sequence[tuple[str, str]], content_ids: Sequence[UUID]
 ) -> list[KeywordRow]:
     """The keywords named by (correlation_id, keyword) or by their article; unknown ones are left out."""
-    return await _keywords(
+    return await load_rows(
         connection,
         """
         (k.cycle_id, k.position) in (
@@ -177,49 +259,15 @@ async def save_keywords(connection: Connection, rows: Sequence[KeywordRow]) -> N
         set state = n.state, reason = n.reason, research_id = n.research_id, content_id = n.content_id,
             generated = n.generated, published_url = n.published_url, promoted = n.promoted,
             awaits_turn = n.awaits_turn, setbacks = n.setbacks::jsonb, posts = n.posts::jsonb, moved_at = n.moved_at,
-            held = n.held, rejected = n.rejected
+            held = n.held, rejected = n.rejected, cancelled = n.cancelled
         from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::bool[], $8::text[],
-                    $9::bool[], $10::bool[], $11::text[], $12::text[], $13::timestamptz[], $14::bool[], $15::bool[])
+                    $9::bool[], $10::bool[], $11::text[], $12::text[], $13::timestamptz[], $14::bool[], $15::bool[],
+                    $16::bool[])
             as n (cycle_id, position, state, reason, research_id, content_id, generated, published_url,
-                  promoted, awaits_turn, setbacks, posts, moved_at, held, rejected)
+                  promoted, awaits_turn, setbacks, posts, moved_at, held, rejected, cancelled)
         where k.cycle_id = n.cycle_id and k.position = n.position
         """,
         *(list(column) for column in zip(*(_columns(row) for row in rows), strict=True)),
-    )
-
-
-async def in_hand(connection: Connection, slugs: Sequence[str]) -> dict[str, int]:
-    """How many articles of each of these brands are being written or queued for it, those that wait for a turn included."""
-    rows = await connection.fetch(
-        """
-        select brand_slug, count(*) as articles from keywords join cycles using (cycle_id)
-        where state = 'writing' and brand_slug = any ($1::text[]) group by brand_slug
-        """,
-        list(slugs),
-    )
-    return {row["brand_slug"]: row["articles"] for row in rows}
-
-
-async def next_turns(connection: Connection, slugs: Sequence[str], at_once: int) -> list[KeywordRow]:
-    """Keywords of these brands that have waited for their turn and get it, the longest waiting first."""
-    return await _keywords(
-        connection,
-        """
-        (k.cycle_id, k.position) in (
-            select cycle_id, position
-            from (
-                select cycle_id, position, awaits_turn,
-                       count(*) filter (where not awaits_turn) over (partition by brand_slug) as in_hand,
-                       row_number() over (partition by brand_slug, awaits_turn order by moved_at, position) as place
-                from keywords join cycles using (cycle_id)
-                where state = 'writing' and brand_slug = any ($1::text[])
-            ) as standing
-            where awaits_turn and in_hand + place <= $2
-        )
-        order by k.moved_at, k.position
-        """,
-        list(slugs),
-        at_once,
     )
 
 
@@ -227,7 +275,8 @@ async def waiting(connection: Connection) -> dict[str, float]:
     """How many keywords are not being researched or written right now, by what they wait for."""
     rows = await connection.fetch(
         """
-        select 'a turn' as what, count(*) as articles from keywords where state = 'writing' and awaits_turn
+        select 'a turn' as what, coalesce(sum(awaiting_research + awaiting_writing), 0) as articles
+        from cycles where ended_at is null
         union all
         select replace(split_part(reason, ':', 1), 'waits for ', ''), count(*)
         from (
@@ -241,96 +290,10 @@ async def waiting(connection: Connection) -> dict[str, float]:
     return {row["what"]: float(row["articles"]) for row in rows}
 
 
-async def lock_brands_with_turns(connection: Connection) -> tuple[list[str], datetime]:
-    """Locks the brands of which keywords wait for a turn, leaving out those that someone else is deciding about.
-
-    Returns:
-        Their slugs, and the database's time.
-    """
-    rows = await connection.fetch(
-        """
-        select slug from brands
-        where slug in (
-            select brand_slug from keywords join cycles using (cycle_id) where state = 'writing' and awaits_turn
-        )
-        order by slug for no key update skip locked
-        """
-    )
-    now: datetime = await connection.fetchval("select clock_timestamp()")
-    return [row["slug"] for row in rows], now
-
-
-async def lock_stalled_brands(connection: Connection, stall_after: timedelta) -> tuple[list[str], datetime]:
-    """Locks the brands with keywords unmoved for so long, leaving out those that someone else is deciding about.
-
-    Returns:
-        Their slugs, and the database's time.
-    """
-    rows = await connection.fetch(
-        f"""
-        select slug from brands
-        where slug in (
-            select brand_slug from keywords as k join cycles using (cycle_id)
-            where {STALLED}
-        )
-        order by slug for no key update skip locked
-        """,  # noqa: S608  (a constant of this module)
-        stall_after,
-    )
-    now: datetime = await connection.fetchval("select clock_timestamp()")
-    return [row["slug"] for row in rows], now
-
-
-async def load_stalled(
-    connection: Connection, slugs: Sequence[str], stall_after: timedelta, limit: int
-) -> list[KeywordRow]:
-    return await _keywords(
-        connection,
-        f"""
-        {STALLED} and c.brand_slug = any ($2::text[])
-        order by k.moved_at limit $3
-        """,
-        stall_after,
-        list(slugs),
-        limit,
-    )
-
-
-async def next_stall(connection: Connection, stall_after: timedelta) -> timedelta | None:
-    """How long until the next keyword may count as stalled (negative: overdue); None while none is under way."""
-    due: timedelta | None = await connection.fetchval(
-        f"""
-        select min(greatest(k.moved_at, w.until, case when k.state = 'queued' then r.until end)) + $1::interval - now()
-        from keywords as k left join writing_waits as w using (content_id)
-            left join research_waits as r using (cycle_id, position)
-        where k.state in {UNDER_WAY} and not k.awaits_turn
-        """,  # noqa: S608
-        stall_after,
-    )
-    return due
-
-
-async def delete_old_cycles(connection: Connection, older_than: timedelta, limit: int) -> int:
-    """Deletes ended cycles with their keywords; articles stay. Returns how many cycles went."""
-    status = await connection.execute(
-        f"""
-        delete from cycles where cycle_id in (
-            select cycle_id from cycles as c
-            where created_at < now() - $1::interval
-              and not exists (
-                  select from keywords as k where k.cycle_id = c.cycle_id and k.state in {UNDER_WAY})
-            order by created_at limit $2 for update skip locked
-        )
-        """,  # noqa: S608  (a constant of this module)
-        older_than,
-        limit,
-    )
-    return int(status.split()[-1])
-
-
-_KEYWORD_COLUMNS = """
+_KEYWORD_COLUMNS = f"""
     select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.published_url, k.promoted,
-           k.held, k.rejected, k.awaits_turn, k.setbacks::text as setbacks, k.posts::text as posts, k.moved_at,
+           k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
+           k.moved_at, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
            c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name,
            case when k.state = 'queued' then r.reason else w.reason end as waits,
            case when k.state = 'queued' then r.until else w.until end as until
@@ -338,23 +301,32 @@ _KEYWORD_COLUMNS = """
         left join writing_waits as w on w.content_id = k.content_id
         left join research_waits as r on (r.cycle_id, r.position) = (k.cycle_id, k.position)
     where
-"""
+"""  # noqa: S608  (constants of these modules)
 
 
-async def _keywords(connection: Connection, condition: str, *arguments: object) -> list[KeywordRow]:
+async def load_rows(connection: Connection, condition: str, *arguments: object) -> list[KeywordRow]:
+    """Rows of keywords k, their cycles c and brands b that meet a condition in SQL, which may say in what order."""
     return [_keyword(row) for row in await connection.fetch(_KEYWORD_COLUMNS + condition, *arguments)]
 
 
 async def _cycle(connection: Connection, condition: str, *arguments: object) -> Cycle | None:
-    row = await connection.fetchrow(
-        f"""
-        select c.cycle_id, c.correlation_id, c.brand_slug, c.priority, c.request_digest, c.created_at,
-               (select count(*) from keywords as k where k.cycle_id = c.cycle_id) as total
-        from cycles as c where {condition}
-        """,  # noqa: S608  (the conditions are literals of this module)
-        *arguments,
+    row = await connection.fetchrow(f"select * from cycles as c where {condition}", *arguments)  # noqa: S608  (literals of this module)
+    return _cycle_of(row) if row else None
+
+
+def _cycle_of(row: asyncpg.Record) -> Cycle:
+    return Cycle(
+        cycle_id=row["cycle_id"],
+        correlation_id=row["correlation_id"],
+        brand_slug=row["brand_slug"],
+        priority=row["priority"],
+        request_digest=row["request_digest"],
+        created_at=row["created_at"],
+        paused_at=row["paused_at"],
+        cancelled_at=row["cancelled_at"],
+        ended_at=row["ended_at"],
+        progress=Progress(**{each.name: row[each.name] for each in fields(Progress)}),
     )
-    return Cycle(**row) if row else None
 
 
 def _keyword(row: asyncpg.Record) -> KeywordRow:
@@ -369,6 +341,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         generated=row["generated"],
         held=row["held"],
         rejected=row["rejected"],
+        cancelled=row["cancelled"],
         published_url=row["published_url"],
         brand_name=row["brand_name"],
         promoted=row["promoted"],
@@ -382,8 +355,11 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         row["correlation_id"],
         row["keyword"],
         facts,
+        RANKS[row["rank"]],
         row["waits"],
         row["until"],
+        row["held_up"],
+        row["in_cancelled_cycle"],
     )
 
 
@@ -401,6 +377,7 @@ _KeywordColumns: TypeAlias = tuple[
     str,
     str,
     datetime,
+    bool,
     bool,
     bool,
 ]
@@ -429,4 +406,5 @@ def _columns(row: KeywordRow) -> _KeywordColumns:
         facts.moved_at,
         facts.held,
         facts.rejected,
+        facts.cancelled,
     )

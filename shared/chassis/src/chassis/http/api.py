@@ -3,7 +3,7 @@
 Every refusal is `{"detail": "a sentence that says what to do"}`, whoever refuses: the guard, a route, or the database.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -74,6 +74,7 @@ def api(
     *,
     larger_bodies: Mapping[str, int] | None = None,
     files: Mapping[str, int] | None = None,
+    lists: Collection[str] = (),
     takes_api_keys: bool = False,
     **described: Any,
 ) -> FastAPI:
@@ -87,6 +88,7 @@ def api(
         larger_bodies: paths of routes with the bytes that a body may have there; elsewhere it is `MAX_BODY_BYTES`.
         files: paths of routes to which files are posted as they are, with the bytes that one may have; describe them to
             readers of the document by `file_body`.
+        lists: paths of routes that take text/plain and text/csv beside JSON.
         takes_api_keys: whether it knows callers by API keys beside the service key, as its document is to say.
         described: further arguments of FastAPI, for its document.
     """
@@ -104,7 +106,7 @@ def api(
     app.router.routes += reference_routes(app)
     # Within the guard: whoever has no key does not get a word into our traces.
     app.add_middleware(TracedApi)
-    app.add_middleware(Guard, authorise=authorise, larger_bodies=larger_bodies, files=files)
+    app.add_middleware(Guard, authorise=authorise, larger_bodies=larger_bodies, files=files, lists=lists)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(DatabaseUnavailableError, _unavailable)

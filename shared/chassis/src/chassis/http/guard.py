@@ -1,6 +1,6 @@
 """What stands before the routes of an API: the key, the size, and that a body is JSON that is quickly looked through.
 
-Where a route takes a file instead, it is handed on as it came: nothing here looks into it.
+Where a route takes a file or a list instead, it is handed on as it came: nothing here looks into it.
 
 It is an ASGI middleware, because a web framework reads and parses the body before it asks any dependency: a stranger
 would learn what is wrong with his body, and would have it held in memory, before he is told that he lacks the key.
@@ -8,7 +8,7 @@ would learn what is wrong with his body, and would have it held in memory, befor
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
@@ -29,6 +29,9 @@ MAX_BODY_BYTES: Final = 64_000
 """Of a body, unless the route says more: a few texts of some thousand characters, or a thousand ids."""
 MAX_VALUES: Final = 10_000
 """Fields and entries in one body, however they are nested. Each may cost a complaint, which costs more than its byte or two."""
+MAX_VALUES_OF_LARGER: Final = 25_000
+"""The same, where the route lets larger bodies through."""
+TEXTS: Final = frozenset({"text/plain", "text/csv"})
 MAX_DISCARD_BYTES: Final = 32 * 1024 * 1024
 MAX_DISCARD_SECONDS: Final = 5.0
 """How much of a refused body is read, and thrown away, before the answer."""
@@ -49,6 +52,7 @@ class Guard:
         max_body_bytes: of any body, but for `larger_bodies`.
         larger_bodies: paths as routes have them, `/v1/brands/{slug}/research`, with the bytes that a body may have there.
         files: paths likewise, where the body of a POST is a file of so many bytes at most.
+        lists: paths likewise, where a body may also be text that says so, instead of JSON: it is handed on as it came.
     """
 
     def __init__(
@@ -59,12 +63,14 @@ class Guard:
         max_body_bytes: int = MAX_BODY_BYTES,
         larger_bodies: Mapping[str, int] | None = None,
         files: Mapping[str, int] | None = None,
+        lists: Collection[str] = (),
     ) -> None:
         self._app = app
         self._authorise = authorise
         self._max_body_bytes = max_body_bytes
         self._larger_bodies = _compiled(larger_bodies)
         self._files = _compiled(files)
+        self._lists = [compile_path(path)[0] for path in lists]
         self._files_in_hand = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,9 +84,11 @@ class Guard:
             if request.method == "POST" and (size := _size_at(scope["path"], self._files)) is not None:
                 await self._take_file(request, size, send)
                 return
-            body = await _read(request, _size_at(scope["path"], self._larger_bodies) or self._max_body_bytes)
-            if body:
-                _look_through(body)
+            larger = _size_at(scope["path"], self._larger_bodies)
+            body = await _read(request, larger or self._max_body_bytes)
+            is_text = self._takes_text(request, body)
+            if body and not is_text:
+                _look_through(body, MAX_VALUES_OF_LARGER if larger else MAX_VALUES)
         except (HTTPException, DatabaseUnavailableError) as error:
             refusal = error if isinstance(error, HTTPException) else DATABASE_AWAY
             await incoming.discard()
@@ -89,9 +97,15 @@ class Guard:
             return
         except ClientDisconnect:
             return
-        # Only JSON is spoken here, so a client that did not care to say so is understood all the same.
-        MutableHeaders(scope=scope)["content-type"] = "application/json"
+        if not is_text:
+            # A client that speaks JSON and did not care to say so is understood all the same.
+            MutableHeaders(scope=scope)["content-type"] = "application/json"
         await self._app(scope, _replay(body, receive), send)
+
+    def _takes_text(self, request: Request, body: bytes) -> bool:
+        if media_type(request.headers) not in TEXTS or body.lstrip()[:1] == b"{":
+            return False
+        return any(regex.match(request.url.path) for regex in self._lists)
 
     async def _take_file(self, request: Request, max_bytes: int, send: Send) -> None:
         if self._files_in_hand >= FILES_AT_A_TIME:
@@ -153,7 +167,7 @@ async def _read(request: Request, max_bytes: int) -> bytes:
     return bytes(body)
 
 
-def _look_through(body: bytes) -> None:
+def _look_through(body: bytes, max_values: int) -> None:
     try:
         # This parser bounds the depth of nesting and refuses lone surrogates, unlike the one of the framework.
         document = from_json(body, allow_inf_nan=False)
@@ -161,10 +175,10 @@ def _look_through(body: bytes) -> None:
         raise HTTPException(
             HTTPStatus.UNPROCESSABLE_ENTITY, f"the request body is not valid JSON: {problem}"
         ) from problem
-    if _has_more_values_than(MAX_VALUES, document):
+    if _has_more_values_than(max_values, document):
         raise HTTPException(
             HTTPStatus.UNPROCESSABLE_ENTITY,
-            f"the request body has more than {MAX_VALUES:,} fields and entries; split it over several requests",
+            f"the request body has more than {max_values:,} fields and entries; split it over several requests",
         )
 
 
@@ -188,6 +202,11 @@ def _too_large(max_bytes: int) -> HTTPException:
         f"the request body is larger than {shown_size(max_bytes)}; shorten it or split it over several requests",
         {"Connection": "close"},
     )
+
+
+def media_type(headers: Headers) -> str:
+    """What a body says that it is, without its parameters: `text/csv`."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _announced_size(headers: Headers) -> int:

@@ -23,6 +23,7 @@ from orchestrator.cycles import (
     NewCycle,
     begin_cycle,
     note_waits,
+    overdue,
     route,
     store,
     waiting,
@@ -182,7 +183,7 @@ async def test_the_house_sleeps_until_a_wait_has_had_its_time(
         kitchen.waiting(datetime.now(UTC) + 12 * HOUR, keyword="pour over"),
     )
     async with orchestrator_database.connection() as connection:
-        due = await store.next_stall(connection, 6 * HOUR)
+        due = await overdue.next_stall(connection, 6 * HOUR)
     assert due is not None
     assert timedelta(minutes=-1) < due - 18 * HOUR <= timedelta()
 

@@ -16,11 +16,12 @@ from envelope.brand.payloads import (
 )
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
-from orchestrator.cycles import Cycle, CycleId, Housekeeping, NewCycle, begin_cycle, route, store
+from orchestrator.cycles import Cycle, CycleId, Housekeeping, NewCycle, Room, begin_cycle, route, store
 from orchestrator.cycles.models import NOT_ITS_TURN, CycleView
 from orchestrator.writing.store import note_wait
 
 AT_ONCE = 4
+ROOM = Room(articles=AT_ONCE)
 MessageOf = Callable[..., DomainMessage[Any]]
 
 
@@ -53,7 +54,7 @@ class Desk:
             None,
             b"digest",
         )
-        cycle = self.cycles[slug] = await begin_cycle(self._database, wanted)
+        cycle = self.cycles[slug] = await begin_cycle(self._database, wanted, ROOM)
         await self.tell(
             *(ResearchCompleted(brand_slug=slug, research_id=UUID(int=7), keyword=each) for each in keywords),
             chain=cycle.correlation_id,
@@ -61,7 +62,7 @@ class Desk:
 
     async def tell(self, *payloads: Payload, chain: str | None = None) -> None:
         async with self._database.transaction() as tx:
-            await route([self._message_of(each, chain) for each in payloads], tx, brand_articles=AT_ONCE)
+            await route([self._message_of(each, chain) for each in payloads], tx, room=ROOM)
 
     async def asked(self) -> Counter[str]:
         """Keywords whose article was sent to be written, and how often."""
@@ -75,6 +76,12 @@ class Desk:
     async def rows(self, slug: str) -> list[store.KeywordRow]:
         async with self._database.connection() as connection:
             return await store.keywords_of(connection, self.cycles[slug].cycle_id)
+
+    async def view(self, slug: str) -> CycleView:
+        async with self._database.connection() as connection:
+            cycle = await store.find_cycle(connection, self.cycles[slug].cycle_id)
+        assert cycle is not None
+        return CycleView.of(cycle, await self.rows(slug))
 
     async def under_way(self, slug: str) -> list[store.KeywordRow]:
         return [
@@ -125,7 +132,7 @@ async def test_a_brand_with_many_keywords_leaves_room_for_another(
         "few 02",
         *(f"many {n:02}" for n in range(AT_ONCE)),
     ]
-    view = CycleView.of(desk.cycles["many"], await desk.rows("many"))
+    view = await desk.view("many")
     assert [each.waits for each in view.keywords] == [None] * AT_ONCE + [NOT_ITS_TURN] * (30 - AT_ONCE)
 
 
@@ -164,11 +171,11 @@ async def test_a_keyword_that_waits_is_not_taken_for_stalled_and_gets_the_turn_o
         stall_after=timedelta(hours=1),
         keep_cycles=timedelta(days=1),
         longest_sleep=timedelta(hours=1),
-        brand_articles=AT_ONCE,
+        room=ROOM,
     )
     await housekeeping.tidy()
 
-    view = CycleView.of(desk.cycles["many"], await desk.rows("many"))
+    view = await desk.view("many")
     states = {each.keyword: (each.state.value, each.waits) for each in view.keywords}
     assert states == {
         first.keyword: ("failed", None),

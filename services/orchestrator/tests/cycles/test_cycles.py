@@ -24,9 +24,9 @@ from envelope.brand.payloads import (
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
 from orchestrator.cycles import Cycle, CycleId, Housekeeping, NewCycle, begin_cycle, route, store
-from orchestrator.cycles.facts import KeywordState
+from orchestrator.cycles.facts import CycleState, KeywordState, Progress, cycle_state
 from orchestrator.cycles.housekeeping import in_words
-from orchestrator.cycles.models import CycleState, CycleView
+from orchestrator.cycles.models import CycleView
 from orchestrator.cycles.store import KeywordRow
 from orchestrator.writing import Article, Source
 from orchestrator.writing.store import find_content, insert_content
@@ -82,6 +82,13 @@ async def handle(database: Database, *events: DomainMessage[Any]) -> None:
 async def rows_of(database: Database, cycle: Cycle) -> list[KeywordRow]:
     async with database.connection() as connection:
         return await store.keywords_of(connection, cycle.cycle_id)
+
+
+async def view_of(database: Database, cycle: Cycle) -> CycleView:
+    async with database.connection() as connection:
+        found = await store.find_cycle(connection, cycle.cycle_id)
+        assert found is not None
+        return CycleView.of(found, await store.keywords_of(connection, cycle.cycle_id, limit=store.PAGE + 1))
 
 
 async def sent(database: Database) -> Counter[str]:
@@ -237,7 +244,7 @@ async def test_two_replicas_decide_about_one_brand_one_after_the_other(
     assert (await sent(orchestrator_database))["content.generate"] == 3
 
 
-async def test_a_held_brand_delays_its_decisions_but_not_new_cycles(
+async def test_a_held_brand_delays_its_decisions_and_new_cycles_but_not_those_of_others(
     orchestrator_database: Database, message_of: MessageOf
 ) -> None:
     cycle = await begin(orchestrator_database, "cold brew")
@@ -246,13 +253,22 @@ async def test_a_held_brand_delays_its_decisions_but_not_new_cycles(
         await store.lock_brands_of(holder.connection, [cycle.correlation_id], [])
         waiting = asyncio.create_task(handle(orchestrator_database, event))
         wanted = NewCycle(
-            CycleId(new_event_id()), "another", BrandSlug("daily-grind"), "normal", ("tea",), None, b"digest"
+            CycleId(new_event_id()),
+            "another",
+            BrandSlug("daily-grind"),
+            Priority.NORMAL,
+            ("tea",),
+            None,
+            b"digest",
         )
+        beginning = asyncio.create_task(begin_cycle(orchestrator_database, wanted))
         async with asyncio.timeout(30):
-            await begin_cycle(orchestrator_database, wanted)
+            await begin(orchestrator_database, "tea", slug="other-brand")
         assert not waiting.done()
+        assert not beginning.done()
 
     await waiting
+    assert (await beginning).progress.queued == 1
     (row,) = await rows_of(orchestrator_database, cycle)
     assert row.facts.state is KeywordState.WRITING
 
@@ -269,7 +285,7 @@ async def test_refused_research_ends_the_keyword_with_its_reason(
 
     (row,) = await rows_of(orchestrator_database, cycle)
     assert (row.facts.state, row.facts.reason) == (KeywordState.REFUSED, "insufficient_sources: 0 of 3")
-    assert CycleView.of(cycle, [row]).state is CycleState.FAILED
+    assert (await view_of(orchestrator_database, cycle)).state is CycleState.FAILED
 
 
 async def test_a_draft_that_waits_ends_its_keyword_visibly_and_nothing_is_sent(
@@ -294,7 +310,7 @@ async def test_a_draft_that_waits_ends_its_keyword_visibly_and_nothing_is_sent(
     rows = await rows_of(orchestrator_database, cycle)
     assert rows[0].facts.state is KeywordState.NEEDS_REVIEW
     assert rows[0].facts.reason == "needs_review: 231 words, of at least 250"
-    view = CycleView.of(cycle, rows)
+    view = await view_of(orchestrator_database, cycle)
     assert (view.pending, view.failed, view.needs_review, view.total) == (1, 1, 1, 2)
     assert await sent(orchestrator_database) == before
     async with orchestrator_database.connection() as connection:
@@ -319,7 +335,8 @@ async def test_a_draft_that_waits_ends_its_keyword_visibly_and_nothing_is_sent(
     [(0, 2, "running"), (2, 0, "running"), (2, 1, "completed"), (3, 0, "completed"), (0, 3, "failed")],
 )
 def test_a_cycle_of_which_nothing_came_has_failed(completed: int, failed: int, state: str) -> None:
-    assert CycleState.of(completed=completed, failed=failed, total=3) == state
+    progress = Progress(completed=completed, failed=failed, queued=3 - completed - failed)
+    assert cycle_state(progress, paused=False) == state
 
 
 async def test_a_thousand_keywords_are_taken_and_routed(
@@ -328,7 +345,7 @@ async def test_a_thousand_keywords_are_taken_and_routed(
     keywords = [f"keyword {number}" for number in range(1000)]
     async with asyncio.timeout(30):
         cycle = await begin(orchestrator_database, *keywords)
-    assert cycle.total == 1000
+    assert cycle.progress.total == 1000
 
     async with asyncio.timeout(60):
         for start in range(0, 1000, 100):
@@ -338,7 +355,7 @@ async def test_a_thousand_keywords_are_taken_and_routed(
             await handle(orchestrator_database, *batch)
 
     # Of one brand no more at a time: see test_cycles_turns.py.
-    assert await sent(orchestrator_database) == {"research.requested": 1000, "content.generate": 16}
+    assert await sent(orchestrator_database) == {"research.requested": 64, "content.generate": 16}
 
 
 async def test_articles_of_one_brand_get_different_addresses(orchestrator_database: Database) -> None:

@@ -19,6 +19,7 @@ from envelope.brand.payloads import (
     ContentPublishFailed,
     ContentRefused,
     DeadLetterRecorded,
+    Priority,
     ResearchCompleted,
     ResearchFailed,
     SocialCreate,
@@ -308,7 +309,7 @@ def test_every_state_is_counted_once() -> None:
         Bucket.PENDING: 1,
         Bucket.PROCESSING: 3,
         Bucket.COMPLETED: 1,
-        Bucket.FAILED: 4,
+        Bucket.FAILED: 5,
     }
 
 
@@ -323,7 +324,12 @@ def test_duplicates_are_folded_over_case_spacing_and_compatible_forms() -> None:
     # A full-width letter, a sharp s and its capital form are what people paste.
     keywords = ["Cold Brew", "cold  brew", "COLD BREW", "straße", "STRASSE", "\uff23old brew", "espresso"]
 
-    assert fold_duplicates(keywords) == ("Cold Brew", "straße", "espresso")
+    priorities = [Priority.HIGH] + [Priority.LOW] * 6
+    assert fold_duplicates(zip(keywords, priorities, strict=True)) == {
+        "Cold Brew": "high",
+        "straße": "low",
+        "espresso": "low",
+    }
 
 
 @given(st.text(max_size=2000))

@@ -1,0 +1,126 @@
+"""Pausing, going on and cancelling: what has not been sent is held back; what is under way ends, and counts.
+
+Each may be said again: it changes nothing then.
+"""
+
+from collections.abc import Collection
+from typing import TypeAlias
+from uuid import UUID
+
+from chassis import Connection
+from messaging import Database, Transaction
+from orchestrator.brands import Brand, UnknownBrandError, find_brand
+from orchestrator.cycles import store
+from orchestrator.cycles.domain import CANCELLED
+from orchestrator.cycles.store import Cycle
+from orchestrator.cycles.turns import Room, give_turns
+
+Brands: TypeAlias = Collection[str] | None
+"""Of whose cycles one may be; None: of any."""
+
+
+async def pause_cycle(database: Database, cycle_id: UUID, brands: Brands) -> Cycle | None:
+    """Sends none of its keywords to research or to the writers until it is resumed. None if there is no such cycle."""
+    async with database.transaction() as tx:
+        if await _locked(tx, cycle_id, brands) is None:
+            return None
+        await tx.connection.execute(
+            "update cycles set paused_at = coalesce(paused_at, now())"
+            " where cycle_id = $1 and ended_at is null and cancelled_at is null",
+            cycle_id,
+        )
+        return await store.find_cycle(tx.connection, cycle_id)
+
+
+async def resume_cycle(database: Database, cycle_id: UUID, brands: Brands, room: Room) -> Cycle | None:
+    """Sends what its brand has room for. None if there is no such cycle."""
+    async with database.transaction() as tx:
+        if (cycle := await _locked(tx, cycle_id, brands)) is None:
+            return None
+        await tx.connection.execute("update cycles set paused_at = null where cycle_id = $1", cycle_id)
+        await _give_turns(tx, cycle.brand_slug, room)
+        return await store.find_cycle(tx.connection, cycle_id)
+
+
+async def cancel_cycle(database: Database, cycle_id: UUID, brands: Brands, room: Room) -> Cycle | None:
+    """Ends for good what has not been sent to research or to the writers. None if there is no such cycle.
+
+    What is at research ends when that has answered; what is being written, published or promoted goes on to its end.
+    """
+    async with database.transaction() as tx:
+        if (cycle := await _locked(tx, cycle_id, brands)) is None:
+            return None
+        if await _cancel(tx.connection, cycle_id):
+            await _give_turns(tx, cycle.brand_slug, room)
+        return await store.find_cycle(tx.connection, cycle_id)
+
+
+async def pause_brand(database: Database, slug: str) -> Brand:
+    """Sends none of its keywords to research or to the writers until it is resumed; new ones are accepted, and wait.
+
+    Raises:
+        UnknownBrandError: nobody has made the brand.
+    """
+    async with database.transaction() as tx:
+        await tx.connection.execute(
+            "update brands set paused_at = coalesce(paused_at, now()) where slug = $1", slug
+        )
+        return await _brand(tx, slug)
+
+
+async def resume_brand(database: Database, slug: str, room: Room) -> Brand:
+    """Sends what it has room for.
+
+    Raises:
+        UnknownBrandError: nobody has made the brand.
+    """
+    async with database.transaction() as tx:
+        await tx.connection.execute("update brands set paused_at = null where slug = $1", slug)
+        brand = await _brand(tx, slug)
+        await _give_turns(tx, slug, room)
+        return brand
+
+
+async def _cancel(connection: Connection, cycle_id: UUID) -> bool:
+    """Whether there was anything to cancel. The facts are those that `domain.decide` finds for `Turn.NEVER`."""
+    cancelled = await connection.fetchval(
+        """
+        update cycles set cancelled_at = now(), paused_at = null
+        where cycle_id = $1 and ended_at is null and cancelled_at is null
+        returning true
+        """,
+        cycle_id,
+    )
+    if not cancelled:
+        return False
+    await connection.execute(
+        """
+        update keywords
+        set cancelled = true, awaits_turn = false, state = 'cancelled', reason = $2, moved_at = clock_timestamp(),
+            setbacks = setbacks || jsonb_build_object(
+                case state when 'queued' then 'research' else 'writing' end,
+                jsonb_build_object('reason', $2::text, 'refused', true))
+        where cycle_id = $1 and awaits_turn and state in ('queued', 'writing')
+        """,
+        cycle_id,
+        CANCELLED.reason,
+    )
+    return True
+
+
+async def _locked(tx: Transaction, cycle_id: UUID, brands: Brands) -> Cycle | None:
+    cycle = await store.find_cycle(tx.connection, cycle_id, brands)
+    if cycle is not None:
+        await store.lock_brand(tx.connection, cycle.brand_slug)
+    return cycle
+
+
+async def _give_turns(tx: Transaction, slug: str, room: Room) -> None:
+    await give_turns(tx, [slug], room, now=await store.lock_brand(tx.connection, slug))
+
+
+async def _brand(tx: Transaction, slug: str) -> Brand:
+    brand = await find_brand(tx.connection, slug)
+    if brand is None:
+        raise UnknownBrandError(slug)
+    return brand

@@ -1,0 +1,103 @@
+"""SQL over what has not moved for too long, and over what has been kept for long enough."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from chassis import Connection
+from orchestrator.cycles.store import KeywordRow, load_rows
+
+UNDER_WAY = "('queued', 'writing', 'publishing', 'promoting')"
+"""As in the partial index keywords_under_way; a literal, so that the planner sees that the index applies."""
+
+STALLED = f"""
+    k.state in {UNDER_WAY} and k.moved_at < now() - $1::interval and not k.awaits_turn
+    and not exists (
+        select from writing_waits as w where w.content_id = k.content_id and w.until >= now() - $1::interval)
+    and not exists (
+        select from research_waits as r where k.state = 'queued' and (r.cycle_id, r.position) = (k.cycle_id, k.position)
+            and r.until >= now() - $1::interval)
+"""  # noqa: S608  (a constant of this module)
+"""Of keywords k: those that have not moved for the time $1, and were not known to wait."""
+
+
+async def lock_stalled_brands(connection: Connection, stall_after: timedelta) -> tuple[list[str], datetime]:
+    """Locks the brands with keywords unmoved for so long, leaving out those that someone else is deciding about.
+
+    Returns:
+        Their slugs, and the database's time.
+    """
+    rows = await connection.fetch(
+        f"""
+        select slug from brands
+        where slug in (
+            select brand_slug from keywords as k join cycles using (cycle_id)
+            where {STALLED}
+        )
+        order by slug for no key update skip locked
+        """,  # noqa: S608  (a constant of this module)
+        stall_after,
+    )
+    now: datetime = await connection.fetchval("select clock_timestamp()")
+    return [row["slug"] for row in rows], now
+
+
+async def load_stalled(
+    connection: Connection, slugs: Sequence[str], stall_after: timedelta, limit: int
+) -> list[KeywordRow]:
+    return await load_rows(
+        connection,
+        f"""
+        {STALLED} and c.brand_slug = any ($2::text[])
+        order by k.moved_at limit $3
+        """,
+        stall_after,
+        list(slugs),
+        limit,
+    )
+
+
+async def next_stall(connection: Connection, stall_after: timedelta) -> timedelta | None:
+    """How long until the next keyword may count as stalled (negative: overdue); None while none is under way."""
+    due: timedelta | None = await connection.fetchval(
+        f"""
+        select min(greatest(k.moved_at, w.until, case when k.state = 'queued' then r.until end)) + $1::interval - now()
+        from keywords as k left join writing_waits as w using (content_id)
+            left join research_waits as r using (cycle_id, position)
+        where k.state in {UNDER_WAY} and not k.awaits_turn
+        """,  # noqa: S608
+        stall_after,
+    )
+    return due
+
+
+async def delete_old_cycles(connection: Connection, older_than: timedelta, limit: int) -> int:
+    """Deletes ended cycles with their keywords; articles stay. Returns how many cycles went.
+
+    Brands that someone is deciding about are left for later: a late event would wait for a cycle that goes, which waits for its
+    keyword.
+    """
+    rows = await connection.fetch(
+        """
+        select slug from brands
+        where slug in (
+            select brand_slug from cycles where created_at < now() - $1::interval and ended_at is not null
+        )
+        order by slug for no key update skip locked
+        """,
+        older_than,
+    )
+    if not rows:
+        return 0
+    status = await connection.execute(
+        """
+        delete from cycles where cycle_id in (
+            select cycle_id from cycles
+            where created_at < now() - $1::interval and ended_at is not null and brand_slug = any ($3::text[])
+            order by created_at limit $2 for update skip locked
+        )
+        """,
+        older_than,
+        limit,
+        [row["slug"] for row in rows],
+    )
+    return int(status.split()[-1])

@@ -1,0 +1,213 @@
+"""Whose turn it is: which keywords are sent to research, and which articles to the writers.
+
+Of a brand only so much is in hand at a time, and what has no room yet is stored as such (`awaits_turn`). So no brand stands
+in front of the others in a queue, a keyword that matters more overtakes one that matters less, and what has not been sent can
+still be held back.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from chassis import Connection
+from messaging import Database, Transaction
+from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, take_turn
+from orchestrator.cycles.store import MAY_STEP, KeywordRow, load_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much of one brand may be in hand at a time."""
+
+    research: int = BRAND_RESEARCH
+    """Keywords at research, and those that it is done with and that wait for a writer."""
+    articles: int = BRAND_ARTICLES
+    """Articles being written or queued for it."""
+
+
+DEFAULT_ROOM: Final = Room()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What of a brand is in hand, and what waits."""
+
+    researching: int
+    writing: int
+    awaiting_research: int
+    awaiting_writing: int
+
+    def room_for_articles(self, room: Room) -> int:
+        return max(room.articles - self.writing, 0)
+
+    def room_for_research(self, room: Room, *, articles: int = 0) -> int:
+        """With so many `articles` sent to the writers just now."""
+        return max(room.research - self.researching - (self.awaiting_writing - articles), 0)
+
+
+NOTHING_IN_HAND: Final = Standing(0, 0, 0, 0)
+
+
+async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, Standing]:
+    """How the brands stand of which anything is under way. What may not go on is nobody's turn, and is left out."""
+    rows = await connection.fetch(
+        f"""
+        select b.slug,
+               sum(c.queued - c.awaiting_research)::int as researching,
+               sum(c.writing - c.awaiting_writing)::int as writing,
+               coalesce(sum(c.awaiting_research) filter (where {MAY_STEP}), 0)::int as awaiting_research,
+               coalesce(sum(c.awaiting_writing) filter (where {MAY_STEP}), 0)::int as awaiting_writing
+        from cycles as c join brands as b on b.slug = c.brand_slug
+        where c.brand_slug = any ($1::text[]) and c.ended_at is null
+        group by b.slug
+        """,  # noqa: S608  (constants of these modules)
+        list(slugs),
+    )
+    return {
+        row["slug"]: Standing(
+            row["researching"], row["writing"], row["awaiting_research"], row["awaiting_writing"]
+        )
+        for row in rows
+    }
+
+
+async def give_turns(
+    tx: Transaction,
+    slugs: Collection[str],
+    room: Room,
+    *,
+    now: datetime,
+    continuing: UUID | None = None,
+) -> int:
+    """Sends what waits as far as its brand has room for it, what matters most first; returns how many.
+
+    The brands' locks must be held. Keywords of the cycle `continuing` go on in the trace that is under way; for the others
+    one begins, as what made room for them is not about them.
+    """
+    if not slugs:
+        return 0
+    standing = await standings(tx.connection, sorted(slugs))
+    writing = {
+        slug: min(each.room_for_articles(room), each.awaiting_writing) for slug, each in standing.items()
+    }
+    research = {
+        slug: min(each.room_for_research(room, articles=writing[slug]), each.awaiting_research)
+        for slug, each in standing.items()
+    }
+    rows = await _next(tx.connection, "writing", writing)
+    rows += await _next(tx.connection, "queued", await _within_rates(tx.connection, research, now))
+    for row in rows:
+        for payload in take_turn(row.facts, row.keyword, row.priority, now=now).messages:
+            tx.send(payload, correlation_id=row.correlation_id, own_trace=row.cycle_id != continuing)
+    if rows:
+        await _note_turns(tx.connection, rows, now)
+    return len(rows)
+
+
+async def give_overlooked_turns(database: Database, room: Room) -> None:
+    """Sends what waits though its brand has room.
+
+    Keywords that stalled leave such behind, days in which a brand may begin no more, and replicas of the version before.
+    """
+    async with database.transaction() as tx:
+        slugs, now = await _lock_brands_with_turns(tx.connection)
+        await give_turns(tx, slugs, room, now=now)
+
+
+async def _lock_brands_with_turns(connection: Connection) -> tuple[list[str], datetime]:
+    """Locks the brands of which keywords wait for a turn, leaving out those that someone else is deciding about.
+
+    Returns:
+        Their slugs, and the database's time.
+    """
+    rows = await connection.fetch(
+        f"""
+        select slug from brands as b
+        where exists (
+            select from cycles as c
+            where c.brand_slug = b.slug and c.ended_at is null and c.awaiting_research + c.awaiting_writing > 0 and {MAY_STEP}
+        )
+        order by slug for no key update skip locked
+        """  # noqa: S608  (constants of these modules)
+    )
+    now: datetime = await connection.fetchval("select clock_timestamp()")
+    return [row["slug"] for row in rows], now
+
+
+async def next_release(connection: Connection) -> timedelta | None:
+    """How long until a brand with a rate may begin its next keyword; None if none waits for that."""
+    due: timedelta | None = await connection.fetchval(
+        f"""
+        select min(b.released_at + interval '1 day' / b.articles_per_day) - clock_timestamp()
+        from brands as b
+        where b.articles_per_day is not null and exists (
+            select from cycles as c
+            where c.brand_slug = b.slug and c.ended_at is null and c.awaiting_research > 0 and {MAY_STEP}
+        )
+        """  # noqa: S608  (constants of these modules)
+    )
+    return due
+
+
+async def _within_rates(connection: Connection, wanted: Mapping[str, int], now: datetime) -> dict[str, int]:
+    """How many keywords the brands may begin now, of those wanted; those of brands with a rate count as begun."""
+    slugs = [slug for slug, count in wanted.items() if count]
+    if not slugs:
+        return {}
+    rated = await connection.fetch(
+        """
+        update brands
+        set released_at = case
+            when coalesce(released_at + interval '1 day' / articles_per_day <= $2, true) then $2 else released_at end
+        where slug = any ($1::text[]) and articles_per_day is not null
+        returning slug, released_at = $2 as due
+        """,
+        slugs,
+        now,
+    )
+    due = {row["slug"]: int(row["due"]) for row in rated}
+    return {slug: min(wanted[slug], due.get(slug, wanted[slug])) for slug in slugs}
+
+
+async def _next(connection: Connection, state: str, counts: Mapping[str, int]) -> list[KeywordRow]:
+    """So many keywords of each brand that wait in this state: by rank, then the longest waiting."""
+    wanted = {slug: count for slug, count in counts.items() if count}
+    if not wanted:
+        return []
+    return await load_rows(
+        connection,
+        f"""
+        (k.cycle_id, k.position) in (
+            select first.cycle_id, first.position
+            from unnest($1::text[], $2::int[]) as of (slug, room) cross join lateral (
+                select waiting.*
+                from brands as b join cycles as c on c.brand_slug = b.slug cross join lateral (
+                    select cycle_id, position, rank, moved_at from keywords
+                    where cycle_id = c.cycle_id and awaits_turn and state = $3
+                    order by rank, moved_at, position limit of.room
+                ) as waiting
+                where b.slug = of.slug and c.ended_at is null and {MAY_STEP}
+                order by waiting.rank, waiting.moved_at, waiting.position limit of.room
+            ) as first
+        )
+        order by k.rank, k.moved_at, k.position
+        """,  # noqa: S608  (constants of these modules)
+        list(wanted),
+        list(wanted.values()),
+        state,
+    )
+
+
+async def _note_turns(connection: Connection, rows: Sequence[KeywordRow], now: datetime) -> None:
+    await connection.execute(
+        """
+        update keywords as k set awaits_turn = false, moved_at = $3
+        from unnest($1::uuid[], $2::int[]) as given (cycle_id, position)
+        where k.cycle_id = given.cycle_id and k.position = given.position
+        """,
+        [row.cycle_id for row in rows],
+        [row.position for row in rows],
+        now,
+    )
