@@ -22,6 +22,6 @@ async def test_it_starts_with_a_database_and_no_broker(
         ready = await client.get(f"{origin}/health/ready")
         assert (ready.status_code, ready.json()["status"]) == (200, "ok")
         stranger = await client.get(f"{origin}/v1/anything")
-        assert (stranger.status_code, list(stranger.json())) == (401, ["detail"])
+        assert (stranger.status_code, stranger.json()["status"]) == (401, 401)
         known = await client.get(f"{origin}/v1/anything", headers={"X-Service-Key": KEY})
         assert known.status_code == 404

@@ -29,7 +29,7 @@ async def test_every_route_asks_for_the_key_first(origin: str, method: str, path
             answer = await stranger.request(
                 method, f"{origin}{LIST}{path}", headers=headers, content=b"{broken"
             )
-            assert (answer.status_code, list(answer.json())) == (401, ["detail"])
+            assert (answer.status_code, answer.json()["title"]) == (401, "Unauthorized")
 
 
 async def test_the_list_is_paged_newest_first_and_filtered(
@@ -331,4 +331,4 @@ async def test_the_api_describes_itself(origin: str) -> None:
 
 async def test_a_large_body_is_refused_before_it_is_looked_at(api: httpx.AsyncClient) -> None:
     answer = await api.post(f"{LIST}/replay", content=b" " * 64_001)
-    assert (answer.status_code, list(answer.json())) == (413, ["detail"])
+    assert (answer.status_code, answer.json()["status"]) == (413, 413)

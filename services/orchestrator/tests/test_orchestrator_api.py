@@ -26,7 +26,9 @@ async def brand(api: httpx.AsyncClient) -> str:
 async def refused(response: httpx.Response, status: int) -> str:
     assert response.status_code == status, response.text
     body = response.json()
-    assert set(body) == {"detail"}
+    assert response.headers["content-type"] == "application/problem+json"
+    assert set(body) - {"errors"} == {"type", "title", "status", "detail"}
+    assert (body["type"], body["status"]) == ("about:blank", status)
     assert isinstance(body["detail"], str)
     return body["detail"]
 
@@ -395,7 +397,7 @@ async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
         for status, response in operation["responses"].items():
             assert response["description"], (path, method, status)
             if status in {"401", "403", "404", "409", "413", "422", "503"}:
-                schema = response["content"]["application/json"]["schema"]
+                schema = response["content"]["application/problem+json"]["schema"]
                 assert schema == {"$ref": "#/components/schemas/Problem"}, (path, method, status)
         assert ("413" in operation["responses"]) == ("requestBody" in operation), (path, method)
     assert "HTTPValidationError" not in document["components"]["schemas"]

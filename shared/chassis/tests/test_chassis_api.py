@@ -1,6 +1,7 @@
 """An API over real HTTP: what all of them refuse, how, and how their document tells of it."""
 
 from collections.abc import AsyncIterator, Iterator
+from http import HTTPStatus
 
 import httpx
 import pytest
@@ -43,6 +44,10 @@ async def notes() -> AsyncIterator[httpx.AsyncClient]:
     async def put_note(name: str, note: Note) -> int:
         return len(name + note.text)
 
+    @routes.post("/many")
+    async def post_many(caller: MaySubmit, size: int, page: int) -> int:
+        return size * page
+
     @routes.post("/{name}")
     async def post_note(caller: MaySubmit, name: str) -> None:
         if name == "broken":
@@ -84,7 +89,8 @@ async def test_a_failure_of_ours_is_told_without_its_details_and_traced_with_the
     notes: httpx.AsyncClient, spans: InMemorySpanExporter
 ) -> None:
     answer = await notes.post("/v1/notes/broken")
-    assert (answer.status_code, list(answer.json())) == (500, ["detail"])
+    assert (answer.status_code, answer.json()["status"]) == (500, 500)
+    assert answer.headers["content-type"] == "application/problem+json"
     assert "secret" not in answer.text
     (span,) = spans.get_finished_spans()
     assert span.attributes is not None
@@ -100,7 +106,7 @@ async def test_what_is_not_there_is_refused_in_a_sentence_and_nobody_is_sent_els
     notes: httpx.AsyncClient, method: str, path: str, status: int
 ) -> None:
     answer = await notes.request(method, path, headers={"Host": "elsewhere.example"})
-    assert (answer.status_code, list(answer.json())) == (status, ["detail"])
+    assert answer.status_code == status
     assert answer.json()["detail"].endswith("/docs lists what there is")
     assert "location" not in answer.headers
 
@@ -133,7 +139,7 @@ async def test_a_route_is_for_callers_with_its_scope_and_is_told_who_they_are() 
             await client.delete("/v1/notes", headers={"X-Service-Key": key}) for key in callers
         ]
         assert (refused.status_code, unclear.status_code) == (403, 422)
-        assert refused.json() == {"detail": "this takes a key with the scope 'admin', which yours has not"}
+        assert refused.json()["detail"] == "this takes a key with the scope 'admin', which yours has not"
         operations = (await client.get("/openapi.json")).json()["paths"]["/v1/notes"]
         assert {method: told["security"] for method, told in operations.items()} == {
             "get": [{"ServiceKey": ["read"]}],
@@ -152,10 +158,51 @@ async def test_the_document_tells_of_the_key_and_of_the_size_of_bodies(notes: ht
     assert told == {
         ("put", "/v1/notes/{name}"): "The request body is larger than 200 kB.",
         ("post", "/v1/notes/{name}"): None,
+        ("post", "/v1/notes/many"): None,
         ("post", "/v1/notes"): "The request body is larger than 64 kB.",
     }
     for path, size, status in (("/v1/notes/a", 200_001, 413), ("/v1/notes/a", 64_001, 422)):
         assert (await notes.put(path, content=b" " * size)).status_code == status
+
+
+async def test_every_refusal_is_a_problem_and_names_each_field_that_is_wrong(
+    notes: httpx.AsyncClient,
+) -> None:
+    blank = {"type": "about:blank"}
+    answer = await notes.put("/v1/notes/a", json={"text": 1, "more": 2})
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json() == blank | {
+        "title": HTTPStatus(422).phrase,
+        "status": 422,
+        "detail": "text: must be a string",
+        "errors": [{"field": "text", "detail": "must be a string"}],
+    }
+    wrong = await notes.post("/v1/notes/many", params={"size": "x", "page": "y"})
+    assert wrong.json()["errors"] == [
+        {"field": field, "detail": "Input should be a valid integer, unable to parse string as an integer"}
+        for field in ("size", "page")
+    ]
+    for method, path, key, status in (
+        ("GET", "/v1/notes/a", "", 401),
+        ("GET", "/nothing", KEY, 404),
+        ("GET", "/v1/notes/a", KEY, 405),
+        ("POST", "/v1/notes/broken", KEY, 500),
+    ):
+        refused = await notes.request(method, path, headers={"X-Service-Key": key})
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert list(refused.json()) == ["type", "title", "status", "detail"]
+        assert refused.json() == blank | {
+            "title": HTTPStatus(status).phrase,
+            "status": status,
+            "detail": refused.json()["detail"],
+        }
+    document = (await notes.get("/openapi.json")).json()
+    answers = document["paths"]["/v1/notes/{name}"]["put"]["responses"]
+    assert list(answers.pop("200")["content"]) == ["application/json"]
+    assert set(answers) == {"401", "403", "413", "422", "503"}
+    assert all(list(told["content"]) == ["application/problem+json"] for told in answers.values())
+    told = document["components"]["schemas"]["Problem"]["properties"]
+    assert list(told) == ["type", "title", "status", "detail", "errors"]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from chassis.http.client import (
     retry_after,
 )
 from chassis.http.documents import Documents
+from chassis.http.problems import ProblemResponse
 from chassis.http.server import server
 from chassis.testing import TcpProxy, Towards
 
@@ -303,7 +304,7 @@ async def test_a_refusal_with_a_type_is_an_answer_whatever_its_status(
             {"type": "limit.reached", "detail": "Later."}, status, {"Retry-After": "7"}
         )
         reply = await client.ask("GET", "/v1/note/5?about=tea", headers={"X-More": "yes"})
-        assert (reply.status, reply.document["type"]) == (status, "limit.reached")
+        assert (reply.status, reply.problem) == (status, "limit.reached")
         assert reply.after == timedelta(seconds=7)
         assert library.asked[-1].headers["x-more"] == "yes"
 
@@ -312,6 +313,8 @@ async def test_a_refusal_with_a_type_is_an_answer_whatever_its_status(
     ("answer", "kind"),
     [
         (JSONResponse({"detail": "too much is asked at once"}, 503), UnavailableError),
+        (ProblemResponse(503, "too much is asked at once"), UnavailableError),
+        (ProblemResponse(500, "this failed"), FailedError),
         (Response("<title>Bad gateway</title>", 502), UnavailableError),
         (Response("[1]", 429), UnavailableError),
         (JSONResponse({"type": "about:blank"}, 401), UnavailableError),

@@ -89,10 +89,11 @@ async def test_without_the_key_nothing_is_said_about_anything_else(
     headers = [] if key is None else [(b"X-Service-Key", key.encode("latin-1"))]
     for path in ("/v1/notes", "/v1/anything"):
         answer = await http.post(path, content=body, headers=headers)
-        assert (answer.status_code, answer.json()) == (
+        assert (answer.status_code, answer.json()["detail"]) == (
             401,
-            {"detail": "send the service key in the header X-Service-Key"},
+            "send the service key in the header X-Service-Key",
         )
+        assert answer.headers["content-type"] == "application/problem+json"
     assert api.bodies == []
 
 

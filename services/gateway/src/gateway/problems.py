@@ -8,9 +8,10 @@ from http import HTTPStatus
 from typing import Any, Self
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from chassis import redaction
+from chassis.http.problems import ProblemResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,19 @@ class Problem:
         after = self.after if self.retry_at is None else self.retry_at - now
         return {} if after is None else {"Retry-After": str(max(1, math.ceil(after.total_seconds())))}
 
+    def response(self, **more: Any) -> Response:
+        """As it is answered, with further members."""
+        told = self.as_json()
+        return ProblemResponse(
+            self.status,
+            self.detail,
+            self.headers(datetime.now(UTC)),
+            kind=self.type,
+            transient=self.transient,
+            retry_at=told["retry_at"],
+            **more,
+        )
+
 
 class ProblemError(Exception):
     """Carries a `Problem` to whoever answers the request."""
@@ -70,9 +84,6 @@ class ProblemError(Exception):
 
 
 async def answer_problem(_: Request, error: Exception) -> Response:
-    """`{"detail", "type", "transient", "retry_at"?}` with its status and, where waiting helps, `Retry-After`."""
+    """Problem details with `transient` and `retry_at`, its status and, where waiting helps, `Retry-After`."""
     assert isinstance(error, ProblemError)
-    problem = error.problem
-    told = problem.as_json()
-    body = {name: told[name] for name in ("detail", "type", "transient", "retry_at")}
-    return JSONResponse(body, problem.status, problem.headers(datetime.now(UTC)))
+    return error.problem.response()

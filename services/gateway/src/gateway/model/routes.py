@@ -1,10 +1,9 @@
 """`POST /v1/chat/completions` and `GET /v1/models`, as client libraries of OpenAI expect them."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Header, Response
 from fastapi.responses import JSONResponse
 
 from chassis.http.api import needs, router
@@ -46,7 +45,7 @@ def chat_routes(writing: Writing) -> APIRouter:
         cache_control: Annotated[
             str, Header(description="`no-cache`: not to be answered with what another command was.")
         ] = "",
-    ) -> JSONResponse:
+    ) -> Response:
         """The provider's answer, and what the gateway says of it.
 
         In `gateway`: `ending` (complete, length, content_filter or refusal), `call_id`, `spent` (micro-dollars, for this
@@ -77,14 +76,12 @@ def chat_routes(writing: Writing) -> APIRouter:
     return routes
 
 
-def _refusal(problem: Problem) -> JSONResponse:
+def _refusal(problem: Problem) -> Response:
     """As everywhere, and as OpenAI says it: `{"error": {"message", "type", "code"}}`."""
-    told = problem.as_json()
-    body = {name: told[name] for name in ("detail", "type", "transient", "retry_at")}
     error = {
         "message": problem.detail,
         "type": problem.type,
         "param": None,
         "code": _CODES.get(problem.type, problem.type),
     }
-    return JSONResponse(body | {"error": error}, problem.status, problem.headers(datetime.now(UTC)))
+    return problem.response(error=error)

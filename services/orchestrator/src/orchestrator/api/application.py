@@ -5,10 +5,10 @@ from http import HTTPStatus
 from typing import Final
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
 
 from chassis.http.api import api
 from chassis.http.callers import Authorise
+from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator.api.keys import key_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
@@ -25,7 +25,8 @@ Turns keywords into published, promoted articles.
    cancelled, with links and reasons.
 4. `GET /v1/drafts`: see what waits for a person; approve, edit or reject it.
 
-Every request needs a key: an API key in the header `Authorization: Bearer …`, or the service key in `X-Service-Key`. Every refusal is `{"detail": "a sentence that says what to do"}`.
+Every request needs a key: an API key in the header `Authorization: Bearer …`, or the service key in `X-Service-Key`. Every refusal is a problem
+(`application/problem+json`, RFC 9457) whose `detail` is a sentence that says what to do.
 """
 
 
@@ -72,8 +73,8 @@ def http_api(
 
 
 async def _unknown(_: Request, error: Exception) -> Response:
-    return JSONResponse({"detail": str(error)}, HTTPStatus.NOT_FOUND)
+    return ProblemResponse(HTTPStatus.NOT_FOUND, str(error))
 
 
 async def _reused(_: Request, error: Exception) -> Response:
-    return JSONResponse({"detail": str(error)}, HTTPStatus.CONFLICT)
+    return ProblemResponse(HTTPStatus.CONFLICT, str(error))

@@ -6,9 +6,9 @@ from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
-from fastapi.responses import JSONResponse
 
 from chassis.http.api import UNKNOWN, MayRead, MayReview, refusal, router
+from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator.brands import Slug, UnknownBrandError, seen_slug
 from orchestrator.review import deciding, store
@@ -59,7 +59,7 @@ def answer_refusals(app: FastAPI) -> None:
 
 def _refused_with(status: HTTPStatus) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def refused(_: Request, error: Exception) -> Response:
-        return JSONResponse({"detail": str(error)}, status)
+        return ProblemResponse(status, str(error))
 
     return refused
 

@@ -131,7 +131,7 @@ class Gateway:
             raise LeftOutError("it is too large") from None
         except FailedError as error:
             raise LeftOutError(f"the gateway failed over it: {error}", passing=True) from error
-        kind = str(reply.document.get("type", "")) if reply.status != HTTPStatus.OK else ""
+        kind = (reply.problem or "") if reply.status != HTTPStatus.OK else ""
         if kind.startswith("page.") and kind != _NOT_CONFIGURED:
             passing = reply.status == HTTPStatus.FAILED_DEPENDENCY
             raise LeftOutError(_detail(reply), passing=passing, after=reply.after)
@@ -157,7 +157,7 @@ class _TooLargeError(Unprocessable):
 def _trouble(reply: Reply) -> Exception:
     """What a refusal means that is not about one page."""
     problem: Mapping[str, Any] = reply.document
-    kind = str(problem.get("type", ""))
+    kind = reply.problem
     told = f"the gateway says {kind or reply.status}: {_detail(reply)}"
     if reply.status == HTTPStatus.PAYMENT_REQUIRED:
         kind_of_wait = NoMoneyError if kind in _NO_MONEY else WaitFor

@@ -1,6 +1,6 @@
 """What APIs have in common; takes the extra `chassis[api]`.
 
-Every refusal is `{"detail": "a sentence that says what to do"}`, whoever refuses: the guard, a route, or the database.
+Every refusal is a problem (`chassis.http.problems`) whose `detail` says what to do, whoever refuses: the guard, a route, or the database.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import APIRouter, FastAPI, Header, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from fastapi.security import APIKeyHeader
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
@@ -18,20 +17,41 @@ from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import Authorise, Caller, Scope, caller_of
 from chassis.http.conditional import entity_tag, is_known
 from chassis.http.guard import DATABASE_AWAY, MAX_BODY_BYTES, Guard, shown_size
+from chassis.http.problems import BLANK, MEDIA_TYPE, ProblemResponse
 from chassis.http.reference import reference_routes
 from chassis.http.service_key import API_PREFIX
 from chassis.http.spans import TracedApi
 
+MAX_ERRORS: Final = 50
+"""Fields that one refusal tells of."""
+
 Responses: TypeAlias = dict[int | str, dict[str, Any]]
 
 
-class Problem(BaseModel):
-    """Why a request was refused."""
+class FieldProblem(BaseModel):
+    """What is wrong with one field of a request."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
+    field: Annotated[str, Field(examples=["keywords[2]"])]
+    """Where it is in the body, or the name of a parameter or header; empty: the body as a whole."""
+    detail: Annotated[str, Field(examples=["is blank; fill it in"])]
+
+
+class Problem(BaseModel):
+    """Why a request was refused (RFC 9457)."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    type: Annotated[str, Field(examples=[BLANK])]
+    """What programs tell problems of the same status apart by; `about:blank` if there is nothing to tell apart."""
+    title: Annotated[str, Field(examples=["Unprocessable Entity"])]
+    """The type, or else the status, in words."""
+    status: Annotated[int, Field(examples=[422])]
     detail: Annotated[str, Field(examples=["name: is blank; fill it in"])]
     """A sentence that says what is wrong and what to do."""
+    errors: list[FieldProblem] = []
+    """Each field that is wrong, where the request cannot be understood; `detail` tells of the first of them."""
 
 
 IfNoneMatch = Annotated[
@@ -162,10 +182,16 @@ def router(path: str = "", *, tags: list[str] | None = None) -> APIRouter:
     return APIRouter(prefix=prefix, responses=_ANY, **headings)
 
 
+_PROBLEM: Final = {"$ref": "#/components/schemas/Problem"}
+
+
 def _completed(
     describe: Callable[[], dict[str, Any]], larger_bodies: Mapping[str, int], *, takes_api_keys: bool
 ) -> Callable[[], dict[str, Any]]:
-    """The OpenAPI document, where every operation with a body names the size that the guard lets through."""
+    """The OpenAPI document, with what the framework does not know.
+
+    Every operation with a body names the size that the guard lets through, and refusals have the media type of problems.
+    """
 
     def openapi() -> dict[str, Any]:
         document = describe()
@@ -180,8 +206,12 @@ def _completed(
                 if "requestBody" in operation:
                     operation["responses"]["413"] = {
                         "description": f"The request body is larger than {size}.",
-                        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+                        "content": {"application/json": {"schema": _PROBLEM}},
                     }
+                for answer in operation["responses"].values():
+                    content = answer.get("content", {})
+                    if content.get("application/json", {}).get("schema") == _PROBLEM:
+                        content[MEDIA_TYPE] = content.pop("application/json")
         return document
 
     return openapi
@@ -196,16 +226,16 @@ def conditional(document: str | bytes, if_none_match: str | None) -> Response:
     return Response(document, headers=headers, media_type="application/json")
 
 
-def problem_of(error: RequestValidationError) -> str:
-    """The first complaint as one sentence, e.g. `names[2]: is blank; leave it out …`."""
-    first = error.errors()[0]
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"][1:]).lstrip(
+def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"][1:]).lstrip(
         "."
     )
     field = "".join(char if char.isprintable() else "?" for char in place[:120])
-    complaint = _complaint(first)
-    # It may quote what cannot be encoded.
-    return (f"{field}: {complaint}" if field else complaint).encode(errors="replace").decode()
+    # They may quote what cannot be encoded.
+    return FieldProblem(
+        field=field.encode(errors="replace").decode(),
+        detail=_complaint(error).encode(errors="replace").decode(),
+    )
 
 
 _COMPLAINTS: Final = {
@@ -241,19 +271,26 @@ async def _refused(request: Request, error: Exception) -> Response:
             detail = "there is nothing at this path; /docs lists what there is"
         case HTTPStatus.METHOD_NOT_ALLOWED:
             detail = f"this path does not take {request.method}; /docs lists what there is"
-    return JSONResponse({"detail": detail}, error.status_code, error.headers)
+    return ProblemResponse(error.status_code, detail, error.headers)
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    return JSONResponse(
-        {"detail": "this failed for a reason of ours, which is in the log; try again later"},
+    return ProblemResponse(
         HTTPStatus.INTERNAL_SERVER_ERROR,
+        "this failed for a reason of ours, which is in the log; try again later",
     )
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
+    """The first complaint as one sentence, e.g. `names[2]: is blank; leave it out …`, and all of them by field."""
     assert isinstance(error, RequestValidationError)
-    return JSONResponse({"detail": problem_of(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
+    found = [_field_problem(each) for each in error.errors()[:MAX_ERRORS]]
+    first = found[0]
+    return ProblemResponse(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        f"{first.field}: {first.detail}" if first.field else first.detail,
+        errors=[each.model_dump() for each in found],
+    )
 
 
 async def _unavailable(request: Request, _: Exception) -> Response:

@@ -16,6 +16,7 @@ import httpx
 from pydantic import SecretStr
 
 from chassis.http.conditional import http_date
+from chassis.http.problems import BLANK
 from chassis.http.spans import Exchange, client_span
 
 _CONNECT_SECONDS: Final = 3.0
@@ -95,6 +96,12 @@ class Reply:
             return {}
         return document if isinstance(document, dict) else {}
 
+    @property
+    def problem(self) -> str | None:
+        """The `type` of a refusal; None if it has none but its status."""
+        kind = self.document.get("type")
+        return kind if isinstance(kind, str) and kind != BLANK else None
+
 
 class Unchanged:
     """What was asked for is still the one with the entity tag that was sent."""
@@ -172,7 +179,7 @@ class ServiceClient:
         json: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """For a process whose refusals say more than their status: each has a `type` in a JSON object.
+        """For a process whose refusals say more than their status: each has a `type` of its own.
 
         Such a refusal is an answer, whatever its status; what is none says nothing about what was asked.
 
@@ -194,9 +201,8 @@ class ServiceClient:
                 body = await self._body(response, place)
                 after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
                 reply = Reply(response.status_code, body, after)
-                is_told = isinstance(reply.document.get("type"), str)
                 away = response.status_code in _OUT_OF_SERVICE or response.is_server_error
-                if response.status_code in _REFUSED_KEY or (away and not is_told):
+                if response.status_code in _REFUSED_KEY or (away and reply.problem is None):
                     self._check(response, place, "this")
                 return reply
 

@@ -17,12 +17,12 @@ from pydantic_core import from_json
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import Authorise, remember
+from chassis.http.problems import ProblemResponse
 from chassis.http.service_key import API_PREFIX
 
 MAX_BODY_BYTES: Final = 64_000
@@ -90,10 +90,9 @@ class Guard:
             if body and not is_text:
                 _look_through(body, MAX_VALUES_OF_LARGER if larger else MAX_VALUES)
         except (HTTPException, DatabaseUnavailableError) as error:
-            refusal = error if isinstance(error, HTTPException) else DATABASE_AWAY
             await incoming.discard()
-            response = JSONResponse({"detail": refusal.detail}, refusal.status_code, refusal.headers)
-            await response(scope, receive, send)
+            refusal = error if isinstance(error, HTTPException) else DATABASE_AWAY
+            await ProblemResponse.of(refusal)(scope, receive, send)
             return
         except ClientDisconnect:
             return

@@ -12,11 +12,11 @@ from http import HTTPStatus
 from typing import ClassVar, Final, assert_never, cast
 
 import h11
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from chassis.http.headers import SAFE_HEADERS
+from chassis.http.problems import MEDIA_TYPE, ProblemResponse, problem
 
 ASKED_BY_MACHINES: Final = ("/health/", "/metrics")
 
@@ -54,9 +54,9 @@ class RequestLimit:
             await self._app(scope, receive, send)
             return
         if self._in_hand >= self._limit:
-            refusal = JSONResponse(
-                {"detail": "too much is asked at once; try again in a few seconds"},
+            refusal = ProblemResponse(
                 HTTPStatus.SERVICE_UNAVAILABLE,
+                "too much is asked at once; try again in a few seconds",
                 {"Retry-After": "5", "Connection": "close"},
             )
             await refusal(scope, receive, send)
@@ -182,8 +182,8 @@ class _Connection(H11Protocol):
         if self.cycle is not None:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        body = json.dumps({"detail": detail}).encode()
-        about = {"Content-Type": "application/json", "Content-Length": str(len(body)), "Connection": "close"}
+        body = json.dumps(problem(status, detail)).encode()
+        about = {"Content-Type": MEDIA_TYPE, "Content-Length": str(len(body)), "Connection": "close"}
         headers = [(name.lower(), value) for name, value in (SAFE_HEADERS | about).items()]
         for event in (
             h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlencode
 
+from chassis.http.problems import MEDIA_TYPE
+
 Document: TypeAlias = Mapping[str, Any]
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 _DEEPEST: Final = 6
@@ -205,7 +207,11 @@ class _Reader:
 
 
 def _json_schema(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = message.get("content", {}).get("application/json", {}).get("schema", {})
+    """Of a body, an answer or a refusal."""
+    content = message.get("content", {})
+    found: Mapping[str, Any] = (content.get("application/json") or content.get(MEDIA_TYPE, {})).get(
+        "schema", {}
+    )
     return found
 
 
