@@ -14,7 +14,13 @@ from brandctl.local.services import PROCESSES, Addresses
 from brandctl.orchestrator.client import Cycle, KeywordProgress
 from brandctl.terminal import printable, say
 
-_STYLES: Final = {"completed": "green", "refused": "yellow", "needs_review": "yellow", "failed": "red"}
+_STYLES: Final = {
+    "completed": "green",
+    "refused": "yellow",
+    "needs_review": "yellow",
+    "rejected": "yellow",
+    "failed": "red",
+}
 
 
 class ProgressView:

@@ -1,5 +1,6 @@
 """What the orchestrator is asked and told."""
 
 from brandctl.orchestrator.content import app as content_app
+from brandctl.orchestrator.drafts import app as drafts_app
 
-__all__ = ["content_app"]
+__all__ = ["content_app", "drafts_app"]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from brandctl.asking import ServiceClient
 
-FINAL_STATES: Final = frozenset({"completed", "refused", "needs_review", "failed"})
+FINAL_STATES: Final = frozenset({"completed", "refused", "needs_review", "rejected", "failed"})
 
 
 class Post(BaseModel):
@@ -19,7 +19,7 @@ class Post(BaseModel):
 
 
 class KeywordProgress(BaseModel):
-    """`state`: queued, researching, writing, publishing, promoting, completed, refused, needs_review or failed."""
+    """`state`: queued, researching, writing, publishing, promoting, completed, refused, needs_review, rejected or failed."""
 
     keyword: str
     state: str
@@ -35,11 +35,11 @@ class KeywordProgress(BaseModel):
 
     @property
     def ended_well(self) -> bool:
-        """Published and posted, or refused or held for a review with a reason."""
+        """Published and posted, or refused, rejected or held for a review with a reason."""
         match self.state:
             case "completed":
                 return self.published_url is not None and bool(self.posts)
-            case "refused" | "needs_review":
+            case "refused" | "needs_review" | "rejected":
                 return bool(self.reason)
             case _:
                 return False

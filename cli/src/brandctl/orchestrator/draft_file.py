@@ -1,0 +1,95 @@
+"""A draft as a Markdown file that a person edits: fields, a blank line, the text.
+
+Version: 2
+Title: Cold brew
+Description: How to steep it.
+Address: cold-brew
+Key point: Twelve hours are enough.
+
+## Time
+…
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from brandctl.errors import CommandError
+
+FIELDS: Final = ("Version", "Title", "Description", "Address", "Key point")
+
+
+class DraftFileError(CommandError):
+    """The file is no draft; the message says in which line."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftFile:
+    version: int
+    """The one that is changed."""
+    title: str
+    description: str
+    address: str
+    key_points: tuple[str, ...]
+    body: str
+
+    @classmethod
+    def of(cls, version: dict[str, Any]) -> Self:
+        """From the orchestrator's answer about a version."""
+        return cls(
+            version=int(version["version"]),
+            title=version["title"],
+            description=version["meta_description"],
+            address=version["slug"],
+            key_points=tuple(version["key_points"]),
+            body=version["body_markdown"].rstrip("\n"),
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """What a person has left in the file.
+
+        Raises:
+            DraftFileError: a line before the text is no field, one is missing or stands twice, or there is no text.
+        """
+        head, _, body = text.replace("\r\n", "\n").lstrip("\n").partition("\n\n")
+        found: dict[str, list[str]] = {name: [] for name in FIELDS}
+        for number, line in enumerate(head.split("\n"), 1):
+            name, colon, value = line.partition(":")
+            if not colon or name.strip() not in found:
+                raise DraftFileError(
+                    f"line {number} is no field: {line[:60]!r}; before the first blank line stand {', '.join(FIELDS)}"
+                )
+            found[name.strip()].append(value.strip())
+        for name in FIELDS[:-1]:
+            if len(found[name]) != 1:
+                raise DraftFileError(f"{name}: stands {len(found[name])} times, and must stand once")
+        if not found["Version"][0].isdecimal():
+            raise DraftFileError(f"Version: must be the number that it was: {found['Version'][0][:20]!r}")
+        if not body.strip():
+            raise DraftFileError("there is no text below the fields: leave one blank line between them")
+        return cls(
+            version=int(found["Version"][0]),
+            title=found["Title"][0],
+            description=found["Description"][0],
+            address=found["Address"][0],
+            key_points=tuple(point for point in found["Key point"] if point),
+            body=body.strip("\n"),
+        )
+
+    def __str__(self) -> str:
+        points = "".join(f"Key point: {point}\n" for point in self.key_points)
+        return (
+            f"Version: {self.version}\nTitle: {self.title}\nDescription: {self.description}\n"
+            f"Address: {self.address}\n{points}\n{self.body}\n"
+        )
+
+    def as_request(self, comment: str) -> dict[str, Any]:
+        return {
+            "version": self.version,
+            "title": self.title,
+            "meta_description": self.description,
+            "slug": self.address,
+            "key_points": list(self.key_points),
+            "body_markdown": f"{self.body}\n",
+            "comment": comment,
+        }

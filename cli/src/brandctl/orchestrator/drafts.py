@@ -1,0 +1,366 @@
+"""`brandctl drafts`: what waits for a person, and what the person decides."""
+
+import os
+import shlex
+import subprocess
+import tempfile
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+from uuid import UUID
+
+import typer
+
+from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
+from brandctl.errors import CommandError
+from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.draft_file import DraftFile, DraftFileError
+from brandctl.tables import show_table
+from brandctl.terminal import note, out, print_json, printable
+
+app = typer.Typer(
+    name="drafts",
+    no_args_is_help=True,
+    help=f"""What waits for a person, and what the person decides.
+
+{Orchestrator.help()}
+
+For example:
+
+    brandctl drafts list --brand acme
+    brandctl drafts show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+    brandctl drafts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --version 2
+""",
+)
+
+_COLOURS: Final = {"waiting": "yellow", "correction": "yellow", "rejected": "red", "approved": "green"}
+
+ContentId = Annotated[UUID, typer.Argument(metavar="ID", help="`content_id`, as `list` and cycles show it.")]
+Version = Annotated[
+    int | None, typer.Option(min=1, help="The version that you looked at.", show_default="the newest")
+]
+
+
+class State(StrEnum):
+    WAITING = "waiting"
+    RETURNED = "returned"
+    CORRECTION = "correction"
+    REJECTED = "rejected"
+    APPROVED = "approved"
+
+
+class EditorError(CommandError):
+    """The editor cannot be run, or ended in an error."""
+
+
+class Drafts(ServiceClient):
+    """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
+
+    service = "orchestrator"
+
+    def page(self, **query: str | int | None) -> dict[str, Any]:
+        given = {name: value for name, value in query.items() if value is not None}
+        return self._ask("GET", "/v1/drafts", params=given)
+
+    def draft(self, content_id: UUID) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/drafts/{content_id}")
+
+    def version(self, content_id: UUID, version: int) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/content/{content_id}/versions/{version}")
+
+    def difference(self, content_id: UUID, first: int, second: int) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/content/{content_id}/diff", params={"from": first, "to": second})
+
+    def decide(self, content_id: UUID, what: str, **body: Any) -> dict[str, Any]:
+        return self._ask("POST", f"/v1/drafts/{content_id}/{what}", json=body)
+
+    def looked(self, brand: str) -> dict[str, Any]:
+        return self._ask("POST", f"/v1/brands/{quote(brand, safe='')}/looked")
+
+
+@app.command(name="list")
+def list_drafts(
+    brand: Annotated[str | None, typer.Option(help="Slug of the brand; else all.")] = None,
+    state: Annotated[
+        State | None,
+        typer.Option(help="In this state alone.", show_default="all about which something is open"),
+    ] = None,
+    after: Annotated[UUID | None, typer.Option(help="The last id of the page before.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="At most so many.")] = 50,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Lists what waits for a person, is written again, or is offered as a correction.
+
+    For example:
+
+        brandctl drafts list --brand acme --json | jq -r '.items[].content_id'
+    """
+    with Drafts.at(orchestrator_url, key_file) as drafts:
+        answer = drafts.page(
+            brand=brand, state=state and state.value, after=None if after is None else str(after), limit=limit
+        )
+    if as_json:
+        print_json(answer)
+        return
+    if not answer["items"]:
+        note("nothing waits")
+        return
+    show_table(
+        ("id", "brand", "version", "state", "words", "title", "why"),
+        [
+            (
+                each["content_id"],
+                each["brand_slug"],
+                str(each["version"]),
+                each["state"],
+                str(each["word_count"]),
+                each["title"],
+                "; ".join(each["held_for"]),
+            )
+            for each in answer["items"]
+        ],
+        colours=_COLOURS,
+    )
+    if answer["next"]:
+        note(f"there are more: --after {answer['next']}")
+
+
+@app.command()
+def show(
+    content_id: ContentId,
+    version: Version = None,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Shows a version of a draft, what its measures say, and what was decided last.
+
+    For example:
+
+        brandctl drafts show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f | less
+    """
+    with Drafts.at(orchestrator_url, key_file) as drafts:
+        draft = drafts.draft(content_id)
+        found = drafts.version(content_id, version or draft["version"])
+    if as_json:
+        print_json(draft | {"shown": found})
+        return
+    out().file.write(printable(str(DraftFile.of(found)), keep_lines=True))
+    for each in found["measures"]:
+        if not each["holds"]:
+            note(f"measured: {each['problem']}")
+    note(_told(draft))
+
+
+@app.command()
+def diff(
+    content_id: ContentId,
+    first: Annotated[
+        int | None, typer.Option("--from", min=1, help="Version to compare.", show_default="the one before")
+    ] = None,
+    second: Annotated[
+        int | None, typer.Option("--to", min=1, help="Version to compare it with.", show_default="the newest")
+    ] = None,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Shows what is different between two versions.
+
+    For example:
+
+        brandctl drafts diff 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --from 1 --to 3
+    """
+    with Drafts.at(orchestrator_url, key_file) as drafts:
+        newest = second or int(drafts.draft(content_id)["version"])
+        answer = drafts.difference(content_id, first or max(newest - 1, 1), newest)
+    if as_json:
+        print_json(answer)
+        return
+    out().file.write(printable(answer["diff"], keep_lines=True))
+    if not answer["diff"]:
+        note(f"nothing differs between versions {answer['first']} and {answer['second']}")
+    if answer["is_cut"]:
+        note("there is more, which is too long to be compared")
+
+
+@app.command()
+def approve(
+    content_id: ContentId,
+    version: Version = None,
+    despite_newer: Annotated[
+        bool,
+        typer.Option("--despite-newer", help="Also if there is a newer one, or while it is written again."),
+    ] = False,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Has exactly this version published, whatever is written afterwards.
+
+    For example:
+
+        brandctl drafts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --version 2
+    """
+    with Drafts.at(orchestrator_url, key_file) as drafts:
+        seen = version or drafts.draft(content_id)["version"]
+        _decided(
+            drafts.decide(content_id, "approve", version=seen, despite_newer=despite_newer), as_json=as_json
+        )
+
+
+@app.command(name="return")
+def send_back(
+    content_id: ContentId,
+    comment: Annotated[str, typer.Option("--comment", "-m", help="What is to be different.")],
+    version: Version = None,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Has a model write a draft again, and tells it the comment. Digests cannot be sent back: edit or reject them.
+
+    For example:
+
+        brandctl drafts return 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f -m "Say how long it keeps."
+    """
+    with Drafts.at(orchestrator_url, key_file) as drafts:
+        seen = version or drafts.draft(content_id)["version"]
+        _decided(drafts.decide(content_id, "return", version=seen, comment=comment), as_json=as_json)
+
+
+@app.command()
+def reject(
+    content_id: ContentId,
+    reason: Annotated[str, typer.Option("--reason", "-m", help="Kept, and shown with its keyword.")],
+    version: Version = None,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Ends a draft and its keyword, for good; of an approved article, drops the correction that waits.
+
+    For example:
+
+        brandctl drafts reject 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "We do not sell that any more."
+    """
+    with Drafts.at(orchestrator_url, key_file) as drafts:
+        seen = version or drafts.draft(content_id)["version"]
+        _decided(drafts.decide(content_id, "reject", version=seen, reason=reason), as_json=as_json)
+
+
+@app.command()
+def looked(
+    brand: Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")],
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Says that a person has seen what waits, though nothing is decided: the brand goes on.
+
+    For example:
+
+        brandctl drafts looked acme
+    """
+    with Drafts.at(orchestrator_url, key_file) as drafts:
+        answer = drafts.looked(brand)
+    if as_json:
+        print_json(answer)
+    else:
+        note(f"what waits of {brand} has been seen")
+
+
+@app.command()
+def edit(
+    content_id: ContentId,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="Send this file, which an earlier edit left; no editor."
+        ),
+    ] = None,
+    comment: Annotated[str, typer.Option("--comment", "-m", help="Why; kept with the version.")] = "",
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Opens the newest version in $VISUAL or $EDITOR, and keeps what you make of it as the next one, which waits to be approved.
+
+    Nothing is sent if nothing changed. What cannot be kept stays in a file, and it is said where.
+
+    For example:
+
+        brandctl drafts edit 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+    """
+    with Drafts.at(orchestrator_url, key_file) as drafts:
+        kept = file
+        if kept is None:
+            newest = drafts.draft(content_id)["version"]
+            kept = _edited(str(DraftFile.of(drafts.version(content_id, newest))))
+            if kept is None:
+                note("nothing changed; nothing was sent")
+                return
+        try:
+            changed = DraftFile.parse(kept.read_text(encoding="utf-8"))
+            answer = drafts.decide(content_id, "edit", **changed.as_request(comment))
+        except (DraftFileError, ServiceError, UnicodeDecodeError) as error:
+            raise ServiceError(
+                f"{error}\nYour text is kept in {kept}; mend it and send it with:"
+                f" brandctl drafts edit {content_id} --file {shlex.quote(str(kept))}"
+            ) from error
+    if file is None:
+        kept.unlink()
+    _decided(answer, as_json=as_json)
+
+
+def _edited(text: str) -> Path | None:
+    """A file with what a person made of the text; None if that is what it was.
+
+    Raises:
+        EditorError: there is no editor, or it failed; nothing is kept then that the person has not written.
+    """
+    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "editor")
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", prefix="draft-", suffix=".md", delete=False
+    ) as opened:
+        opened.write(text)
+    path = Path(opened.name)
+    try:
+        done = subprocess.run([*command, str(path)], check=False)  # noqa: S603  (the editor that its user names)
+    except OSError as error:
+        path.unlink()
+        raise EditorError(
+            f"{command[0]} cannot be run ({error.strerror}): set EDITOR to your editor"
+        ) from error
+    if path.read_bytes() == text.encode():
+        path.unlink()
+        return None
+    if done.returncode != 0:
+        raise EditorError(
+            f"{command[0]} ended with {done.returncode}; what you wrote is in {path}, and was not sent"
+        )
+    return path
+
+
+def _decided(draft: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(draft)
+    else:
+        note(_told(draft))
+
+
+def _told(draft: dict[str, Any]) -> str:
+    parts = [f"“{draft['title']}” ({draft['keyword']}), version {draft['version']}: {draft['state']}"]
+    if draft["held_for"] and draft["state"] in {"waiting", "returned"}:
+        parts.append(f"waits because {'; '.join(draft['held_for'])}")
+    if draft["state"] == "correction":
+        parts.append(f"version {draft['stands']} stands until it is approved")
+    if decided := draft["decision"]:
+        why = f": {decided['comment']}" if decided["comment"] else ""
+        parts.append(f"version {decided['version']} {decided['decision']} by {decided['by']}{why}")
+    if draft["published_url"]:
+        parts.append(draft["published_url"])
+    return "\n  ".join(parts)

@@ -1,0 +1,165 @@
+"""`brandctl drafts` as a process of its own, beside the API."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from envelope import new_event_id
+from messaging import Database
+from orchestrator.writing import Article, Source
+from orchestrator.writing.store import insert_content
+
+ARTICLE = Article(
+    title="Cold \u202ebrew",
+    slug="cold-brew",
+    meta_description="How to steep it.",
+    body_markdown="## Time\n\nTwelve hours are enough. [1]",
+    word_count=4,
+    key_points=("Twelve hours are enough.",),
+    cited=(1,),
+)
+SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
+
+
+@pytest.fixture
+def draft(
+    live_api: httpx.Client,
+    orchestrator_url: str,
+    orchestrator_database_at: Callable[[str], AbstractAsyncContextManager[Database]],
+) -> UUID:
+    live_api.put("/v1/brands/acme", json={"name": "Acme"}).raise_for_status()
+    content_id = new_event_id()
+
+    async def store() -> None:
+        async with orchestrator_database_at(orchestrator_url) as database, database.transaction() as tx:
+            await insert_content(
+                tx.connection,
+                content_id=content_id,
+                brand_slug="acme",
+                keyword="cold brew",
+                research_id=UUID(int=5),
+                article=ARTICLE,
+                sources=[SOURCE],
+                held_for=("231 words",),
+            )
+
+    asyncio.run(store())
+    return content_id
+
+
+@pytest.fixture
+def drafts(live_api: httpx.Client, tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """Runs `brandctl drafts …`; temporary files are made in `tmp_path`."""
+
+    def run(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[str]":
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        known = {
+            "ORCHESTRATOR_URL": str(live_api.base_url).rstrip("/"),
+            "SERVICE_KEY": live_api.headers["X-Service-Key"],
+            "TMPDIR": str(tmp_path),
+        }
+        return subprocess.run(
+            [sys.executable, "-m", "brandctl", "drafts", *map(str, arguments)],
+            cwd=tmp_path,
+            env=inherited | known | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    return run
+
+
+def editor(folder: Path, script: str) -> str:
+    """An editor that changes the file as a program of Python says, which has its `text`."""
+    path = folder / "editor.py"
+    path.write_text(
+        "import sys, pathlib\nfile = pathlib.Path(sys.argv[1])\ntext = file.read_text()\n"
+        f"{script}\nfile.write_text(text)\n"
+    )
+    return f"{sys.executable} {path}"
+
+
+def test_a_review_from_the_list_to_the_approval(drafts: Any, draft: UUID, tmp_path: Path) -> None:
+    listed = drafts("list", "--brand", "acme")
+    assert [line.split("\t") for line in listed.stdout.splitlines()] == [
+        ["id", "brand", "version", "state", "words", "title", "why"],
+        [str(draft), "acme", "1", "waiting", "4", "Cold \N{REPLACEMENT CHARACTER}brew", "231 words"],
+    ]
+    shown = drafts("show", draft)
+    assert shown.stdout.startswith("Version: 1\nTitle: Cold ")
+    assert shown.stdout.endswith("\n\n## Time\n\nTwelve hours are enough. [1]\n")
+    assert "waits because 231 words" in shown.stderr
+
+    unchanged = drafts("edit", draft, EDITOR="true")
+    assert (unchanged.returncode, unchanged.stderr) == (0, "nothing changed; nothing was sent\n")
+    edited = drafts(
+        "edit", draft, "-m", "sooner", EDITOR=editor(tmp_path, "text = text.replace('Twelve', 'Eight')")
+    )
+    assert edited.returncode == 0, edited.stderr
+    assert "version 2: waiting" in edited.stderr
+    assert list(tmp_path.glob("draft-*")) == []
+    compared = drafts("diff", draft)
+    assert "-Twelve hours are enough. [1]\n+Eight hours are enough. [1]\n" in compared.stdout
+
+    refused = drafts("approve", draft, "--version", 1)
+    assert refused.returncode == 1
+    assert "version 2 was made by service" in refused.stderr
+    approved = drafts("approve", draft, "--version", 2, "--json")
+    assert json.loads(approved.stdout)["state"] == "approved"
+    nothing = drafts("list")
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, "", "nothing waits\n")
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("text = text.replace('[1]', '[9]')", "which is no source of the article"),
+        ("text = text.replace('Title:', 'Titel:')", "line 2 is no field"),
+        ("text = text.replace('Title: ', 'Title: \\n')", "line 3 is no field"),
+    ],
+)
+def test_what_is_refused_stays_in_a_file_and_can_be_sent_again(
+    drafts: Any, draft: UUID, tmp_path: Path, script: str, said: str
+) -> None:
+    refused = drafts("edit", draft, EDITOR=editor(tmp_path, script))
+    assert refused.returncode == 1
+    assert said in refused.stderr
+    (kept,) = tmp_path.glob("draft-*.md")
+    assert str(kept) in refused.stderr
+
+    shown = drafts("show", draft).stdout
+    kept.write_text(shown.replace("Twelve", "Eight").replace("\N{REPLACEMENT CHARACTER}", ""))
+    sent = drafts("edit", draft, "--file", kept)
+    assert sent.returncode == 0, sent.stderr
+    assert "version 2: waiting" in sent.stderr
+
+
+def test_a_draft_is_rejected_with_a_reason(drafts: Any, draft: UUID) -> None:
+    assert drafts("looked", "acme").returncode == 0
+    returned = drafts("return", draft, "-m", "shorter")
+    assert returned.returncode == 1
+    assert "edit or reject the draft" in returned.stderr
+    rejected = drafts("reject", draft, "--reason", "off our tone")
+    assert rejected.returncode == 0
+    assert "version 1 rejected by service: off our tone" in rejected.stderr
+    listed = drafts("list", "--state", "rejected", "--json")
+    assert [each["content_id"] for each in json.loads(listed.stdout)["items"]] == [str(draft)]
+
+
+def test_an_editor_that_is_not_there_is_named(drafts: Any, draft: UUID, tmp_path: Path) -> None:
+    missing = drafts("edit", draft, EDITOR="no-such-editor")
+    assert missing.returncode == 1
+    assert "set EDITOR to your editor" in missing.stderr
+    assert list(tmp_path.glob("draft-*")) == []
