@@ -14,7 +14,7 @@ Databases (`tests/fixtures/databases.py`)
                        them a superuser; `runtime_role` is what a migration is told to let in.
 
 Broker (`tests/fixtures/broker.py`)
-    `rabbitmq_url`     str: a fresh vhost for this test with the whole topology declared.
+    `rabbitmq_url`     str: a vhost for this test with the whole topology declared and nothing in its queues.
     `broker_urls`      dict: for each service the URL of the same vhost for a user of its own, which may do what the
                        service needs and nothing else.
     `make_vhost`       async factory: `url = await make_vhost()` as above; `await make_vhost(topology=False)` an empty one.

@@ -1,6 +1,5 @@
 """The servers that every other test relies on."""
 
-import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,6 +26,17 @@ async def test_every_test_has_a_vhost_of_its_own_with_the_topology(
 
 
 @pytest.mark.parametrize("_run", range(2))
+async def test_a_vhost_that_a_test_has_changed_is_no_other_tests(
+    rabbitmq_url: str, rabbitmq_api: httpx.Client, _run: int
+) -> None:
+    vhost = rabbitmq_url.rpartition("/")[2]
+    described = rabbitmq_api.get(f"/api/definitions/{vhost}").json()
+    assert "left" not in {queue["name"] for queue in described["queues"]}
+    async with await aio_pika.connect(rabbitmq_url) as connection, connection.channel() as channel:
+        await channel.declare_queue("left", durable=True)
+
+
+@pytest.mark.parametrize("_run", range(2))
 async def test_every_test_has_an_empty_database_of_its_own(database_url: str, _run: int) -> None:
     connection = await asyncpg.connect(database_url)
     try:
@@ -48,15 +58,14 @@ async def test_a_migrated_database_has_the_inbox_and_outbox(
 
 
 def test_a_run_removes_what_killed_ones_left_and_nothing_of_those_beside_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     killed = tmp_path / "brand-engine-tests-killed"
     killed.mkdir()
     (killed / "lock").touch()
     with ExitStack() as one, ExitStack() as another:
-        beside = new_folder(one)
-        new_folder(another)
+        beside = new_folder(one, tmp_path)
+        new_folder(another, tmp_path)
         assert beside.is_dir()
         assert not killed.exists()
     assert list(tmp_path.iterdir()) == []
