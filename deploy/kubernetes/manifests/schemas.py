@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import kubernetes_validate  # type: ignore[import-untyped]
+import kubernetes_validate.utils  # type: ignore[import-untyped]
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
@@ -23,6 +23,9 @@ VERSIONS: Final = (OLDEST, "1.37")
 """The oldest Kubernetes supported, and the newest there are schemas of."""
 FOLDER: Final = Path(__file__).parent / "schemas"
 _OWN_GROUPS: Final = (".k8s.io",)
+
+# It would read all definitions of a version, some megabytes, again for each resource: nine tenths of the time of a validation.
+kubernetes_validate.utils.schema_contents = cache(kubernetes_validate.utils.schema_contents)
 
 
 def problems(resources: Iterable[Resource]) -> Iterator[str]:
