@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 from pydantic import SecretStr
 from rich.console import Console
@@ -106,11 +107,14 @@ async def dead(operator: Operator, rabbitmq_url: str, *bodies: bytes) -> list[st
                 },
             )
 
-    async def all_there() -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = (await operator("list", "--json")).json()["items"]
-        return items if len(items) == len(bodies) else []
+    async with httpx.AsyncClient(base_url=operator.url, headers={"X-Service-Key": KEY}) as monitor:
+        # Of the service itself: the command would be a process for each time.
+        async def all_there() -> list[dict[str, Any]]:
+            items: list[dict[str, Any]] = (await monitor.get("/v1/dead-letters")).json()["items"]
+            return items if len(items) == len(bodies) else []
 
-    return [item["id"] for item in reversed(await eventually(all_there))]
+        found = await eventually(all_there)
+    return [item["id"] for item in reversed(found)]
 
 
 async def test_list_and_show_tell_what_died(operator: Operator, rabbitmq_url: str) -> None:
@@ -124,6 +128,7 @@ async def test_list_and_show_tell_what_died(operator: Operator, rabbitmq_url: st
     assert heading.split("\t")[0] == "id"
     assert line.split("\t")[:4] == [one, "open", "publisher-commands", "content.publish"]
     assert "\x1b" not in plain.out
+    assert [each["id"] for each in (await operator("list", "--json")).json()["items"]] == [one]
     assert (await operator("list", "--type", "social.create")).code == 1
     assert (await operator("list", "--summary")).out.splitlines()[1].startswith("1\tpublisher-commands")
 

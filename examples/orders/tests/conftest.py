@@ -9,9 +9,11 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from messaging import topology
 from messaging.testing import Broker
+from shop.catalogue import CATALOGUE
 from shop_demo.mailbox import Mailbox
-from shop_demo.processes import NAMES, Customer, Shop, declare_topology
+from shop_demo.processes import NAMES, Customer, Shop
 
 
 @dataclass
@@ -56,7 +58,7 @@ async def world(
     tmp_path: Path,
 ) -> AsyncIterator[World]:
     rabbitmq_url = await make_vhost(topology=False)
-    declare_topology(rabbitmq_url)
+    await topology.declare(rabbitmq_url, CATALOGUE)
     database_urls = {name: await make_database(name) for name in NAMES}
     shop = Shop(rabbitmq_url, database_urls, mailbox.address, tmp_path, free_port)
     orders, payments = [await asyncpg.connect(database_urls[name]) for name in NAMES]

@@ -33,11 +33,11 @@ def passage(sentences: Sequence[str], heading: str = "Cold brew") -> str:
 
 def mixed(words: str, size: int, seed: int) -> str:
     """Sentences of these words in ever new orders, so that no two are the same."""
-    dice = random.Random(seed)
-    sentence = (
-        f"{' '.join(dice.choice(words.split()) for _ in range(size)).capitalize()}." for _ in range(400)
+    dice, known = random.Random(seed), words.split()
+    enough = 1 + MAX_PASSAGE // (2 * size)  # a word has a letter and a blank at least
+    return passage(
+        [f"{' '.join(dice.choice(known) for _ in range(size)).capitalize()}." for _ in range(enough)]
     )
-    return passage(list(sentence))
 
 
 TWISTED = "Cold brew in water by cold brew at water with cold brew from water in cold water by brew on cold brew at cold."
