@@ -1,5 +1,7 @@
 # Every target installs what it needs by itself; `make help` lists them.
 .DEFAULT_GOAL := help
+# What is compiled once serves every process after it, and `test` and `demo` start many; some images forbid to keep it.
+unexport PYTHONDONTWRITEBYTECODE
 SHELL := /bin/sh
 BIN := .venv/bin
 MEMBERS := $(wildcard shared/*/src services/*/src cli/src tests/faults/src benchmarks/src examples/*/src)
