@@ -41,7 +41,8 @@ Model (`tests/fixtures/models/real_model.py`)
 Memory (`tests/fixtures/memory.py`)
     `resting_memory`   int: the bytes a service may take while it has nothing to do.
 
-`tests/fixtures/property_tests.py` has no fixture: it says how Hypothesis runs.
+`tests/fixtures/property_tests.py` has no fixture: it says how Hypothesis runs. Nor has `tests/fixtures/authorities.py`: it has
+clients of HTTP share what they read from the disk.
 """
 
 # The folder of this member has the name of its package: imported first, or pytest would take the folder for the package.
@@ -49,6 +50,7 @@ import benchmarks  # noqa: F401
 
 pytest_plugins = [
     "tests.fixtures.servers",  # the others import it: pytest must have it first, to make its assertions speak
+    "tests.fixtures.authorities",
     "tests.fixtures.broker",
     "tests.fixtures.browser",
     "tests.fixtures.databases",
