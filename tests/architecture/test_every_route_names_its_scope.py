@@ -60,6 +60,7 @@ def test_the_routes_are_found(tmp_path: Path) -> None:
         "gateway",
         "monitor",
         "orchestrator",
+        "publisher",
         "research",
     }
     assert found["orchestrator"] >= 7

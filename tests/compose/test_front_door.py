@@ -135,6 +135,7 @@ async def test_visitors_never_get_what_is_for_those_who_run_it(door: Door, host:
         ),
         *(
             "/openapi.json",
+            "/v1/brands/acme/logo",
             "/%6detrics",
             "//metrics",
             "/METRICS",

@@ -2,15 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from io import BytesIO
 from typing import Any
 
 import pytest
 import uvicorn
+from PIL import Image
 from playwright.async_api import BrowserContext, Page
 
 from messaging import Database
 from publisher import store
+from publisher.domain import BrandSlug
 from publisher.http_api import create_app
+from publisher.logos import store as logos
+from publisher.logos.taking_in import take_in
 from publisher.store import Publication
 from publisher.urls import SiteUrls
 
@@ -125,6 +130,33 @@ async def test_nothing_moves_while_the_cover_is_drawn(tab: Tab, origin: str) -> 
     assert await image.evaluate("i => i.complete && i.naturalWidth") == 1200
     assert await image.bounding_box() == before
     assert await tab.evaluate("window.moved") == 0
+    assert tab.complaints == []
+
+
+@pytest.mark.parametrize("size", [(1500, 100), (100, 1500), (300, 300)], ids=["wide", "tall", "square"])
+async def test_a_logo_of_any_shape_keeps_to_the_header_and_moves_nothing(
+    tab: Tab, origin: str, database: Database, size: tuple[int, int]
+) -> None:
+    file = BytesIO()
+    Image.new("RGBA", size, (20, 24, 40, 255)).save(file, "PNG")
+    async with database.transaction() as tx:
+        await logos.save(tx.connection, BrandSlug("daily-grind"), *take_in(file.getvalue()))
+    await tab.page.add_init_script(
+        "window.moved = 0; new PerformanceObserver(l => l.getEntries().forEach(e => { window.moved += e.value; }))"
+        ".observe({type: 'layout-shift', buffered: true});"
+    )
+    await tab.page.emulate_media(color_scheme="dark")
+    for path in ("/sites/daily-grind/cold-brew", "/sites/daily-grind/"):
+        await tab.page.goto(origin + path)
+        image = tab.page.locator("header img.logo")
+        assert await image.evaluate("i => i.complete && i.naturalWidth > 0")
+        box = await image.bounding_box()
+        assert box is not None
+        assert 0 < box["width"] <= 300
+        assert 40 <= box["height"] <= 90
+        width, room = await tab.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert width <= room
+        assert await tab.evaluate("window.moved") == 0
     assert tab.complaints == []
 
 

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image, ImageChops
 
 from chassis.http.public.rendering import ACCENT_COLOURS
+from publisher.colours import BLACK, WHITE, contrast, mixed, parse, readable_on
 from publisher.covers import Cover, Format, breaking, typesetting
-from publisher.covers.colours import BLACK, WHITE, contrast, mixed, parse, readable_on
 from publisher.covers.drawing import draw
 from publisher.covers.fonts import Type, face_of
 from publisher.covers.right_to_left import joined, visual

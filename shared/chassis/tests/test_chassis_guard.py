@@ -179,8 +179,11 @@ async def test_a_file_is_handed_on_as_it_came(api: Api, http: httpx.AsyncClient)
     assert (
         await http.post("/v1/files", content=content, headers={"X-Service-Key": "wrong"})
     ).status_code == 401
-    assert (await http.put("/v1/files", content=b"%PDF-", headers=headers)).status_code == 422
-    assert api.bodies == [content]
+    put = await http.put("/v1/files", content=content, headers=headers)
+    assert put.json() == {"type": "application/pdf"}
+    assert (await http.put("/v1/files", content=content + b"x", headers=headers)).status_code == 413
+    assert (await http.patch("/v1/files", content=b"%PDF-", headers=headers)).status_code == 422
+    assert api.bodies == [content, content]
 
 
 async def test_few_files_are_held_at_a_time(api: Api, http: httpx.AsyncClient) -> None:

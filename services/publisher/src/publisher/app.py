@@ -1,9 +1,11 @@
 """The composition root."""
 
+from chassis import ServiceKey
 from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublish
 from messaging import QueuePolicy, Service, on_each
+from publisher.api import create_api
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.covers import Covers
 from publisher.handlers import Handlers
@@ -33,7 +35,6 @@ def build(settings: Settings) -> Service:
         ),
     )
     covers = Covers(service.database, most_bytes=settings.covers_max_megabytes * 1_000_000)
-    service.serve(
-        create_app(service.database, urls, articles_per_page=settings.articles_per_page, covers=covers)
-    )
+    sites = create_app(service.database, urls, articles_per_page=settings.articles_per_page, covers=covers)
+    service.serve(create_api(service.database, ServiceKey(settings.service_key), urls, sites=sites))
     return service

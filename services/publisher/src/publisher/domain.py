@@ -4,6 +4,7 @@ import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date, datetime
+from enum import StrEnum
 from math import ceil
 from typing import Annotated, NewType, Self
 from urllib.parse import urlsplit
@@ -130,6 +131,29 @@ class Refusal:
     detail: str
 
 
+class Plate(StrEnum):
+    """What lies behind a logo where the ground does not suit it."""
+
+    LIGHT = "light"
+    DARK = "dark"
+
+
+@dataclass(frozen=True, slots=True)
+class Logo:
+    """What pages say of a brand's logo; width and height in pixels."""
+
+    digest: str
+    """Of its file."""
+    width: int
+    height: int
+    plate: Plate | None
+    """What it needs on pages by day or by night, if anything."""
+
+
+class UnusableLogoError(ValueError):
+    """Why a file cannot be a logo, and what to send instead."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     brand_slug: BrandSlug
@@ -138,6 +162,7 @@ class Site:
     language: str
     changed_at: datetime
     pages: int
+    logo: Logo | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from chassis import DatabaseUnavailableError
 from chassis.http.conditional import respond
 from chassis.http.public.headers import SecurityHeaders
 from messaging import Database
-from publisher import rendering, store
+from publisher import logos, rendering, store
 from publisher.covers import Covers, Format
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, is_slug
 from publisher.rendering import Listing, Renderer
@@ -30,6 +30,8 @@ _COVER_FILE = re.compile(
     rf"(?P<slug>{SLUG_PATTERN.pattern})-(?P<digest>[0-9a-f]{{16}})\.(?P<format>{'|'.join(Format)})"
 )
 
+_DIGEST = re.compile("[0-9a-f]{16}")
+
 _BRIEFLY = "public, max-age=60"
 _A_WHILE = "public, max-age=300"
 _FOR_EVER = "public, max-age=31536000, immutable"
@@ -43,7 +45,7 @@ def create_app(
     database: Database, urls: SiteUrls, *, articles_per_page: int, covers: Covers | None = None
 ) -> Starlette:
     pages = Pages(database, urls, Renderer(urls), articles_per_page, covers or Covers(database))
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", pages.sites),
             Route("/robots.txt", pages.all_robots),
@@ -55,6 +57,7 @@ def create_app(
             Route("/sites/{brand}/robots.txt", pages.robots),
             Route("/sites/{brand}/favicon.svg", pages.icon),
             Route("/sites/{brand}/covers/{file}", pages.cover),
+            Route("/sites/{brand}/logo-{digest}.png", pages.logo),
             Route("/sites/{brand}/page/{number}", pages.listing),
             Route("/sites/{brand}/{slug}", pages.article),
             Route("/sites/{brand}/{slug}/", pages.to_article),
@@ -62,6 +65,9 @@ def create_app(
         middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=1024)],
         exception_handlers={404: pages.not_found, DatabaseUnavailableError: pages.unavailable},
     )
+    # Its address would be made of the Host header, which says what the client likes.
+    app.router.redirect_slashes = False
+    return app
 
 
 class Pages:
@@ -138,6 +144,21 @@ class Pages:
         # Links are shared elsewhere: their pictures are shown there.
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
         return response
+
+    async def logo(self, request: Request) -> Response:
+        brand, digest = _brand(request), request.path_params["digest"]
+        if _DIGEST.fullmatch(digest) is None:
+            raise HTTPException(404)
+        async with self._database.connection() as connection:
+            body = await logos.body(connection, brand, digest)
+            logo = None if body else await logos.logo(connection, brand)
+        if body is None:
+            if logo is None:
+                raise HTTPException(404)
+            # Pages that were kept somewhere name the one before.
+            headers = {"Cache-Control": _BRIEFLY}
+            return RedirectResponse(self._urls.logo(brand, logo.digest), status_code=307, headers=headers)
+        return respond(request, body, media_type="image/png", cache_control=_FOR_EVER)
 
     async def feed(self, request: Request) -> Response:
         site = await self._site(request)

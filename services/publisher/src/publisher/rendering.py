@@ -59,7 +59,8 @@ class Renderer:
         return self._render("index.html.j2", site=site, listing=listing)
 
     def article(self, site: Site, page: Page, more: Sequence[PageSummary]) -> str:
-        cover = Cover.of(page.content_id, page.title, site.name, site.brand_slug)
+        logo = site.logo.digest if site.logo else None
+        cover = Cover.of(page.content_id, page.title, site.name, site.brand_slug, logo)
         address = self._urls.cover(site.brand_slug, page.slug, cover.file(Format.LINK))
         return self._render(
             "article.html.j2",
@@ -101,7 +102,15 @@ class Renderer:
     def _json_ld(self, site: Site, page: Page, cover: Cover) -> Markup:
         address = self._urls.absolute(self._urls.article(site.brand_slug, page.slug))
         home = self._urls.absolute(self._urls.site(site.brand_slug))
-        organisation = {"@type": "Organization", "name": site.name, "url": home}
+        organisation: dict[str, object] = {"@type": "Organization", "name": site.name, "url": home}
+        if site.logo:
+            logo = self._urls.absolute(self._urls.logo(site.brand_slug, site.logo.digest))
+            organisation["logo"] = {
+                "@type": "ImageObject",
+                "url": logo,
+                "width": site.logo.width,
+                "height": site.logo.height,
+            }
         document = {
             "@context": "https://schema.org",
             "@type": "Article",

@@ -13,9 +13,11 @@ from chassis import Connection
 from publisher.domain import (
     Article,
     BrandSlug,
+    Logo,
     Page,
     PageSlug,
     PageSummary,
+    Plate,
     Section,
     Site,
     Source,
@@ -186,13 +188,19 @@ async def sites(connection: Connection, limit: int) -> list[Site]:
 async def site(connection: Connection, brand: BrandSlug) -> Site | None:
     row = await connection.fetchrow(
         """
-        select brand_slug, name, description, language, changed_at,
-               (select count(*) from pages where pages.brand_slug = sites.brand_slug) as pages
-        from sites where brand_slug = $1
+        select brand_slug, name, description, language, sites.changed_at,
+               (select count(*) from pages where pages.brand_slug = sites.brand_slug) as pages,
+               logos.digest, logos.width, logos.height, logos.plate
+        from sites left join logos using (brand_slug) where brand_slug = $1
         """,
         brand,
     )
-    return None if row is None else Site(**row)
+    if row is None:
+        return None
+    values = dict(row)
+    digest, width, height, plate = (values.pop(name) for name in ("digest", "width", "height", "plate"))
+    logo = None if digest is None else Logo(digest, width, height, plate and Plate(plate))
+    return Site(**values, logo=logo)
 
 
 async def page(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Page | None:

@@ -22,6 +22,9 @@ class SiteUrls(PublicUrls):
         """`file` is the digest of the cover and its format: `0123456789abcdef.png`."""
         return f"{self.site(brand)}covers/{slug}-{file}"
 
+    def logo(self, brand: BrandSlug, digest: str) -> str:
+        return f"{self.site(brand)}logo-{digest}.png"
+
     def feed(self, brand: BrandSlug) -> str:
         return f"{self.site(brand)}feed.xml"
 

@@ -42,15 +42,19 @@ class Cover:
     """The name of the brand's site."""
     colour: str
     """The brand's: `#8a4b2a`."""
+    logo: str | None = None
+    """The digest of the brand's logo, if it has one."""
 
     @classmethod
-    def of(cls, content_id: UUID, title: str, site: str, brand: BrandSlug) -> Self:
-        return cls(content_id, title, site, accent_colour(brand))
+    def of(cls, content_id: UUID, title: str, site: str, brand: BrandSlug, logo: str | None) -> Self:
+        return cls(content_id, title, site, accent_colour(brand), logo)
 
     @property
     def digest(self) -> str:
-        """Of what is drawn, for the address: another title is another picture."""
+        """Of what is drawn, for the address: another title, or another logo, is another picture."""
         drawn = [_DRAWING_VERSION, str(self.content_id), self.title, self.site, self.colour]
+        if self.logo:
+            drawn.append(self.logo)
         return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:16]
 
     def file(self, format_: Format) -> str:

@@ -8,17 +8,25 @@ from typing import Final
 
 from PIL import Image, ImageDraw
 
+from publisher.colours import BLACK, RGB, WHITE, mixed, parse, readable_on
 from publisher.covers import typesetting
-from publisher.covers.colours import BLACK, RGB, WHITE, mixed, parse, readable_on
 from publisher.covers.cover import Cover, Format
 from publisher.covers.fonts import Type
 from publisher.covers.right_to_left import is_right_to_left
 from publisher.covers.scripts import drawable
 from publisher.domain import initial
+from publisher.plates import CLEARLY, COLOURS, SEEN, best_plate, is_opaque, seen_on
 
 _MARGIN: Final = 80
 _MARK: Final = 68
 """Side of the square with the initial."""
+_BESIDE: Final = 24
+"""Between the square, or the logo, and the brand's name."""
+_LOGO: Final = (520, 96)
+"""Room for a logo with its plate, as high as the square and a little above and below it."""
+_PLATE_MARGIN: Final = 14
+_WITHOUT_NAME: Final = 2
+"""A logo that is more than so many times as wide as it is high is taken to have the name in it."""
 _GAP: Final = 56
 """Between the brand's name and the title at the least."""
 _MOST_CHARACTERS: Final = 2_000
@@ -33,10 +41,15 @@ _SHADE: Final = 0.16
 _PALETTE: Final = 128
 
 
-def draw(cover: Cover, format_: Format) -> bytes:
+def draw(cover: Cover, format_: Format, logo: bytes | None = None) -> bytes:
     """The file. What the typefaces do not have is left out: the title, the name, or both.
 
     Takes some 0.1 s of one processor and 30 MB, whatever the title is.
+
+    Args:
+        cover: what it shows.
+        format_: as what.
+        logo: the file of the logo, if it has one.
     """
     ground = parse(cover.colour)
     text = readable_on(ground)
@@ -46,42 +59,65 @@ def draw(cover: Cover, format_: Format) -> bytes:
     mirrored = is_right_to_left(title or name or "")
     picture = Image.new("RGB", format_.size, ground)
     _figure(picture, shade, hashlib.sha256(cover.content_id.bytes).digest(), mirrored=mirrored)
-    page = _Page(ImageDraw.Draw(picture), picture.width, text, ground, mirrored=mirrored)
-    if name:
+    page = _Page(picture, ImageDraw.Draw(picture), text, ground, mirrored=mirrored)
+    if logo:
+        page.masthead_with(Image.open(BytesIO(logo), formats=["PNG"]), name)
+    elif name:
         page.masthead(name)
     if title:
-        top = _MARGIN + _MARK + _GAP if name else _MARGIN
+        top = _MARGIN + _MARK + _GAP if name or logo else _MARGIN
         page.title(title, top, picture.height - _MARGIN, _TITLE_SIZES[format_])
-    return _file(picture, format_)
+    return _file(picture, format_, few_colours=logo is None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
     """Where text stands; mirrored, everything begins at the right edge."""
 
+    picture: Image.Image
     canvas: ImageDraw.ImageDraw
-    width: int
     text: RGB
     ground: RGB
     mirrored: bool
 
     def _left(self, offset: float, width: float) -> float:
         """Left end of what is `offset` pixels from the margin that lines begin at."""
-        return self.width - _MARGIN - offset - width if self.mirrored else _MARGIN + offset
+        return self.picture.width - _MARGIN - offset - width if self.mirrored else _MARGIN + offset
 
     def masthead(self, name: str) -> None:
         """The brand's initial in a square, as in its icon, and its name."""
         left = round(self._left(0, _MARK))
         letter, offset = initial(name), 0
         if drawable(letter):
-            offset = _MARK + 24
+            offset = _MARK + _BESIDE
             self.canvas.bitmap((left, _MARGIN), _square(), fill=self.text)
             type_ = Type(42)
             shown = typesetting.fit(letter, _MARK, _MARK, (42,)).lines[0]
             middle = left + (_MARK - type_.width(shown)) / 2
             baseline = _MARGIN + _MARK / 2 + type_.middle(shown)
             type_.draw(self.canvas, (middle, baseline), shown, self.ground)
-        room = self.width - 2 * _MARGIN - offset
+        self._name(name, offset)
+
+    def masthead_with(self, logo: Image.Image, name: str | None) -> None:
+        """The logo, on a plate if the ground would swallow it; the brand's name beside one that has no room for it."""
+        plate = _plate_on(logo, self.ground)
+        margin = 0 if plate is None else _PLATE_MARGIN
+        high = _LOGO[1] - 2 * margin
+        width, height = _within(logo.size, (_LOGO[0] - 2 * margin, high))
+        # A tall one would be a line in the height of a wide one.
+        chip = (max(width, min(height, high)) if plate else width) + 2 * margin, height + 2 * margin
+        left, top = round(self._left(0, chip[0])), round(_MARGIN + _MARK / 2 - chip[1] / 2)
+        if plate is not None:
+            self.canvas.rounded_rectangle(
+                (left, top, left + chip[0] - 1, top + chip[1] - 1), radius=_PLATE_MARGIN, fill=plate
+            )
+        shown = logo.convert("RGBA").resize((width, height), Image.Resampling.LANCZOS)
+        self.picture.paste(shown, (left + (chip[0] - width) // 2, top + margin), shown)
+        if name and logo.width <= _WITHOUT_NAME * logo.height:
+            self._name(name, chip[0] + _BESIDE)
+
+    def _name(self, name: str, offset: int) -> None:
+        room = self.picture.width - 2 * _MARGIN - offset
         block = typesetting.fit(name, room, round(_NAME_SIZES[0] * typesetting.LINE_HEIGHT), _NAME_SIZES)
         baseline = _MARGIN + _MARK / 2 + block.type.size * 0.36
         at = self._left(offset, block.type.width(block.lines[0]))
@@ -89,12 +125,27 @@ class _Page:
 
     def title(self, title: str, top: int, bottom: int, sizes: tuple[int, ...]) -> None:
         """On the foot of the picture, in the room from `top` to `bottom`."""
-        block = typesetting.fit(title, self.width - 2 * _MARGIN, bottom - top, sizes)
+        block = typesetting.fit(title, self.picture.width - 2 * _MARGIN, bottom - top, sizes)
         leading = block.type.size * typesetting.LINE_HEIGHT
         for number, line in enumerate(block.lines):
             baseline = bottom - (len(block.lines) - 1 - number) * leading - block.type.size * 0.12
             at = self._left(0, block.type.width(line))
             block.type.draw(self.canvas, (at, baseline), line, self.text)
+
+
+def _within(size: tuple[int, int], room: tuple[int, int]) -> tuple[int, int]:
+    """As large as it fits, in its own shape."""
+    scale = min(room[0] / size[0], room[1] / size[1])
+    return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
+
+
+def _plate_on(logo: Image.Image, ground: RGB) -> RGB | None:
+    """The colour of the plate that the logo needs there; None if it is seen as it is."""
+    if is_opaque(logo):
+        # It brings its own ground, up to its edge; a plate of that makes room around it.
+        red, green, blue = logo.convert("RGB").crop((0, 0, 1, 1)).tobytes()
+        return red, green, blue
+    return None if seen_on(logo, ground, least=CLEARLY) >= SEEN else COLOURS[best_plate(logo)]
 
 
 def _square() -> Image.Image:
@@ -154,11 +205,13 @@ def _dots(canvas: ImageDraw.ImageDraw, width: int, _height: int, seed: bytes) ->
                 canvas.ellipse((x - radius, y - radius, x + radius, y + radius), fill=255)
 
 
-def _file(picture: Image.Image, format_: Format) -> bytes:
+def _file(picture: Image.Image, format_: Format, *, few_colours: bool) -> bytes:
     file = BytesIO()
     if format_ is Format.LINK:
-        # Two colours and what lies between them: half the bytes with a palette, and nothing to be seen of it.
-        picture.quantize(_PALETTE, dither=Image.Dither.NONE).save(file, "PNG", compress_level=6)
+        if few_colours:
+            # Two colours and what lies between them: half the bytes with a palette, and nothing to be seen of it.
+            picture = picture.quantize(_PALETTE, dither=Image.Dither.NONE)
+        picture.save(file, "PNG", compress_level=6)
     else:
         picture.save(file, "JPEG", quality=85, subsampling=0, optimize=True)
     return file.getvalue()

@@ -14,7 +14,7 @@ from typing import Final
 
 from PIL import ImageDraw, ImageFont
 
-from publisher.covers.colours import RGB
+from publisher.colours import RGB
 
 _FOLDER: Final = Path(__file__).with_name("typefaces")
 _FACES: Final = ("DejaVuSansCondensed-Bold.ttf", "DroidSansFallback.ttf")

@@ -7,9 +7,9 @@ from typing import Final
 import structlog
 
 from messaging import Database
+from publisher import logos
 from publisher.covers import store
-from publisher.covers.cover import Format
-from publisher.covers.drawing import draw
+from publisher.covers.cover import Cover, Format
 from publisher.domain import BrandSlug, PageSlug
 
 log = structlog.get_logger()
@@ -40,11 +40,14 @@ class Covers:
         async with self._drawing:
             async with self._database.connection() as connection:
                 kept = await store.picture(connection, brand, slug, digest, format_)
+                logo = await logos.body(connection, brand, cover.logo) if cover.logo and not kept else None
             if kept:
                 return kept
+            if cover.logo and logo is None:
+                return None  # it was changed or taken away a moment ago: the cover of now is another
             began = time.monotonic()
             # In a thread: pages are served meanwhile.
-            body = await asyncio.to_thread(draw, cover, format_)
+            body = await asyncio.to_thread(_drawn, cover, format_, logo)
             async with self._database.transaction() as tx:
                 kept = await store.keep(tx.connection, cover, format_, body, most_bytes=self._most_bytes)
         log.info(
@@ -55,3 +58,10 @@ class Covers:
             milliseconds=round((time.monotonic() - began) * 1000),
         )
         return kept
+
+
+def _drawn(cover: Cover, format_: Format, logo: bytes | None) -> bytes:
+    # What draws takes 8 MB, so it is loaded where there is something to draw.
+    from publisher.covers.drawing import draw  # noqa: PLC0415
+
+    return draw(cover, format_, logo)

@@ -106,7 +106,7 @@ def api(
         title: of the document.
         authorise: asks for the key, and says who has it.
         larger_bodies: paths of routes with the bytes that a body may have there; elsewhere it is `MAX_BODY_BYTES`.
-        files: paths of routes to which files are posted as they are, with the bytes that one may have; describe them to
+        files: paths of routes to which files are sent as they are, with the bytes that one may have; describe them to
             readers of the document by `file_body`.
         lists: paths of routes that take text/plain and text/csv beside JSON.
         takes_api_keys: whether it knows callers by API keys beside the service key, as its document is to say.

@@ -51,7 +51,7 @@ class Guard:
         authorise: asks for the key, and says who has it.
         max_body_bytes: of any body, but for `larger_bodies`.
         larger_bodies: paths as routes have them, `/v1/brands/{slug}/research`, with the bytes that a body may have there.
-        files: paths likewise, where the body of a POST is a file of so many bytes at most.
+        files: paths likewise, where the body of a POST or PUT is a file of so many bytes at most.
         lists: paths likewise, where a body may also be text that says so, instead of JSON: it is handed on as it came.
     """
 
@@ -81,7 +81,10 @@ class Guard:
         request = Request(scope, incoming)
         try:
             remember(request, await self._authorise(request))
-            if request.method == "POST" and (size := _size_at(scope["path"], self._files)) is not None:
+            if (
+                request.method in {"POST", "PUT"}
+                and (size := _size_at(scope["path"], self._files)) is not None
+            ):
                 await self._take_file(request, size, send)
                 return
             larger = _size_at(scope["path"], self._larger_bodies)

@@ -1,0 +1,32 @@
+"""What the publisher serves: the API for those who run brands, and the sites for everybody."""
+
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from chassis.http.api import api
+from chassis.http.callers import Authorise
+from chassis.http.service_key import API_PREFIX
+from messaging import Database
+from publisher.logos import FILES, logo_routes
+from publisher.urls import SiteUrls
+
+DESCRIPTION: Final = "How the sites look. What they say comes with the articles."
+
+
+def create_api(database: Database, authorise: Authorise, urls: SiteUrls, *, sites: ASGIApp) -> FastAPI:
+    """The API under `/v1`, behind the key; everything else is the sites'."""
+    app = api("Brand Engine: publisher", authorise, files=FILES, description=DESCRIPTION)
+    app.include_router(logo_routes(database, urls))
+
+    async def others(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(API_PREFIX):
+            # In the API's words: who calls it reads no pages.
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        await sites(scope, receive, send)
+
+    app.mount("/", others)
+    return app

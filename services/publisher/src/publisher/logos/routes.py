@@ -1,0 +1,106 @@
+"""`/v1/brands/{slug}/logo`: giving a brand a logo, looking at it, and taking it away."""
+
+import asyncio
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import APIRouter, HTTPException, Path, Request, Response
+from pydantic import BaseModel, ConfigDict
+
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayOperate, MayRead, conditional, file_body, router
+from chassis.http.callers import Caller
+from envelope.brand.payloads import BrandSlug as Slug
+from messaging import Database
+from publisher.domain import BrandSlug, Logo, Plate, UnusableLogoError
+from publisher.logos import store
+from publisher.urls import SiteUrls
+
+MAX_BYTES: Final = 1_000_000
+"""Of a file as it is sent."""
+LOGO: Final = "/v1/brands/{slug}/logo"
+FILES: Final = {LOGO: MAX_BYTES}
+"""Routes that take a file, with the bytes that it may have."""
+
+Brand = Annotated[Slug, Path(description="The brand.")]
+
+
+class LogoView(BaseModel):
+    """A brand's logo, as it is shown."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    url: str
+    """Of the picture: PNG, drawn anew, without transparent margins."""
+    width: int
+    """Pixels."""
+    height: int
+    plate: Plate | None
+    """What is put behind it on pages by day or by night; none if it is seen at both, or brings its own ground."""
+
+
+def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
+    routes = router(LOGO.removeprefix("/v1"), tags=["logos"])
+
+    def view(brand: BrandSlug, logo: Logo) -> LogoView:
+        url = urls.absolute(urls.logo(brand, logo.digest))
+        return LogoView(url=url, width=logo.width, height=logo.height, plate=logo.plate)
+
+    @routes.put(
+        "",
+        summary="Give a brand a logo",
+        responses=UNKNOWN,
+        openapi_extra=file_body("image/png", "image/jpeg", "image/webp"),
+    )
+    async def put_logo(request: Request, caller: MayOperate, slug: Brand) -> LogoView:
+        """The body is the file as it is: PNG, JPEG or WebP. The same again changes nothing.
+
+        Only the picture is kept, and drawn anew. From now on the pages show it, and covers are drawn anew with it.
+        """
+        brand = _visible(caller, slug)
+        try:
+            # In a thread: pages are served meanwhile.
+            logo, body = await asyncio.to_thread(_taken_in, await request.body())
+        except UnusableLogoError as error:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+        async with database.transaction() as tx:
+            await store.save(tx.connection, brand, logo, body)
+        return view(brand, logo)
+
+    @routes.get("", summary="The logo of a brand", response_model=LogoView, responses={**READ, **UNKNOWN})
+    async def get_logo(caller: MayRead, slug: Brand, if_none_match: IfNoneMatch = None) -> Response:
+        brand = _visible(caller, slug)
+        async with database.connection() as connection:
+            logo = await store.logo(connection, brand)
+        if logo is None:
+            raise _none(brand)
+        return conditional(view(brand, logo).model_dump_json(), if_none_match)
+
+    @routes.delete(
+        "", status_code=HTTPStatus.NO_CONTENT, summary="Take the logo of a brand away", responses=UNKNOWN
+    )
+    async def delete_logo(caller: MayOperate, slug: Brand) -> None:
+        """Pages and covers are without it from now on."""
+        brand = _visible(caller, slug)
+        async with database.transaction() as tx:
+            removed = await store.remove(tx.connection, brand)
+        if not removed:
+            raise _none(brand)
+
+    return routes
+
+
+def _taken_in(file: bytes) -> tuple[Logo, bytes]:
+    # What reads pictures takes 8 MB, so it is loaded where there is one.
+    from publisher.logos.taking_in import take_in  # noqa: PLC0415
+
+    return take_in(file)
+
+
+def _visible(caller: Caller, slug: str) -> BrandSlug:
+    if not caller.may_see(slug):
+        raise _none(slug)
+    return BrandSlug(slug)
+
+
+def _none(slug: str) -> HTTPException:
+    return HTTPException(HTTPStatus.NOT_FOUND, f"{slug} has no logo; PUT one as PNG, JPEG or WebP")
