@@ -225,7 +225,7 @@ async def test_many_values_are_refused_before_anybody_complains_of_each(
 ) -> None:
     url, headers = "/v1/books/of-numbers", {"X-Service-Key": KEY}
     assert (await http.post(url, content=body, headers=headers)).status_code == 200
-    monkeypatch.setattr(guard, "MAX_VALUES", 1000)
+    monkeypatch.setattr(guard, "MAX_VALUES_OF_LARGER", 1000)
     answer = await http.post(url, content=body, headers=headers)
     assert (answer.status_code, "more than 1,000 fields and entries" in answer.text) == (422, True)
     assert len(api.bodies) == 1
