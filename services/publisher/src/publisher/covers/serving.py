@@ -61,7 +61,7 @@ class Covers:
 
 
 def _drawn(cover: Cover, format_: Format, logo: bytes | None) -> bytes:
-    # What draws takes 8 MB, so it is loaded where there is something to draw.
+    # What draws takes some 12 MB, so it is loaded where there is something to draw.
     from publisher.covers.drawing import draw  # noqa: PLC0415
 
     return draw(cover, format_, logo)

@@ -90,7 +90,7 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
 
 
 def _taken_in(file: bytes) -> tuple[Logo, bytes]:
-    # What reads pictures takes 8 MB, so it is loaded where there is one.
+    # What reads pictures takes memory, so it is loaded where there is one.
     from publisher.logos.taking_in import take_in  # noqa: PLC0415
 
     return take_in(file)
