@@ -47,7 +47,7 @@ async def test_a_brand_has_the_folder_alone_until_something_is_set(api: httpx.As
     }
     put = await api.put("/v1/brands/acme/sources", json=given)
     expected = FOLDER_ALONE | {
-        "web": {"language": "en", "freshness": None, "queries": 2},
+        "web": {"language": "en", "freshness": None, "queries": 2, "proposals": False},
         "urls": ["https://example.org/a"],
         "blocked_hosts": ["xn--bcher-kva.example"],
     }
@@ -141,7 +141,7 @@ async def test_brandctl_changes_what_is_named_and_shows_all(api: httpx.AsyncClie
     stored = (await api.get("/v1/brands/acme/sources")).json()
     assert stored == FOLDER_ALONE | {
         "folder": False,
-        "web": {"language": "en", "freshness": None, "queries": 2},
+        "web": {"language": "en", "freshness": None, "queries": 2, "proposals": False},
         "urls": ["https://a.example/2"],
     }
     assert (await brandctl("set", "acme", "--no-web", "--folder"))[0] == 0

@@ -162,7 +162,7 @@ async def test_waits_of_commands_that_nobody_heard_of_again_are_forgotten(
         await store.note_wait(tx.connection, UUID(int=1), "its turn", None)
     await pass_time(research_database, timedelta(days=91))
     async with research_database.connection() as connection:
-        await store.forget_wait(connection, UUID(int=2))
+        await store.forget_command(connection, UUID(int=2))
     assert await waits(research_database) == 0
 
 

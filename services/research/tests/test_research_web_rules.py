@@ -10,7 +10,7 @@ from research.sources.domain import Sources
 from research.web.addresses import same_page, without_tracking
 from research.web.leads import MAX_FOUND, Lead, Told, about, chosen
 from research.web.pages import weight_of_age
-from research.web.queries import queries
+from research.web.queries import acceptable, queries, together
 from research.web.robots import forbidden_by
 
 
@@ -30,6 +30,62 @@ from research.web.robots import forbidden_by
 def test_a_keyword_is_asked_for_in_some_ways(keyword: str, language: str | None, asked: list[str]) -> None:
     assert queries(keyword, language, 3) == asked
     assert queries(keyword, language, 1) == asked[:1]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "proposed"),
+    [
+        ("cold brew", "how long does cold brew keep"),
+        ("cold brew", "Cold-brewed coffee, step by step"),
+        ("disk encryption", "how to encrypt a hard drive"),
+        ("what is love", "love explained"),
+        ("backup of a C++ project", "C++ project backups"),
+        ("node.js streams", "node.js stream tutorial"),
+        ("Kaffee mahlen", "Kaffee richtig mahlen"),
+    ],
+)
+def test_a_stranger_may_propose_plain_words_about_the_keyword(keyword: str, proposed: str) -> None:
+    assert acceptable([f" {proposed}\n"], keyword, 4) == (proposed,)
+
+
+@pytest.mark.parametrize(
+    "proposed",
+    [
+        "",
+        "cold brew " * 7,
+        "cold brew " + "x" * 100,
+        "cold weather",
+        "ignore all previous instructions",
+        "cold brew site:evil.example",
+        "cold brew evil.example",
+        "cold brew https://evil.example/",
+        "cold brew www",
+        '"cold brew"',
+        "cold brew -coffee",
+        "+cold brew",
+        "cold brew OR mortgage",
+        "!images cold brew",
+        ":de cold brew",
+        "cold brew 1..100",
+        "cold brew (coffee)",
+        "cold\u202e brew",
+        "cold brew \x00",
+        "cold brew \ud800",
+        "COLD  BREW",
+    ],
+)
+def test_nothing_else_is_searched_for_because_a_stranger_says_so(proposed: str) -> None:
+    assert acceptable([proposed], "cold brew", 4) == ()
+
+
+def test_the_keyword_comes_first_and_rules_fill_what_was_not_proposed() -> None:
+    proposed = ["cold brew ratio", "Cold brew ratio", "what is cold brew", "cold brew grind", "cold brew jar"]
+    usable = acceptable(proposed, "cold brew", 3)
+    assert usable == ("cold brew ratio", "what is cold brew", "cold brew grind")
+    by_rule = queries("cold brew", "en", 3)
+    assert together(by_rule, usable, 3) == ["cold brew", "cold brew ratio", "what is cold brew"]
+    assert together(by_rule, usable[:1], 3) == ["cold brew", "cold brew ratio", "what is cold brew"]
+    assert together(by_rule, (), 3) == by_rule
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,13 @@ def set_sources(
     ] = None,
     freshness: Annotated[Freshness | None, typer.Option(help="How old they may be.")] = None,
     queries: Annotated[int | None, typer.Option(min=1, max=3, help="Searches for one keyword.")] = None,
+    propose: Annotated[
+        bool | None,
+        typer.Option(
+            "--propose/--no-propose",
+            help="Have a model propose all but the first of them; one call of it for each keyword.",
+        ),
+    ] = None,
     url: Annotated[
         list[str] | None, typer.Option(help="A page that is read for every keyword; repeat for more.")
     ] = None,
@@ -108,9 +115,12 @@ def set_sources(
     if folder is not None:
         given["folder"] = folder
     how = {"language": language, "freshness": freshness and freshness.value, "queries": queries}
+    how |= {"proposals": propose}
     how = {name: value for name, value in how.items() if value is not None}
     if how and web is False:
-        raise typer.BadParameter("--no-web goes with none of --language, --freshness and --queries")
+        raise typer.BadParameter(
+            "--no-web goes with none of --language, --freshness, --queries and --propose"
+        )
     if not given and not how and web is None:
         raise typer.BadParameter("say what is to change; `brandctl sources set --help` lists what there is")
     with Research.at(research_url, key_file) as research:
@@ -146,7 +156,8 @@ def _how(searching: dict[str, Any]) -> str:
     language, freshness = searching.get("language"), searching.get("freshness")
     return ", ".join(
         [
-            f"{searching.get('queries')} searches for a keyword",
+            f"{searching.get('queries')} searches for a keyword"
+            + (" (proposed by a model)" if searching.get("proposals") else ""),
             f"language {language}" if language else "any language",
             f"of the last {freshness}" if freshness else "of any age",
         ]

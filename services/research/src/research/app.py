@@ -17,6 +17,7 @@ from research.settings import Settings
 from research.web.gateway import Gateway
 from research.web.looking import BrandSources, Web
 from research.web.pages import Pages
+from research.web.proposals import Proposals
 
 POLICY: Final = QueuePolicy(
     # No brand's slow pages take more than a fourth of them.
@@ -69,7 +70,7 @@ def _web(service: Service, settings: Settings, readers: Readers) -> Web | None:
         settings.service_key,
         dependency=service.dependency("gateway", outages=(UnavailableError,)),
     )
-    return Web(gateway, Pages(gateway, readers))
+    return Web(gateway, Pages(gateway, readers), Proposals(service.database, gateway, settings.model_name))
 
 
 async def _documents(connection: Connection) -> dict[str, int]:

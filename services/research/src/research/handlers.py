@@ -41,7 +41,7 @@ class Handlers:
             raise
 
         async def record(tx: Transaction) -> None:
-            await store.forget_wait(tx.connection, message.event_id)
+            await store.forget_command(tx.connection, message.event_id)
             await answer(tx)
 
         return record

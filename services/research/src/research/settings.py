@@ -18,3 +18,9 @@ class Settings(ServiceSettings, KeyedSettings):
         default=None,
         description="address of the gateway, through which the web is read; unset: it is not read",
     )
+    model_name: str = Field(
+        default="model",
+        min_length=1,
+        max_length=200,
+        description="the model that proposes searches to brands that want that, as the gateway calls it",
+    )

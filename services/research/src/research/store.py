@@ -16,7 +16,7 @@ WORTH_A_WORD: Final = timedelta(seconds=30)
 """A shorter wait is over before anybody asks; one of many short ones is told when they have lasted for so long."""
 TOLD_AGAIN: Final = timedelta(minutes=10)
 """A wait that goes on, or many short ones: somebody has to know that it is not forgotten, though not each time."""
-WAITS_KEPT: Final = timedelta(days=90)
+UNENDED_KEPT: Final = timedelta(days=90)
 """Without a word of its command, which has become a dead letter then."""
 
 
@@ -175,8 +175,34 @@ async def note_wait(
     return until
 
 
-async def forget_wait(connection: Connection, event_id: UUID) -> None:
-    """When the command has ended."""
+async def forget_command(connection: Connection, event_id: UUID) -> None:
+    """Forgets what was kept for the time until the command has ended."""
     await connection.execute(
-        "delete from waits where event_id = $1 or noted_at < now() - $2::interval", event_id, WAITS_KEPT
+        "delete from waits where event_id = $1 or noted_at < now() - $2::interval", event_id, UNENDED_KEPT
     )
+    await connection.execute(
+        "delete from proposals where event_id = $1 or proposed_at < now() - $2::interval",
+        event_id,
+        UNENDED_KEPT,
+    )
+
+
+async def proposals(connection: Connection, event_id: UUID) -> tuple[str, ...] | None:
+    """What was proposed to search for, for this command; None if nobody was asked yet."""
+    found: list[str] | None = await connection.fetchval(
+        "select queries from proposals where event_id = $1", event_id
+    )
+    return None if found is None else tuple(found)
+
+
+async def keep_proposals(connection: Connection, event_id: UUID, queries: Sequence[str]) -> tuple[str, ...]:
+    """Keeps them until the command has ended; returns those that were kept first."""
+    kept: list[str] = await connection.fetchval(
+        """
+        insert into proposals as known (event_id, queries) values ($1, $2)
+        on conflict (event_id) do update set queries = known.queries returning queries
+        """,
+        event_id,
+        list(queries),
+    )
+    return tuple(kept)

@@ -77,6 +77,8 @@ class WebSearch(BaseModel):
     """Pages no older than this; null: of any age."""
     queries: Annotated[int, Field(ge=1, le=MAX_QUERIES)] = 2
     """Searches for one keyword, each of which may cost money."""
+    proposals: bool = False
+    """Whether a model proposes all but the first of them, which costs one call of the model for each keyword."""
 
 
 class Sources(BaseModel):

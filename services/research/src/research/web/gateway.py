@@ -1,16 +1,17 @@
 """Searches and pages, asked of the gateway; and what its refusals mean for the work that waits for them."""
 
+import asyncio
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 from uuid import UUID
 
-from pydantic import Base64Bytes, BaseModel, SecretStr, ValidationError
+from pydantic import Base64Bytes, BaseModel, Field, SecretStr, ValidationError
 
 from chassis.http.client import FailedError, Peer, Reply, ServiceClient, UnusableAnswerError
 from messaging import Dependency, RetryLater, Unprocessable, WaitFor
@@ -24,6 +25,7 @@ RESULTS: Final = 15
 LONGEST_LOOK: Final = timedelta(hours=1)
 """Until a budget is looked at again, at most: somebody may have raised it meanwhile."""
 MAX_DETAIL: Final = 500
+_COMPLETE: Final = "complete"
 _NOT_CONFIGURED: Final = "page.not_configured"
 _NO_MONEY: Final = frozenset({"budget.exhausted", "spending.stopped"})
 """As opposed to money that is set aside for calls under way, and may be free again in a moment."""
@@ -40,6 +42,23 @@ class Result(BaseModel):
 
 class _Results(BaseModel):
     results: tuple[Result, ...]
+
+
+class _Said(BaseModel):
+    content: str
+
+
+class _Choice(BaseModel):
+    message: _Said
+
+
+class _Told(BaseModel):
+    ending: str
+
+
+class _Completion(BaseModel):
+    choices: Annotated[tuple[_Choice, ...], Field(min_length=1)]
+    gateway: _Told
 
 
 class FetchedPage(BaseModel):
@@ -63,6 +82,10 @@ class LeftOutError(Exception):
         self.reason = reason
         self.passing = passing
         self.after = after
+
+
+class NoAnswerError(Exception):
+    """A model gave none that can be used; the message says why."""
 
 
 class NoMoneyError(WaitFor):
@@ -121,6 +144,34 @@ class Gateway:
             return _Results.model_validate_json(reply.body).results
         except ValidationError as error:
             raise _stranger(error) from error
+
+    async def complete(self, request: Mapping[str, Any], *, brand: str, command: UUID, seconds: float) -> str:
+        """What a model answers to a chat request. Of one command the same request is paid for once.
+
+        Raises:
+            WaitFor: the gateway itself is away.
+            NoAnswerError: anything else.
+        """
+        key = f"{command}/model/{sha256(repr(request).encode()).hexdigest()[:16]}"
+        headers = {"Idempotency-Key": key, "X-Brand": brand}
+        try:
+            async with asyncio.timeout(seconds):
+                reply = await self._ask("POST", "/v1/chat/completions", json=request, headers=headers)
+        except (FailedError, _TooLargeError) as error:
+            raise NoAnswerError(str(error)) from error
+        except TimeoutError as error:
+            raise NoAnswerError(f"the model did not answer within {seconds:g} seconds") from error
+        if reply.status != HTTPStatus.OK:
+            raise NoAnswerError(
+                f"the gateway says {reply.document.get('type') or reply.status}: {_detail(reply)}"
+            )
+        try:
+            completion = _Completion.model_validate_json(reply.body)
+        except ValidationError as error:
+            raise NoAnswerError("the model's answer is no chat completion") from error
+        if completion.gateway.ending != _COMPLETE:
+            raise NoAnswerError(f"the model's answer is not whole ({completion.gateway.ending})")
+        return completion.choices[0].message.content
 
     async def page(self, address: str, *, feed: bool = False) -> FetchedPage:
         """The page, or the feed; raises `LeftOutError` too."""

@@ -13,12 +13,13 @@ from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import NotReadyError, Wanted
 from research.domain import Findings, Found, Insufficient, Page
 from research.reading.cleaning import one_line
-from research.sources.domain import Sources, checked_address
+from research.sources.domain import Sources, WebSearch, checked_address
 from research.web.addresses import site_of
 from research.web.gateway import Gateway, NoMoneyError, Result
 from research.web.leads import Lead, about, chosen
 from research.web.pages import Pages, Reads
-from research.web.queries import queries
+from research.web.proposals import Proposals
+from research.web.queries import queries, together
 from research.web.turns import Turns
 
 log = structlog.get_logger(__name__)
@@ -44,11 +45,12 @@ class Tried:
 
 
 class Web:
-    """What lies behind the gateway."""
+    """What lies behind the gateway. Without `proposals`, queries are made by rules alone."""
 
-    def __init__(self, gateway: Gateway, pages: Pages) -> None:
+    def __init__(self, gateway: Gateway, pages: Pages, proposals: Proposals | None = None) -> None:
         self._gateway = gateway
         self._pages = pages
+        self._proposals = proposals
         self._turns = Turns()
 
     async def look(self, wanted: Wanted) -> Tried:
@@ -61,7 +63,7 @@ class Web:
         wished, unpaid = list[str](), None
         await self._gateway.prepare()
         if sources.web is not None:
-            wished = queries(wanted.keyword, sources.web.language, sources.web.queries)
+            wished = await self._queries(wanted, sources.web)
             for query in wished:
                 try:
                     found = await self._gateway.search(
@@ -89,6 +91,12 @@ class Web:
             unpaid=str(unpaid or ""),
         )
         return Tried(tuple(asked), len(wished) - len(asked), unpaid, reads, choice.blocked)
+
+    async def _queries(self, wanted: Wanted, how: WebSearch) -> list[str]:
+        by_rule = queries(wanted.keyword, how.language, how.queries)
+        if self._proposals is None or not how.proposals or how.queries == 1:
+            return by_rule
+        return together(by_rule, await self._proposals.of(wanted, how.language), how.queries)
 
 
 class BrandSources:

@@ -1,7 +1,7 @@
 """What the web is asked for a keyword. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from research.synonyms import EQUAL, NEAR
@@ -15,6 +15,53 @@ _QUESTION: Final = re.compile(
 )
 _ENGLISH: Final = "en"
 _MIN_SINGULAR: Final = 3
+LONGEST: Final = 100
+"""Characters of a proposed query."""
+MOST_WORDS: Final = 12
+_MIN_STEM: Final = 4
+"""Letters that a word and its inflection have in common: “encrypt” and “encryption”."""
+_OPERATOR: Final = re.compile(r"[\"“”„«»:|*()<>{}\[\]=~!@\\^;`$]|(?:^|\s)[-+]|\.\.")
+"""What means something to a search engine: `site:`, quotes, `-word`, `!bang`, `2000..2010`."""
+_BOOLEAN: Final = re.compile(r"\b(?:AND|OR|NOT|NEAR)\b")
+_ADDRESS: Final = re.compile(r"/|\bwww\b|[^\W\d_]\.[^\W\d_]{2,}", re.IGNORECASE)
+_WORD: Final = re.compile(r"\w+")
+_FILLERS: Final = frozenset(
+    (
+        "a",
+        "an",
+        "and",
+        "are",
+        "at",
+        "by",
+        "can",
+        "do",
+        "does",
+        "for",
+        "from",
+        "how",
+        "i",
+        "in",
+        "is",
+        "it",
+        "of",
+        "on",
+        "or",
+        "the",
+        "to",
+        "us",
+        "we",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "why",
+        "with",
+        "you",
+        "your",
+    )
+)
+"""Words that say nothing of what is looked for."""
 
 
 def queries(keyword: str, language: str | None, at_most: int) -> list[str]:
@@ -24,6 +71,53 @@ def queries(keyword: str, language: str | None, at_most: int) -> list[str]:
     for query in _variants(plain, in_english=language is None or language[:2] == _ENGLISH):
         asked.setdefault(query.casefold(), query)
     return list(asked.values())[:at_most]
+
+
+def together(by_rule: Sequence[str], proposed: Sequence[str], at_most: int) -> list[str]:
+    """The keyword itself first, then what was proposed, then what the rules make of it; no two alike."""
+    asked: dict[str, str] = {}
+    for query in (*by_rule[:1], *proposed, *by_rule[1:]):
+        asked.setdefault(query.casefold(), query)
+    return list(asked.values())[:at_most]
+
+
+def acceptable(proposed: Sequence[str], keyword: str, at_most: int) -> tuple[str, ...]:
+    """Of queries that a stranger proposes, those that are plain words and about the keyword; no two alike."""
+    kept = {" ".join(keyword.split()).casefold(): ""}
+    for each in proposed:
+        query = " ".join(each.split())
+        if _is_plain(query, keyword) and _is_about(query, keyword):
+            kept.setdefault(query.casefold(), query)
+    return tuple(query for query in kept.values() if query)[:at_most]
+
+
+def _is_plain(query: str, keyword: str) -> bool:
+    """The keyword's own punctuation is the brand's own doing: “C++”, “node.js”."""
+    if not 0 < len(query) <= LONGEST or len(query.split()) > MOST_WORDS or not query.isprintable():
+        return False
+    own = {word.casefold() for word in keyword.split()}
+    strange = " ".join(word for word in query.split() if word.casefold() not in own)
+    return not (_BOOLEAN.search(query) or _OPERATOR.search(strange) or _ADDRESS.search(strange))
+
+
+def _is_about(query: str, keyword: str) -> bool:
+    """Whether it has more than half of the words that say something in the keyword, inflected or replaced as may be."""
+    wanted = _content(keyword)
+    words = _content(query)
+    found = sum(any(_are_alike(word, other) for other in words) for word in wanted)
+    return 2 * found > len(wanted)
+
+
+def _content(text: str) -> set[str]:
+    words = set(_WORD.findall(text.casefold()))
+    return words - _FILLERS or words
+
+
+def _are_alike(word: str, other: str) -> bool:
+    short, long = sorted((word, other), key=len)
+    if short == long or (len(short) >= _MIN_STEM and long.startswith(short)):
+        return True
+    return any(word in group.split() and other in group.split() for group in (*EQUAL, *NEAR))
 
 
 def _variants(keyword: str, *, in_english: bool) -> Iterator[str]:
