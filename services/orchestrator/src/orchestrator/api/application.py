@@ -13,7 +13,7 @@ from messaging import Database
 from orchestrator.api.keys import key_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import DEFAULT_ROOM, LARGER_BODIES, ReusedKeyError, Room, cycle_routes
-from orchestrator.review import LARGER_TEXTS, answer_refusals, review_routes
+from orchestrator.review import LARGER_TEXTS, agent_of, answer_refusals, review_routes
 from orchestrator.writing import content_routes
 
 DESCRIPTION: Final = """
@@ -61,11 +61,11 @@ def http_api(
             {"name": "keys", "description": "Who may do what."},
         ],
     )
-    app.include_router(brand_routes(database, writers))
+    app.include_router(brand_routes(database, writers, agent_of))
     app.include_router(cycle_routes(database, room))
     app.include_router(content_routes(database))
     app.include_router(key_routes(database))
-    app.include_router(review_routes(database))
+    app.include_router(review_routes(database, room))
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)
     answer_refusals(app)

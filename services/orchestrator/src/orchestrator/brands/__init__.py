@@ -10,7 +10,7 @@ from orchestrator.brands.domain import (
     UnwritableError,
     check_writer,
 )
-from orchestrator.brands.models import BrandView
+from orchestrator.brands.models import Agent, BrandView, Counters
 from orchestrator.brands.routes import Slug, brand_routes, seen_slug
 from orchestrator.brands.store import Brand, find_brand, upsert_brand
 
@@ -18,10 +18,12 @@ __all__ = [
     "EXTRACTIVE",
     "MODEL",
     "SLUG_PATTERN",
+    "Agent",
     "Approval",
     "Brand",
     "BrandSlug",
     "BrandView",
+    "Counters",
     "Slug",
     "UnknownBrandError",
     "UnwritableError",

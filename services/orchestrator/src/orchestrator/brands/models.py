@@ -73,6 +73,33 @@ class BrandRequest(RequestBody):
     """How many keywords are begun in a day, evenly spread: 10 is one every 144 minutes. Without it, as many as there is room for."""
 
 
+class Counters(View):
+    """What became of the brand's keywords and articles, as their rows say at this moment; cycles are kept for a limited time."""
+
+    pending_research: int
+    """Keywords that research has not answered yet, those included that have not been sent."""
+    drafts_waiting: int
+    """Drafts that a person has to decide about."""
+    generated: int
+    """Articles that were written, drafts included."""
+    published: int
+    """Articles that can be seen at an address."""
+    posted: int
+    """Posts, on any channel, of the cycles that are kept."""
+    failed: int
+    """Keywords of the cycles that are kept."""
+
+
+class Agent(View):
+    """How the brand fares, and whether it goes on by itself."""
+
+    counters: Counters
+    waits: str | None
+    """Why nothing more is begun for it; null if it goes on by itself."""
+    looked_at: datetime | None
+    """When a person looked last: decided about a draft, or said to have looked."""
+
+
 class BrandView(View):
     slug: Annotated[str, Field(examples=["daily-grind"])]
     name: Annotated[str, Field(examples=["The Daily Grind"])]
@@ -111,3 +138,11 @@ class BrandView(View):
             created_at=brand.created_at,
             updated_at=brand.updated_at,
         )
+
+
+class BrandDetails(BrandView):
+    agent: Agent
+
+    @classmethod
+    def of_agent(cls, brand: Brand, agent: Agent) -> Self:
+        return cls(**BrandView.of(brand).model_dump(), agent=agent)

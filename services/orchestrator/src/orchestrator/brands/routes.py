@@ -1,11 +1,13 @@
 """Requests about brands, and the brand in the path of other requests."""
 
+from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, HTTPException, Path, Response
 
+from chassis import Connection
 from chassis.http.api import ETAG, READ, UNKNOWN, IfNoneMatch, MayOperate, MayRead, conditional, router
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
@@ -20,8 +22,10 @@ from orchestrator.brands.domain import (
     check_writer,
     is_slug,
 )
-from orchestrator.brands.models import BrandRequest, BrandView
-from orchestrator.brands.store import find_brand, upsert_brand
+from orchestrator.brands.models import Agent, BrandDetails, BrandRequest
+from orchestrator.brands.store import Brand, find_brand, upsert_brand
+
+AgentOf: TypeAlias = Callable[[Connection, Brand], Awaitable[Agent]]
 
 Slug = Annotated[
     str,
@@ -62,8 +66,8 @@ def _own_slug(slug: str, caller: Caller) -> BrandSlug:
         ) from None
 
 
-def brand_routes(database: Database, writers: AbstractSet[str]) -> APIRouter:
-    """`writers` are those that this process has."""
+def brand_routes(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -> APIRouter:
+    """`writers` are those that this process has; `agent_of` tells how a brand fares."""
     routes = router(tags=["brands"])
 
     @routes.put(
@@ -71,12 +75,12 @@ def brand_routes(database: Database, writers: AbstractSet[str]) -> APIRouter:
         summary="Create or replace a brand",
         responses={
             200: {"headers": ETAG, "description": "The brand existed and is now as given."},
-            201: {"model": BrandView, "headers": LOCATION | ETAG, "description": "The brand is new."},
+            201: {"model": BrandDetails, "headers": LOCATION | ETAG, "description": "The brand is new."},
         },
     )
     async def put_brand(
         caller: MayOperate, slug: Slug, request: BrandRequest, response: Response
-    ) -> BrandView:
+    ) -> BrandDetails:
         """Sending the same again changes nothing. Cycles that run keep the channels and target they began with."""
         checked = _own_slug(slug, caller)
         try:
@@ -85,24 +89,25 @@ def brand_routes(database: Database, writers: AbstractSet[str]) -> APIRouter:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
         async with database.transaction() as tx:
             brand, is_new = await upsert_brand(tx.connection, slug=checked, **request.model_dump())
+            view = BrandDetails.of_agent(brand, await agent_of(tx.connection, brand))
         if is_new:
             response.status_code = HTTPStatus.CREATED
             response.headers["Location"] = f"/v1/brands/{slug}"
-        view = BrandView.of(brand)
         response.headers["ETag"] = entity_tag(view.model_dump_json())
         return view
 
     @routes.get(
         "/brands/{slug}",
         summary="Read a brand",
-        response_model=BrandView,
+        response_model=BrandDetails,
         responses={**READ, **UNKNOWN},
     )
     async def get_brand(caller: MayRead, slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
         async with database.connection() as connection:
             brand = await find_brand(connection, seen_slug(slug, caller))
-        if brand is None:
-            raise UnknownBrandError(slug)
-        return conditional(BrandView.of(brand).model_dump_json(), if_none_match)
+            if brand is None:
+                raise UnknownBrandError(slug)
+            view = BrandDetails.of_agent(brand, await agent_of(connection, brand))
+        return conditional(view.model_dump_json(), if_none_match)
 
     return routes

@@ -26,6 +26,8 @@ class Brand:
     """As it was asked for; None: by default."""
     articles_per_day: int | None
     paused_at: datetime | None
+    looked_at: datetime | None
+    """When a person looked last at what waits."""
     created_at: datetime
     updated_at: datetime
 
@@ -104,6 +106,7 @@ def _brand(row: asyncpg.Record) -> Brand:
         approval=row["approval"],
         articles_per_day=row["articles_per_day"],
         paused_at=row["paused_at"],
+        looked_at=row["looked_at"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

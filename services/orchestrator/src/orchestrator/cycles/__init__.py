@@ -5,8 +5,8 @@ from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, CycleId, 
 from orchestrator.cycles.handlers import route
 from orchestrator.cycles.housekeeping import Housekeeping, Releases
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
-from orchestrator.cycles.store import Cycle, NewCycle, load_keywords, waiting
-from orchestrator.cycles.turns import DEFAULT_ROOM, Room
+from orchestrator.cycles.store import UNSEEN, Cycle, NewCycle, load_keywords, waiting
+from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
 from orchestrator.cycles.waits import note_waits
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "BRAND_RESEARCH",
     "DEFAULT_ROOM",
     "LARGER_BODIES",
+    "UNSEEN",
     "Cycle",
     "CycleId",
     "Housekeeping",
@@ -23,6 +24,7 @@ __all__ = [
     "Room",
     "begin_cycle",
     "cycle_routes",
+    "give_turns",
     "load_keywords",
     "note_waits",
     "route",

@@ -27,7 +27,7 @@ from orchestrator.cycles.facts import (
     Stage,
     cycle_state,
 )
-from orchestrator.writing import ContentId
+from orchestrator.writing import IS_UNSEEN, ContentId
 
 RANKS = tuple(Priority)
 """Priorities by the rank that they are stored as: what comes first, goes first."""
@@ -35,9 +35,11 @@ RANKS = tuple(Priority)
 PAGE = 200
 """Keywords that are shown at once, unless somebody asks for more or less."""
 
-HELD_UP = """
+UNSEEN = "waits for a person: five drafts of its brand wait that nobody has looked at"
+HELD_UP = f"""
     case when b.paused_at is not null then 'its brand is paused'
-         when c.paused_at is not null then 'its cycle is paused' end
+         when c.paused_at is not null then 'its cycle is paused'
+         when {IS_UNSEEN} then '{UNSEEN}' end
 """
 """Of cycles c of brands b: why no step may be taken without a person for now, null if it may. Asked wherever one is taken."""
 MAY_STEP = f"(({HELD_UP}) is null and c.cancelled_at is null)"

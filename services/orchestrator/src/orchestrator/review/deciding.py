@@ -7,6 +7,7 @@ nothing and is answered alike.
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from chassis.http.callers import Caller
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
 from messaging import Database, Transaction
 from orchestrator.brands import MODEL, Brand, find_brand
-from orchestrator.cycles import load_keywords
+from orchestrator.cycles import Room, give_turns, load_keywords
 from orchestrator.review import domain, store
 from orchestrator.review.domain import Draft, Kind
 from orchestrator.writing import (
@@ -82,8 +83,14 @@ async def look_at(database: Database, content_id: UUID, brands: Collection[str] 
         return _seen(await store.find_draft(connection, content_id), content_id, brands)
 
 
+async def look_over(database: Database, brand_slug: str, room: Room) -> datetime | None:
+    """A person has seen what waits, though nothing is decided: the brand goes on. When that was; None for no brand."""
+    async with database.transaction() as tx:
+        return await _look(tx, room, brand_slug)
+
+
 async def approve(
-    database: Database, content_id: UUID, version: int, caller: Caller, *, despite_newer: bool
+    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, *, despite_newer: bool
 ) -> Draft:
     """Has exactly this version published, whatever is written afterwards.
 
@@ -105,13 +112,13 @@ async def approve(
         approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
         await set_standing(tx.connection, content_id, version, approved, own)
         await store.set_approved(tx.connection, content_id)
-        await store.note_decision(tx.connection, draft, Kind.APPROVED, version, comment="", by=caller.name)
+        await _note(tx, room, draft, Kind.APPROVED, version, comment="", by=caller.name)
         await _send_on_its_way(tx, draft, chosen.word_count)
         return await _as_it_is_now(tx, draft)
 
 
 async def send_back(
-    database: Database, content_id: UUID, version: int, caller: Caller, *, comment: str
+    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, *, comment: str
 ) -> Draft:
     """Has a model write a draft again, with what the reviewer said of it.
 
@@ -128,9 +135,7 @@ async def send_back(
         if brand is None or brand.writer != MODEL:
             raise CannotRewriteError
         row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
-        await store.note_decision(
-            tx.connection, draft, Kind.RETURNED, version, comment=comment, by=caller.name
-        )
+        await _note(tx, room, draft, Kind.RETURNED, version, comment=comment, by=caller.name)
         await store.set_decision(tx.connection, content_id, Kind.RETURNED)
         tx.send(
             ContentGenerate(
@@ -146,7 +151,9 @@ async def send_back(
         return await _as_it_is_now(tx, draft)
 
 
-async def reject(database: Database, content_id: UUID, version: int, caller: Caller, *, reason: str) -> Draft:
+async def reject(
+    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, *, reason: str
+) -> Draft:
     """Ends a draft and its keyword; of an approved article, drops the newer version that waits.
 
     Raises:
@@ -157,9 +164,7 @@ async def reject(database: Database, content_id: UUID, version: int, caller: Cal
         draft = _seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.reject(draft, version, reason=reason, by=caller.name):
             return draft
-        await store.note_decision(
-            tx.connection, draft, Kind.REJECTED, version, comment=reason, by=caller.name
-        )
+        await _note(tx, room, draft, Kind.REJECTED, version, comment=reason, by=caller.name)
         if draft.is_approved:
             await store.offer(tx.connection, content_id, None)
         else:
@@ -178,7 +183,9 @@ async def reject(database: Database, content_id: UUID, version: int, caller: Cal
         return await _as_it_is_now(tx, draft)
 
 
-async def edit(database: Database, content_id: UUID, version: int, caller: Caller, change: Change) -> Draft:
+async def edit(
+    database: Database, content_id: UUID, version: int, caller: Caller, room: Room, change: Change
+) -> Draft:
     """Keeps a person's text as the next version. Of a draft that waits it stands at once; of an approved article, once approved.
 
     Measures are taken anew and shown; what they say keeps nobody from approving.
@@ -217,9 +224,7 @@ async def edit(database: Database, content_id: UUID, version: int, caller: Calle
             # Until it is approved, it keeps no other article from having its address.
             waiting = replace(text, slug=f"{text.slug}-{content_id}")
             await set_standing(tx.connection, content_id, number, waiting, own)
-        await store.note_decision(
-            tx.connection, draft, Kind.EDITED, number, comment=change.why, by=caller.name
-        )
+        await _note(tx, room, draft, Kind.EDITED, number, comment=change.why, by=caller.name)
         return await _as_it_is_now(tx, draft)
 
 
@@ -227,6 +232,21 @@ def _seen(draft: Draft | None, content_id: UUID, brands: Collection[str] | None)
     if draft is None or (brands is not None and draft.brand_slug not in brands):
         raise UnknownDraftError(content_id)
     return draft
+
+
+async def _note(
+    tx: Transaction, room: Room, draft: Draft, kind: Kind, version: int, *, comment: str, by: str
+) -> None:
+    """Keeps who decided what. A person has looked: what waited for that goes on."""
+    await store.note_decision(tx.connection, draft, kind, version, comment=comment, by=by)
+    await _look(tx, room, draft.brand_slug)
+
+
+async def _look(tx: Transaction, room: Room, brand_slug: str) -> datetime | None:
+    moment = await store.look(tx.connection, brand_slug)
+    if moment is not None:
+        await give_turns(tx, [brand_slug], room, now=moment)
+    return moment
 
 
 async def _as_it_is_now(tx: Transaction, before: Draft) -> Draft:

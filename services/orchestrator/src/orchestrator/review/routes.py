@@ -11,6 +11,7 @@ from chassis.http.api import UNKNOWN, MayRead, MayReview, refusal, router
 from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator.brands import Slug, UnknownBrandError, seen_slug
+from orchestrator.cycles import Room
 from orchestrator.review import deciding, store
 from orchestrator.review.deciding import CannotRewriteError, Change, UnknownDraftError, UnusableTextError
 from orchestrator.review.domain import DecidedOtherwiseError, DraftState, NoSuchVersionError
@@ -37,11 +38,11 @@ OVERTAKEN: Final = refusal(
 )
 
 
-def review_routes(database: Database) -> APIRouter:
+def review_routes(database: Database, room: Room) -> APIRouter:
     routes = APIRouter()
     routes.include_router(version_routes(database))
-    routes.include_router(_looking(database))
-    routes.include_router(_deciding(database))
+    routes.include_router(_looking(database, room))
+    routes.include_router(_deciding(database, room))
     return routes
 
 
@@ -64,7 +65,7 @@ def _refused_with(status: HTTPStatus) -> Callable[[Request, Exception], Awaitabl
     return refused
 
 
-def _looking(database: Database) -> APIRouter:
+def _looking(database: Database, room: Room) -> APIRouter:
     routes = router(tags=["drafts"])
 
     @routes.get("/drafts", summary="List drafts", response_model=DraftList)
@@ -117,8 +118,7 @@ def _looking(database: Database) -> APIRouter:
     async def looked(caller: MayReview, slug: Slug) -> Looked:
         """What waits has been seen, though nothing is decided: the brand goes on."""
         checked = seen_slug(slug, caller)
-        async with database.transaction() as tx:
-            moment = await store.look(tx.connection, checked)
+        moment = await deciding.look_over(database, checked, room)
         if moment is None:
             raise UnknownBrandError(slug)
         return Looked(brand_slug=slug, looked_at=moment)
@@ -126,7 +126,7 @@ def _looking(database: Database) -> APIRouter:
     return routes
 
 
-def _deciding(database: Database) -> APIRouter:
+def _deciding(database: Database, room: Room) -> APIRouter:
     routes = router("/drafts/{content_id}", tags=["drafts"])
 
     @routes.post(
@@ -136,7 +136,7 @@ def _deciding(database: Database) -> APIRouter:
         """Exactly this version is published. The same again changes nothing."""
         return DraftView.of(
             await deciding.approve(
-                database, content_id, request.version, caller, despite_newer=request.despite_newer
+                database, content_id, request.version, caller, room, despite_newer=request.despite_newer
             )
         )
 
@@ -146,7 +146,7 @@ def _deciding(database: Database) -> APIRouter:
     async def reject(caller: MayReview, content_id: UUID, request: Rejecting) -> DraftView:
         """Ends its keyword, for good; of an approved article, drops the correction that waits."""
         return DraftView.of(
-            await deciding.reject(database, content_id, request.version, caller, reason=request.reason)
+            await deciding.reject(database, content_id, request.version, caller, room, reason=request.reason)
         )
 
     @routes.post(
@@ -158,7 +158,9 @@ def _deciding(database: Database) -> APIRouter:
     async def send_back(caller: MayReview, content_id: UUID, request: Returning) -> DraftView:
         """A model writes it again and is told the comment. A digest cannot be sent back: it is edited or rejected."""
         return DraftView.of(
-            await deciding.send_back(database, content_id, request.version, caller, comment=request.comment)
+            await deciding.send_back(
+                database, content_id, request.version, caller, room, comment=request.comment
+            )
         )
 
     @routes.post(
@@ -174,6 +176,6 @@ def _deciding(database: Database) -> APIRouter:
             key_points=request.key_points,
             why=request.comment,
         )
-        return DraftView.of(await deciding.edit(database, content_id, request.version, caller, change))
+        return DraftView.of(await deciding.edit(database, content_id, request.version, caller, room, change))
 
     return routes

@@ -99,7 +99,6 @@ async def decisions_of(connection: Connection, content_id: UUID, limit: int) -> 
 async def note_decision(
     connection: Connection, draft: Draft, kind: Kind, version: int, *, comment: str, by: str
 ) -> None:
-    """Keeps who decided what; the brand counts as looked at."""
     await connection.execute(
         "insert into decisions (content_id, version, decision, comment, made_by) values ($1, $2, $3, $4, $5)",
         draft.content_id,
@@ -108,7 +107,6 @@ async def note_decision(
         comment,
         by,
     )
-    await look(connection, draft.brand_slug)
 
 
 async def look(connection: Connection, brand_slug: str) -> datetime | None:

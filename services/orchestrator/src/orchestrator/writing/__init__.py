@@ -1,5 +1,6 @@
 """Articles: from research to a stored text, and where they can be read."""
 
+from orchestrator.writing.approval import IS_UNSEEN
 from orchestrator.writing.article import Article, Passage, Source
 from orchestrator.writing.body import cited_in, prose_of
 from orchestrator.writing.desk import Desk, WriterAt
@@ -35,6 +36,7 @@ from orchestrator.writing.writer import (
 )
 
 __all__ = [
+    "IS_UNSEEN",
     "Article",
     "ContentId",
     "ContentWorkflow",

@@ -1,10 +1,24 @@
-"""Which articles a brand wants a person to see before they are published."""
+"""Which articles a brand wants a person to see before they are published, and how many of those it piles up."""
+
+from typing import Final
 
 from chassis import Connection
 from orchestrator.brands import Approval, Brand
 
 EVERYTHING = "its brand wants to see every article before it is published"
 FIRST = "its brand wants to see the first article on a keyword before it is published"
+
+MOST_UNSEEN: Final = 5
+"""Drafts that may wait without anybody having looked at them; with so many, nothing more is begun for their brand."""
+IS_UNSEEN: Final = f"""
+    (select count(*) from (
+        select from content as d
+        where d.brand_slug = b.slug and d.held_for <> '{{}}' and d.decision is null
+          and coalesce(d.waits_since, d.created_at) > coalesce(b.looked_at, '-infinity')
+        limit {MOST_UNSEEN}
+    ) as unseen) = {MOST_UNSEEN}
+"""  # noqa: S608  (a constant of this module)
+"""Of brands b: whether so many drafts wait that began to after a person has looked last; as in the index content_unseen."""
 
 
 async def wish_to_see(connection: Connection, brand: Brand, keyword: str) -> tuple[str, ...]:

@@ -1,0 +1,36 @@
+"""How a brand's agent fares: its counters, and whether it waits for a person. Counted from the rows, so that they always agree."""
+
+from chassis import Connection
+from orchestrator.brands import Agent, Brand, Counters
+from orchestrator.cycles import UNSEEN
+from orchestrator.writing import IS_UNSEEN
+
+
+async def agent_of(connection: Connection, brand: Brand) -> Agent:
+    row = await connection.fetchrow(
+        f"""
+        select coalesce(of_cycles.pending_research, 0)::int as pending_research, of_content.drafts_waiting::int,
+               of_content.generated::int, of_content.published::int, of_keywords.posted::int,
+               coalesce(of_cycles.failed, 0)::int as failed, {IS_UNSEEN} as is_unseen
+        from brands as b,
+            lateral (
+                select sum(queued) as pending_research, sum(failed) as failed from cycles where brand_slug = b.slug
+            ) as of_cycles,
+            lateral (
+                select count(*) as generated, count(*) filter (where published_url is not null) as published,
+                       count(*) filter (where held_for <> '{{}}' and decision is null) as drafts_waiting
+                from content where brand_slug = b.slug
+            ) as of_content,
+            lateral (
+                select coalesce(sum((
+                    select count(*) from jsonb_array_elements(k.posts) as post where post ->> 'url' is not null)), 0) as posted
+                from keywords as k join cycles using (cycle_id) where brand_slug = b.slug and k.posts <> '[]'
+            ) as of_keywords
+        where b.slug = $1
+        """,  # noqa: S608  (a constant)
+        brand.slug,
+    )
+    assert row is not None
+    counters = {name: row[name] for name in Counters.model_fields}
+    waits = "its brand is paused" if brand.paused_at is not None else UNSEEN if row["is_unseen"] else None
+    return Agent(counters=Counters(**counters), waits=waits, looked_at=brand.looked_at)
