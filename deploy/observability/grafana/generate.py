@@ -343,6 +343,15 @@ WRITING: Sequence[Json] = (
     ),
 )
 
+SCHEDULES: Sequence[Json] = (
+    row("Schedules"),
+    graph(
+        "Schedules",
+        target("max by (state) (brand_engine_schedules)", "{{state}}"),
+        description="Parked: given up, until a person resumes it. Overdue: due for two minutes and not fired.",
+    ),
+)
+
 CORPUS: Sequence[Json] = (
     row("Corpus"),
     graph(
@@ -474,7 +483,7 @@ def service(name: str) -> Json:
                 description="Messages that wait for what they need, at their same attempt.",
             ),
             *(CORPUS if name == "research" else ()),
-            *(WRITING if name == "orchestrator" else ()),
+            *((*WRITING, *SCHEDULES) if name == "orchestrator" else ()),
             *requests(job),
             row("Outbox"),
             graph(

@@ -6,6 +6,7 @@ import pytest
 
 from envelope import new_event_id
 from faults.playing.stack import Keyword, Seen, judge
+from faults.scenarios import schedules
 from faults.strange_input.door import LONGEST_DETAIL, complaint_about
 from faults.strange_input.messages import SECRET, Expected, Strange
 from messaging.flow import dead_letters
@@ -71,3 +72,24 @@ def test_a_reason_that_a_person_can_make_nothing_of_is_noticed(detail: str) -> N
 
 def test_a_reason_that_names_the_field_will_do() -> None:
     assert complaint_about(letter("payload.keyword: Field required"), STRANGE) is None
+
+
+def fired(cycles: int = 1, firings: int = 1, not_ahead: str = "", given_up: int = 0) -> schedules.Seen:
+    names = frozenset({not_ahead} - {""})
+    return schedules.Seen(Counter(tea=cycles, jam=1), Counter(tea=firings, jam=1), names, given_up)
+
+
+@pytest.mark.parametrize(
+    ("seen", "complaint"),
+    [
+        (fired(2, 2), "1 due times fired more than once, such as tea"),
+        (fired(2, 1), "fired more than once"),
+        (fired(1, 2), "not what was begun"),
+        (fired(not_ahead="jam"), "no time to come"),
+        (fired(given_up=1), "given up"),
+        (schedules.Seen(Counter(jam=1), Counter(jam=1), frozenset(), 0), "1 schedules have begun no cycle"),
+    ],
+)
+def test_a_due_time_fires_once_and_another_is_to_come(seen: schedules.Seen, complaint: str) -> None:
+    assert complaint in "; ".join(each.detail for each in schedules.judge(seen, 2))
+    assert not list(schedules.judge(fired(), 2))

@@ -2,5 +2,6 @@
 
 from brandctl.orchestrator.content import app as content_app
 from brandctl.orchestrator.drafts import app as drafts_app
+from brandctl.orchestrator.schedules import app as schedules_app
 
-__all__ = ["content_app", "drafts_app"]
+__all__ = ["content_app", "drafts_app", "schedules_app"]

@@ -1,7 +1,8 @@
 """The orchestrator's HTTP API, as far as commands need it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 from uuid import UUID
@@ -81,6 +82,40 @@ class Score(BaseModel):
     measures: tuple[Measure, ...]
 
 
+class Schedule(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str
+    state: str
+    reason: str | None
+    cron: str | None
+    time_zone: str
+    keywords: int
+    take: int | None
+    handed_in: int
+    next: tuple[datetime, ...]
+
+
+class Firing(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    due_at: datetime
+    at: datetime
+    cycle_id: str | None
+    keywords: int
+    missed: int
+    failure: str | None
+
+
+class _Page(BaseModel):
+    items: tuple[dict[str, Any], ...]
+    next: str | None
+
+
+class _Firings(BaseModel):
+    items: tuple[Firing, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Brand:
     slug: str
@@ -115,9 +150,43 @@ class Orchestrator(ServiceClient):
         answer = self._ask("GET", f"/v1/content/{content_id}/score")
         return self._read(Score, answer), answer
 
+    def schedules(self, slug: str) -> Iterator[tuple[Schedule, dict[str, Any]]]:
+        """Those of a brand, page after page; each also as it was answered."""
+        after: str | None = None
+        while True:
+            given = {"after": after} if after else {}
+            page = self._read(_Page, self._ask("GET", f"{_of(slug)}/schedules", params=given))
+            yield from ((self._read(Schedule, item), item) for item in page.items)
+            if (after := page.next) is None:
+                return
+
+    def schedule(self, slug: str, name: str) -> tuple[Schedule, dict[str, Any]]:
+        answer = self._ask("GET", _schedule(slug, name))
+        return self._read(Schedule, answer), answer
+
+    def put_schedule(self, slug: str, name: str, wanted: dict[str, Any]) -> tuple[Schedule, dict[str, Any]]:
+        answer = self._ask("PUT", _schedule(slug, name), json=wanted)
+        return self._read(Schedule, answer), answer
+
+    def change_schedule(self, slug: str, name: str, change: str) -> Schedule:
+        """`change` is pause or resume."""
+        return self._read(Schedule, self._ask("POST", f"{_schedule(slug, name)}/{change}"))
+
+    def remove_schedule(self, slug: str, name: str) -> None:
+        self._ask("DELETE", _schedule(slug, name))
+
+    def firings(self, slug: str, name: str) -> tuple[tuple[Firing, ...], dict[str, Any]]:
+        """The latest."""
+        answer = self._ask("GET", f"{_schedule(slug, name)}/firings")
+        return self._read(_Firings, answer).items, answer
+
 
 OrchestratorUrl = Annotated[str | None, Orchestrator.address_option()]
 
 
 def _of(slug: str) -> str:
     return f"/v1/brands/{quote(slug, safe='')}"
+
+
+def _schedule(slug: str, name: str) -> str:
+    return f"{_of(slug)}/schedules/{quote(name, safe='')}"

@@ -22,6 +22,7 @@ from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.api import KnownCallers, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL
 from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
+from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
 from orchestrator.writing import ContentWorkflow, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
@@ -81,6 +82,11 @@ def build(settings: Settings) -> Service:
     )
     service.background("housekeeping", housekeeping.run)
     service.background("releases", Releases(service.database, settings.room).run)
+    scheduler = Scheduler(service.database, settings.room, keep_firings=settings.keep_cycles)
+    service.background("schedule", scheduler.run)
+    service.gauge(
+        "schedules", "Schedules, by state; overdue: active and not fired in time.", "state", count_states
+    )
     return service
 
 

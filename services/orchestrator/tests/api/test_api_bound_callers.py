@@ -17,6 +17,7 @@ from orchestrator.writing import Article
 from orchestrator.writing.store import insert_content
 
 BOUND = Caller("acme's", frozenset(Scope), frozenset({"acme"}))
+WEEKLY = {"keywords": ["tea"], "cron": "0 6 * * SUN"}
 BODIES: dict[str, Any] = {
     "/v1/brands/{slug}": {"name": "Taken over"},
     "/v1/brands/{slug}/research": {"keywords": ["tea"]},
@@ -26,6 +27,7 @@ BODIES: dict[str, Any] = {
     "/v1/drafts/{content_id}/reject": {"version": 1, "reason": "not theirs"},
     "/v1/keys": {"name": "another", "scopes": ["read"]},
     "/v1/keys/{key_id}/rotate": {},
+    "/v1/brands/{slug}/schedules/{name}": WEEKLY,
 }
 """What is sent to the routes that take a body."""
 VARYING = {"date"}
@@ -64,6 +66,8 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
     for slug in ("acme", "rival"):
         (await http.put(f"/v1/brands/{slug}", json={"name": slug}, headers=ALL)).raise_for_status()
     cycle = await http.post("/v1/brands/rival/research", json={"keywords": ["tea"]}, headers=ALL)
+    weekly = await http.put("/v1/brands/rival/schedules/weekly", json=WEEKLY, headers=ALL)
+    weekly.raise_for_status()
     content_id = new_event_id()
     async with orchestrator_database.transaction() as tx:
         await insert_content(
@@ -94,6 +98,7 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         "slug": Place("rival", "noone"),
         "brand": Place("rival", "noone"),
         "cycle_id": Place(cycle.json()["cycle_id"], str(new_event_id())),
+        "name": Place("weekly", "dearly"),
         "content_id": content,
         "id": content,
         "key_id": Place(key.json()["about"]["key_id"], "0" * 12),

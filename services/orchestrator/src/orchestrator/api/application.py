@@ -10,10 +10,12 @@ from chassis.http.api import api
 from chassis.http.callers import Authorise
 from chassis.http.problems import ProblemResponse
 from messaging import Database
+from orchestrator import cycles, review, schedule
 from orchestrator.api.keys import key_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
-from orchestrator.cycles import DEFAULT_ROOM, LARGER_BODIES, ReusedKeyError, Room, cycle_routes
-from orchestrator.review import LARGER_TEXTS, agent_of, answer_refusals, review_routes
+from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
+from orchestrator.review import agent_of, answer_refusals, review_routes
+from orchestrator.schedule import schedule_routes
 from orchestrator.writing import content_routes
 
 DESCRIPTION: Final = """
@@ -48,14 +50,15 @@ def http_api(
     app = api(
         "Brand Engine: orchestrator",
         authorise,
-        larger_bodies={**LARGER_BODIES, **LARGER_TEXTS},
-        lists=LARGER_BODIES,
+        larger_bodies=cycles.LARGER_BODIES | review.LARGER_TEXTS | schedule.LARGER_BODIES,
+        lists=cycles.LARGER_BODIES,
         takes_api_keys=True,
         description=DESCRIPTION,
         license_info={"name": "MIT"},
         openapi_tags=[
             {"name": "brands", "description": "Who writes, in what language, for which site and channels."},
             {"name": "cycles", "description": "Batches of keywords and their progress."},
+            {"name": "schedules", "description": "Keywords handed in by the clock."},
             {"name": "content", "description": "The articles."},
             {"name": "drafts", "description": "What waits for a person, and what the person decides."},
             {"name": "keys", "description": "Who may do what."},
@@ -63,6 +66,7 @@ def http_api(
     )
     app.include_router(brand_routes(database, writers, agent_of))
     app.include_router(cycle_routes(database, room))
+    app.include_router(schedule_routes(database))
     app.include_router(content_routes(database))
     app.include_router(key_routes(database))
     app.include_router(review_routes(database, room))

@@ -1,9 +1,17 @@
 """Batches of keywords: how they begin, what follows from each event, how far they are."""
 
-from orchestrator.cycles.begin import begin_cycle
-from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, CycleId, ReusedKeyError
+from orchestrator.cycles.begin import begin_cycle, begin_cycle_in
+from orchestrator.cycles.domain import (
+    BRAND_ARTICLES,
+    BRAND_RESEARCH,
+    CycleId,
+    ReusedKeyError,
+    fold,
+)
+from orchestrator.cycles.facts import readable
 from orchestrator.cycles.handlers import route
 from orchestrator.cycles.housekeeping import Housekeeping, Releases
+from orchestrator.cycles.models import Keyword
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
 from orchestrator.cycles.store import UNSEEN, Cycle, NewCycle, load_keywords, waiting
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
@@ -18,15 +26,19 @@ __all__ = [
     "Cycle",
     "CycleId",
     "Housekeeping",
+    "Keyword",
     "NewCycle",
     "Releases",
     "ReusedKeyError",
     "Room",
     "begin_cycle",
+    "begin_cycle_in",
     "cycle_routes",
+    "fold",
     "give_turns",
     "load_keywords",
     "note_waits",
+    "readable",
     "route",
     "waiting",
 ]

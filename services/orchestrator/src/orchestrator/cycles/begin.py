@@ -3,7 +3,7 @@
 from typing import Final
 
 from chassis import Connection
-from messaging import Database
+from messaging import Database, Transaction
 from orchestrator.brands import UnknownBrandError, find_brand
 from orchestrator.cycles import store
 from orchestrator.cycles.domain import ReusedKeyError
@@ -15,27 +15,32 @@ KEYWORDS_IN_ONE_TRACE: Final = 20
 
 
 async def begin_cycle(database: Database, wanted: NewCycle, room: Room = DEFAULT_ROOM) -> Cycle:
-    """Stores a cycle and asks research for the keywords its brand has room for, in one transaction.
+    """As `begin_cycle_in`, in a transaction of its own; the trace of a small cycle goes on from what is under way."""
+    together = len(wanted.keywords) <= KEYWORDS_IN_ONE_TRACE
+    async with database.transaction() as tx:
+        return await begin_cycle_in(tx, wanted, room, together=together)
 
-    If one was begun under the same key, it is found instead.
+
+async def begin_cycle_in(tx: Transaction, wanted: NewCycle, room: Room, *, together: bool) -> Cycle:
+    """Stores a cycle and asks research for the keywords its brand has room for.
+
+    If one was begun under the same key, it is found instead. Its keywords go on in the trace that is under way, if they are to
+    stay `together`, or else begin one each.
 
     Raises:
         UnknownBrandError: nobody has made the brand.
         ReusedKeyError: the idempotency key began a cycle of another request.
     """
-    async with database.transaction() as tx:
-        if await find_brand(tx.connection, wanted.brand_slug) is None:
-            raise UnknownBrandError(wanted.brand_slug)
-        if await store.begin_cycle(tx.connection, wanted):
-            # Once all is stored, so that decisions about the brand do not wait for that.
-            now = await store.lock_brand(tx.connection, wanted.brand_slug)
-            together = len(wanted.keywords) <= KEYWORDS_IN_ONE_TRACE
-            await give_turns(
-                tx, [wanted.brand_slug], room, now=now, continuing=wanted.cycle_id if together else None
-            )
-            cycle = await store.find_cycle(tx.connection, wanted.cycle_id)
-        else:
-            cycle = await _begun_before(tx.connection, wanted)
+    if await find_brand(tx.connection, wanted.brand_slug) is None:
+        raise UnknownBrandError(wanted.brand_slug)
+    if await store.begin_cycle(tx.connection, wanted):
+        # Once all is stored, so that decisions about the brand do not wait for that.
+        now = await store.lock_brand(tx.connection, wanted.brand_slug)
+        continuing = wanted.cycle_id if together else None
+        await give_turns(tx, [wanted.brand_slug], room, now=now, continuing=continuing)
+        cycle = await store.find_cycle(tx.connection, wanted.cycle_id)
+    else:
+        cycle = await _begun_before(tx.connection, wanted)
     assert cycle is not None
     return cycle
 

@@ -1,0 +1,7 @@
+"""What happens by the clock: rows with the time at which they are due, each firing once."""
+
+from orchestrator.schedule.firing import Scheduler
+from orchestrator.schedule.routes import LARGER_BODIES, schedule_routes
+from orchestrator.schedule.store import count_states
+
+__all__ = ["LARGER_BODIES", "Scheduler", "count_states", "schedule_routes"]

@@ -1,0 +1,187 @@
+"""When a schedule is due, and what becomes of it when it has fired or failed. Pure: no I/O, no clock, no randomness.
+
+The times of a cron expression are those of Debian's cron, daylight saving included: of a job at a fixed hour, a wall-clock time that
+does not exist fires once, when the clock has been put forward, and one that exists twice fires once, the first time. A job
+of every hour (`0 * * * *`) fires every hour that passes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from itertools import islice
+from typing import Final, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
+
+FIELDS: Final = 5
+RETRIES: Final = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))
+"""Pauses before a firing that failed is tried again; when it fails once more, it is parked."""
+MOST_MISSED: Final = 1000
+"""Missed firings are counted up to here: of every minute of a year, nobody needs the number."""
+
+
+class UntimelyError(ValueError):
+    """There is no such time; the message says what is wrong with the expression or the zone."""
+
+
+class ScheduleState(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    """By a person, until a person resumes it."""
+    PARKED = "parked"
+    """Its one firing failed and was tried again in vain: it waits for a person."""
+    ENDED = "ended"
+    """It has fired for the last time: it was due once, its list is used up, or its expression names no further time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timetable:
+    """A cron expression of five fields, read by the clocks of a time zone."""
+
+    cron: str
+    zone: ZoneInfo
+
+    @classmethod
+    def read(cls, cron: str, zone_name: str) -> Self:
+        """Raises UntimelyError: it is no expression of five fields, names no time, or there is no such zone."""
+        fields = cron.split()
+        if len(fields) != FIELDS:
+            raise UntimelyError(
+                f"a cron expression has {FIELDS} fields (minute, hour, day of the month, month, day of the week), such as"
+                " '0 6 * * SUN'"
+            )
+        timetable = cls(" ".join(fields).upper(), zone_called(zone_name))
+        try:
+            first = next(timetable._times(datetime(2000, 1, 1, tzinfo=UTC)), None)
+        except CronSimError as error:
+            raise UntimelyError(f"this is no cron expression: {str(error).lower()}") from None
+        if first is None:
+            raise UntimelyError("this cron expression names a day that never comes")
+        return timetable
+
+    def following(self, moment: datetime, count: int) -> tuple[datetime, ...]:
+        """The next times after a moment, in UTC, the first first; fewer if there are no more within 50 years."""
+        return tuple(islice(self._times(moment), count))
+
+    def after(self, moment: datetime) -> datetime | None:
+        return next(iter(self.following(moment, 1)), None)
+
+    def missed(self, due_at: datetime, now: datetime) -> int:
+        """How many times there were after `due_at` and up to now, counted up to `MOST_MISSED`."""
+        count = 0
+        for time in islice(self._times(due_at), MOST_MISSED):
+            if time > now:
+                break
+            count += 1
+        return count
+
+    def _times(self, moment: datetime) -> Iterator[datetime]:
+        latest = moment
+        for time in CronSim(self._expression, moment.astimezone(self.zone)):
+            # Begun within an hour that the clock shows twice, it also names times of the first pass, which are over.
+            if (found := time.astimezone(UTC)) > latest:
+                latest = found
+                yield found
+
+    @property
+    def _expression(self) -> str:
+        # A step in the minutes makes cron take the job for one of every so many minutes, whatever the clock shows, though its
+        # hours are fixed: written as a range, it is a job of these hours.
+        minute, hour, *days = self.cron.split()
+        if minute.startswith("*") and not hour.startswith("*"):
+            minute = "0-59" + minute.removeprefix("*")
+        return " ".join((minute, hour, *days))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a schedule stands: when it is due, when that is tried, and which of its keywords come next."""
+
+    state: ScheduleState
+    due_at: datetime
+    try_at: datetime
+    position: int = 0
+    """Keywords of the list that have been handed in; always 0 where all of them are each time."""
+    failures: int = 0
+    """Of the firing that is due."""
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a schedule does: hands in its keywords, all of them or the next few, at times or once."""
+
+    keywords: tuple[str, ...]
+    take: int | None
+    timetable: Timetable | None
+    """None: once."""
+
+    def next_keywords(self, position: int) -> tuple[str, ...]:
+        return self.keywords if self.take is None else self.keywords[position : position + self.take]
+
+    def begun(self, first: datetime) -> Standing:
+        return Standing(ScheduleState.ACTIVE, first, first)
+
+    def fired(self, standing: Standing, now: datetime) -> Standing:
+        """Times that went by while nothing ran are caught up by this one firing."""
+        position = standing.position if self.take is None else standing.position + self.take
+        if self.take is not None and position >= len(self.keywords):
+            return replace(
+                standing, state=ScheduleState.ENDED, position=len(self.keywords), failures=0, reason=None
+            )
+        return self._onward(replace(standing, position=position, failures=0, reason=None), now)
+
+    def failed(self, standing: Standing, why: str, now: datetime) -> Standing:
+        """The firing is tried again, then given up: what recurs goes on with its next time, what was due once is parked."""
+        failures = standing.failures + 1
+        if failures <= len(RETRIES):
+            return replace(standing, failures=failures, try_at=now + RETRIES[failures - 1], reason=why)
+        if self.timetable is None:
+            return replace(standing, state=ScheduleState.PARKED, failures=failures, reason=why)
+        return self._onward(replace(standing, failures=0, reason=why), now)
+
+    def resumed(self, standing: Standing, now: datetime) -> Standing:
+        """What recurs goes on with its next time; what was due once and was not done is due now."""
+        active = replace(standing, state=ScheduleState.ACTIVE, failures=0, reason=None)
+        if self.timetable is None or standing.due_at > now:
+            return replace(active, try_at=max(standing.due_at, now))
+        return self._onward(active, now)
+
+    def missed(self, due_at: datetime, now: datetime) -> int:
+        return self.timetable.missed(due_at, now) if self.timetable else 0
+
+    def next_times(self, standing: Standing, count: int) -> tuple[datetime, ...]:
+        """The next firings as they are planned; none unless it is active."""
+        if standing.state is not ScheduleState.ACTIVE:
+            return ()
+        following = self.timetable.following(standing.due_at, count - 1) if self.timetable else ()
+        times = (standing.due_at, *following)
+        return times[: self._firings_left(standing)]
+
+    def _firings_left(self, standing: Standing) -> int | None:
+        if self.take is None:
+            return None
+        return -(-(len(self.keywords) - standing.position) // self.take)
+
+    def _onward(self, standing: Standing, now: datetime) -> Standing:
+        due_at = self.timetable.after(max(now, standing.due_at)) if self.timetable else None
+        if due_at is None:
+            return replace(standing, state=ScheduleState.ENDED)
+        return replace(standing, state=ScheduleState.ACTIVE, due_at=due_at, try_at=due_at)
+
+
+def zone_called(name: str) -> ZoneInfo:
+    """Raises UntimelyError: there is no such zone."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise UntimelyError(
+            f"there is no time zone {name[:40]!a}; write it like 'Europe/Berlin' or 'UTC'"
+        ) from None
+
+
+def local(times: Sequence[datetime], zone: ZoneInfo) -> tuple[datetime, ...]:
+    """The same moments as the clocks of the zone show them."""
+    return tuple(time.astimezone(zone) for time in times)

@@ -1,0 +1,129 @@
+"""Firing what is due. Every replica does; row locks share it out, and only the database's clock counts.
+
+A due time is claimed, its cycle is begun, its messages are put into the outbox and the next time is set in one transaction: a crash leaves
+either all of it or nothing.
+"""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+
+from chassis.database.pool import DatabaseUnavailableError
+from envelope import new_event_id
+from messaging import Database, Transaction
+from orchestrator.cycles import DEFAULT_ROOM, CycleId, NewCycle, Room, begin_cycle_in, readable
+from orchestrator.schedule import store
+from orchestrator.schedule.domain import ScheduleState
+from orchestrator.schedule.store import Firing, Schedule
+
+log = structlog.get_logger(__name__)
+
+AT_ONCE: Final = 100
+"""Firings of one tick, before anything else is looked at."""
+LONGEST_SLEEP: Final = timedelta(seconds=15)
+"""How late a schedule that was made on another replica may be seen."""
+CLEANED_AT_ONCE: Final = 1000
+
+
+class Scheduler:
+    """Fires schedules until it is cancelled; `keep_firings` is how long it is told what became of a due time."""
+
+    def __init__(self, database: Database, room: Room = DEFAULT_ROOM, *, keep_firings: timedelta) -> None:
+        self._database = database
+        self._room = room
+        self._keep_firings = keep_firings
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled, asleep until the next schedule is due."""
+        while True:
+            fired = await self.tick()
+            if fired < AT_ONCE:
+                await self._clean()
+                await asyncio.sleep((await self._rest()).total_seconds())
+
+    async def tick(self) -> int:
+        """Fires what is due, the oldest first, `AT_ONCE` at most; returns how many it tried."""
+        for count in range(AT_ONCE):
+            if not await self._fire_next():
+                return count
+        return AT_ONCE
+
+    async def _fire_next(self) -> bool:
+        claimed: Schedule | None = None
+        try:
+            async with self._database.transaction() as tx:
+                found = await store.claim(tx.connection)
+                if found is None:
+                    return False
+                claimed, now = found
+                await self._fire(tx, claimed, now)
+        except DatabaseUnavailableError:
+            raise
+        except Exception as error:
+            if claimed is None:
+                raise
+            log.exception("firing_failed", brand=claimed.brand_slug, schedule=claimed.name)
+            await self._note_failure(claimed, error)
+        return True
+
+    async def _fire(self, tx: Transaction, schedule: Schedule, now: datetime) -> None:
+        plan, standing = schedule.plan, schedule.standing
+        keywords = plan.next_keywords(standing.position)
+        cycle_id = CycleId(new_event_id())
+        await begin_cycle_in(
+            tx,
+            NewCycle(
+                cycle_id=cycle_id,
+                correlation_id=str(new_event_id()),
+                brand_slug=schedule.brand_slug,
+                priority=schedule.priority,
+                keywords=keywords,
+                idempotency_key=None,
+                request_digest=b"",
+            ),
+            self._room,
+            together=False,
+        )
+        missed = plan.missed(standing.due_at, now)
+        await store.insert_firing(
+            tx.connection,
+            schedule.schedule_id,
+            Firing(standing.due_at, now, cycle_id, len(keywords), missed, None),
+        )
+        await store.stand(tx.connection, schedule.schedule_id, plan.fired(standing, now))
+        log.info(
+            "schedule_fired",
+            brand=schedule.brand_slug,
+            schedule=schedule.name,
+            cycle_id=str(cycle_id),
+            due_at=standing.due_at.isoformat(),
+            late_seconds=round((now - standing.due_at).total_seconds(), 3),
+            missed=missed,
+        )
+
+    async def _note_failure(self, tried: Schedule, error: Exception) -> None:
+        why = readable(f"{type(error).__name__}: {error}")
+        async with self._database.transaction() as tx:
+            schedule = await store.lock(tx.connection, tried.brand_slug, tried.name)
+            if schedule is None or schedule.standing != tried.standing:
+                return  # somebody has changed it, or another replica has fired it
+            now: datetime = await tx.connection.fetchval("select now()")
+            after = schedule.plan.failed(schedule.standing, why, now)
+            await store.stand(tx.connection, schedule.schedule_id, after)
+            if after.due_at != tried.standing.due_at or after.state is not ScheduleState.ACTIVE:
+                given_up = Firing(tried.standing.due_at, now, None, 0, 0, why)
+                await store.insert_firing(tx.connection, schedule.schedule_id, given_up)
+                log.error("firing_given_up", brand=schedule.brand_slug, schedule=schedule.name, reason=why)
+
+    async def _clean(self) -> None:
+        async with self._database.transaction() as tx:
+            await store.delete_old_firings(tx.connection, self._keep_firings, CLEANED_AT_ONCE)
+
+    async def _rest(self) -> timedelta:
+        async with self._database.connection() as connection:
+            due = await store.until_next(connection)
+        if due is None:
+            return LONGEST_SLEEP
+        return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)

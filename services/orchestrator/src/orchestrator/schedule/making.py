@@ -1,0 +1,118 @@
+"""How a schedule is made, changed, paused and resumed."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from chassis import Connection
+from envelope import new_event_id
+from orchestrator.brands import BrandSlug
+from orchestrator.schedule import store
+from orchestrator.schedule.domain import Plan, ScheduleState, Standing
+from orchestrator.schedule.models import ScheduleRequest
+from orchestrator.schedule.store import Schedule
+
+MAX_SCHEDULES: Final = 200
+"""Of one brand."""
+
+
+class PastError(ValueError):
+    """What is to happen once lies behind us."""
+
+
+class TooManyError(ValueError):
+    """The brand has as many schedules as one may have."""
+
+
+async def put(
+    connection: Connection, slug: BrandSlug, name: str, request: ScheduleRequest
+) -> tuple[Schedule, bool]:
+    """The schedule as stored, and whether it is new. The brand has to exist.
+
+    Raises:
+        PastError: it is to happen once, at a time that has passed.
+        TooManyError: the brand has `MAX_SCHEDULES`.
+    """
+    plan = request.plan()
+    now: datetime = await connection.fetchval("select now()")
+    standing = await store.lock(connection, slug, name)
+    if standing is not None and _asks_for(request, plan, standing):
+        return standing, False
+    wanted = Schedule(
+        schedule_id=standing.schedule_id if standing else new_event_id(),
+        brand_slug=slug,
+        name=name,
+        priority=request.priority,
+        cron=plan.timetable.cron if plan.timetable else None,
+        time_zone=request.time_zone,
+        plan=plan,
+        standing=_begun(plan, request, standing, now),
+        created_at=standing.created_at if standing else now,
+        updated_at=now,
+    )
+    if standing is not None:
+        await store.replace_with(connection, wanted)
+        return wanted, False
+    if await store.count_of(connection, slug) >= MAX_SCHEDULES:
+        raise TooManyError(
+            f"'{slug}' has {MAX_SCHEDULES} schedules, which is the limit; remove one that has ended"
+        )
+    if not await store.insert(connection, wanted):
+        # Made by somebody else at this very moment; the second statement sees it.
+        return await put(connection, slug, name, request)
+    return wanted, True
+
+
+async def pause(connection: Connection, schedule: Schedule) -> Schedule:
+    """The schedule must be locked."""
+    if schedule.standing.state is not ScheduleState.ACTIVE:
+        return schedule
+    return await _stand(connection, schedule, replace(schedule.standing, state=ScheduleState.PAUSED))
+
+
+async def resume(connection: Connection, schedule: Schedule) -> Schedule:
+    """The schedule must be locked."""
+    if schedule.standing.state not in {ScheduleState.PAUSED, ScheduleState.PARKED}:
+        return schedule
+    now: datetime = await connection.fetchval("select now()")
+    return await _stand(connection, schedule, schedule.plan.resumed(schedule.standing, now))
+
+
+async def _stand(connection: Connection, schedule: Schedule, standing: Standing) -> Schedule:
+    await store.stand(connection, schedule.schedule_id, standing)
+    return replace(schedule, standing=standing)
+
+
+def _asks_for(request: ScheduleRequest, plan: Plan, schedule: Schedule) -> bool:
+    """Whether the schedule is what is asked for already, whatever has become of it since."""
+    same_time = request.at is None or request.at == schedule.standing.due_at
+    return same_time and (plan, request.time_zone, request.priority) == (
+        schedule.plan,
+        schedule.time_zone,
+        schedule.priority,
+    )
+
+
+def _begun(plan: Plan, request: ScheduleRequest, former: Schedule | None, now: datetime) -> Standing:
+    if plan.timetable is None:
+        assert request.at is not None
+        if request.at <= now:
+            raise PastError(
+                f"at: {request.at.isoformat()} has passed; give a time to come, or leave the keywords to a cycle"
+            )
+        first = request.at
+    else:
+        following = plan.timetable.after(now)
+        if following is None:
+            raise PastError("cron: names no time to come; correct the expression")
+        first = following
+    begun = plan.begun(first)
+    if former is None:
+        return begun
+    if former.standing.state is ScheduleState.PAUSED:
+        begun = replace(begun, state=ScheduleState.PAUSED)
+    handed_in = former.standing.position
+    goes_on = plan.take is not None and former.plan.keywords[:handed_in] == plan.keywords[:handed_in]
+    if goes_on and handed_in < len(plan.keywords):
+        return replace(begun, position=handed_in)
+    return begun

@@ -1,0 +1,161 @@
+"""What the API takes and gives of schedules."""
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Self
+from uuid import UUID
+
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, model_validator
+
+from envelope.brand.payloads import Priority
+from orchestrator.answers import View
+from orchestrator.cycles import Keyword, fold
+from orchestrator.requests import RequestBody
+from orchestrator.schedule.domain import Plan, ScheduleState, Timetable, local, zone_called
+from orchestrator.schedule.store import Firing, Schedule
+
+MAX_KEYWORDS: Final = 1000
+SHOWN_TIMES: Final = 3
+
+
+def _countable(keywords: Any) -> Any:
+    if isinstance(keywords, list | tuple) and len(keywords) > MAX_KEYWORDS:
+        raise ValueError(
+            f"has {len(keywords):,} entries, the limit is {MAX_KEYWORDS:,}; make several schedules of them"
+        )
+    return keywords
+
+
+def _each_once(keywords: tuple[str, ...]) -> tuple[str, ...]:
+    first: dict[str, str] = {}
+    for keyword in keywords:
+        first.setdefault(fold(keyword), keyword)
+    return tuple(first.values())
+
+
+class ScheduleRequest(RequestBody):
+    """What is to be done and when: at the times of `cron`, or once, `at`."""
+
+    keywords: Annotated[
+        tuple[Keyword, ...],
+        Field(min_length=1, max_length=MAX_KEYWORDS, examples=[["pour over ratio", "cold brew"]]),
+        BeforeValidator(_countable),
+        AfterValidator(_each_once),
+    ]
+    """1 to 1,000. Handed in each time, or `take` of them after the other."""
+    take: Annotated[int | None, Field(ge=1, le=MAX_KEYWORDS, examples=[1])] = None
+    """So many of the list at a time, until it is used up; without it, all of them every time."""
+    priority: Priority = Priority.NORMAL
+    cron: Annotated[str | None, Field(max_length=200, examples=["0 6 * * SUN"])] = None
+    """Minute, hour, day of the month, month, day of the week; by the clocks of `time_zone`."""
+    time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
+    at: Annotated[AwareDatetime | None, Field(examples=["2027-03-01T09:00:00+01:00"])] = None
+    """Once at this time, which names its offset."""
+
+    @model_validator(mode="after")
+    def _one_kind_of_time(self) -> Self:
+        if (self.cron is None) == (self.at is None):
+            raise ValueError("give either cron, for what recurs, or at, for what happens once")
+        if self.at is not None and self.take is not None:
+            raise ValueError("take is for what recurs; leave it out, or give cron instead of at")
+        self.timetable()
+        zone_called(self.time_zone)
+        return self
+
+    def timetable(self) -> Timetable | None:
+        return Timetable.read(self.cron, self.time_zone) if self.cron is not None else None
+
+    def plan(self) -> Plan:
+        return Plan(self.keywords, self.take, self.timetable())
+
+
+class ScheduleLine(View):
+    """A schedule in a list."""
+
+    name: Annotated[str, Field(examples=["weekly-basics"])]
+    state: ScheduleState
+    """`paused` by a person; `parked`: what was due once failed again and again; `ended`: it has fired for the last time."""
+    reason: str | None
+    """Why the last firing failed, if it did."""
+    cron: Annotated[str | None, Field(examples=["0 6 * * SUN"])]
+    time_zone: Annotated[str, Field(examples=["Europe/Berlin"])]
+    priority: Priority
+    keywords: Annotated[int, Field(examples=[52])]
+    """How many the list has."""
+    take: int | None
+    handed_in: int
+    """How many of the list have been handed in; 0 where all are every time."""
+    next: tuple[datetime, ...]
+    """The next firings, three at most; none unless it is active."""
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Self:
+        return cls(**_shown(schedule))
+
+
+class ScheduleView(ScheduleLine):
+    keyword_list: tuple[str, ...]
+    """The whole list; those before `handed_in` have been handed in."""
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Self:
+        return cls(keyword_list=schedule.plan.keywords, **_shown(schedule))
+
+
+class ScheduleList(View):
+    items: tuple[ScheduleLine, ...]
+    next: str | None
+    """`after` of the next page; none if this is the last."""
+
+
+class FiringView(View):
+    """What became of a due time."""
+
+    due_at: datetime
+    at: datetime
+    """When it fired, or was given up."""
+    cycle_id: UUID | None
+    """What it began; none if it was given up."""
+    keywords: int
+    missed: int
+    """Due times that went by while nothing ran, for all of which this firing stands."""
+    failure: str | None
+    """Why it was given up."""
+
+    @classmethod
+    def of(cls, firing: Firing) -> Self:
+        return cls(
+            due_at=firing.due_at,
+            at=firing.at,
+            cycle_id=firing.cycle_id,
+            keywords=firing.keywords,
+            missed=firing.missed,
+            failure=firing.failure,
+        )
+
+
+class FiringList(View):
+    items: tuple[FiringView, ...]
+    """The latest first."""
+    next: datetime | None
+    """`after` of the next page; none if this is the last."""
+
+
+def _shown(schedule: Schedule) -> dict[str, Any]:
+    plan, standing = schedule.plan, schedule.standing
+    times = plan.next_times(standing, SHOWN_TIMES)
+    return {
+        "name": schedule.name,
+        "state": standing.state,
+        "reason": standing.reason,
+        "cron": schedule.cron,
+        "time_zone": schedule.time_zone,
+        "priority": schedule.priority,
+        "keywords": len(plan.keywords),
+        "take": plan.take,
+        "handed_in": standing.position,
+        "next": local(times, zone_called(schedule.time_zone)),
+        "created_at": schedule.created_at,
+        "updated_at": schedule.updated_at,
+    }

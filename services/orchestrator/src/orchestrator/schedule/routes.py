@@ -1,0 +1,212 @@
+"""Requests about schedules: made, read, paused, resumed and removed by name."""
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import APIRouter, HTTPException, Path, Query, Response
+
+from chassis import Connection
+from chassis.http.api import (
+    ETAG,
+    READ,
+    UNKNOWN,
+    IfNoneMatch,
+    MayRead,
+    MaySubmit,
+    conditional,
+    refusal,
+    router,
+)
+from chassis.http.callers import Caller
+from chassis.http.conditional import entity_tag
+from messaging import Database
+from orchestrator.answers import LOCATION
+from orchestrator.brands import BrandSlug, Slug, UnknownBrandError, find_brand, seen_slug
+from orchestrator.schedule import store
+from orchestrator.schedule.making import PastError, TooManyError, pause, put, resume
+from orchestrator.schedule.models import (
+    FiringList,
+    FiringView,
+    ScheduleLine,
+    ScheduleList,
+    ScheduleRequest,
+    ScheduleView,
+)
+from orchestrator.schedule.store import Schedule
+
+LARGER_BODIES: Final = {"/v1/brands/{slug}/schedules/{name}": 2_500_000}
+"""1,000 keywords of 200 characters, each written as two JSON escapes, come to 2.4 MB."""
+PAGE: Final = 50
+NAME_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
+
+Name = Annotated[
+    str,
+    Path(
+        description="Lower-case letters and digits, joined by single hyphens.",
+        examples=["weekly-basics"],
+        pattern=NAME_PATTERN,
+        max_length=63,
+    ),
+]
+After = Annotated[
+    str | None, Query(pattern=NAME_PATTERN, max_length=63, description="`next` of the page before.")
+]
+Limit = Annotated[int, Query(ge=1, le=PAGE, description="Entries at most.")]
+
+
+def schedule_routes(database: Database) -> APIRouter:
+    routes = APIRouter()
+    routes.include_router(_making(database))
+    routes.include_router(_watching(database))
+    return routes
+
+
+def _making(database: Database) -> APIRouter:
+    routes = router("/brands/{slug}/schedules", tags=["schedules"])
+
+    @routes.put(
+        "/{name}",
+        summary="Make or replace a schedule",
+        responses={
+            200: {"headers": ETAG, "description": "The schedule existed and is now as given."},
+            201: {"model": ScheduleView, "headers": LOCATION | ETAG, "description": "The schedule is new."},
+            **UNKNOWN,
+            **refusal(HTTPStatus.CONFLICT, "The brand has as many schedules as one may have."),
+        },
+    )
+    async def put_schedule(
+        caller: MaySubmit, slug: Slug, name: Name, request: ScheduleRequest, response: Response
+    ) -> ScheduleView:
+        """Sending the same again changes nothing. Another plan holds from now on.
+
+        A list that is taken a few at a time goes on where it was, if it begins with the keywords that have been handed in.
+        """
+        try:
+            async with database.transaction() as tx:
+                brand = await _brand(tx.connection, slug, caller)
+                schedule, is_new = await put(tx.connection, brand, name, request)
+        except PastError as error:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+        except TooManyError as error:
+            raise HTTPException(HTTPStatus.CONFLICT, str(error)) from error
+        if is_new:
+            response.status_code = HTTPStatus.CREATED
+            response.headers["Location"] = f"/v1/brands/{slug}/schedules/{name}"
+        view = ScheduleView.of(schedule)
+        response.headers["ETag"] = entity_tag(view.model_dump_json())
+        return view
+
+    @routes.delete(
+        "/{name}", summary="Remove a schedule", status_code=HTTPStatus.NO_CONTENT, responses=UNKNOWN
+    )
+    async def delete_schedule(caller: MaySubmit, slug: Slug, name: Name) -> None:
+        """What it has begun goes on. Removing what is not there is no error."""
+        async with database.transaction() as tx:
+            await store.delete(tx.connection, await _brand(tx.connection, slug, caller), name)
+
+    @routes.post("/{name}/pause", summary="Pause a schedule", responses=UNKNOWN)
+    async def pause_schedule(caller: MaySubmit, slug: Slug, name: Name) -> ScheduleView:
+        """It does not fire until it is resumed. What has ended stays as it is."""
+        async with database.transaction() as tx:
+            return ScheduleView.of(
+                await pause(tx.connection, await _locked(tx.connection, slug, name, caller))
+            )
+
+    @routes.post("/{name}/resume", summary="Resume a schedule", responses=UNKNOWN)
+    async def resume_schedule(caller: MaySubmit, slug: Slug, name: Name) -> ScheduleView:
+        """What recurs goes on with its next time; what was due once, and has not been done, is due now."""
+        async with database.transaction() as tx:
+            return ScheduleView.of(
+                await resume(tx.connection, await _locked(tx.connection, slug, name, caller))
+            )
+
+    return routes
+
+
+def _watching(database: Database) -> APIRouter:
+    routes = router("/brands/{slug}/schedules", tags=["schedules"])
+
+    @routes.get("", summary="List schedules", response_model=ScheduleList, responses={**READ, **UNKNOWN})
+    async def get_schedules(
+        caller: MayRead,
+        slug: Slug,
+        after: After = None,
+        limit: Limit = PAGE,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """By name."""
+        async with database.connection() as connection:
+            brand = await _brand(connection, slug, caller)
+            found = await store.schedules_of(connection, brand, after=after or "", limit=limit + 1)
+        page = found[:limit]
+        answer = ScheduleList(
+            items=tuple(ScheduleLine.of(each) for each in page),
+            next=page[-1].name if len(found) > limit else None,
+        )
+        return conditional(answer.model_dump_json(), if_none_match)
+
+    @routes.get(
+        "/{name}", summary="Read a schedule", response_model=ScheduleView, responses={**READ, **UNKNOWN}
+    )
+    async def get_schedule(
+        caller: MayRead, slug: Slug, name: Name, if_none_match: IfNoneMatch = None
+    ) -> Response:
+        schedule = await _known(database, slug, name, caller)
+        return conditional(ScheduleView.of(schedule).model_dump_json(), if_none_match)
+
+    @routes.get(
+        "/{name}/firings",
+        summary="What became of a schedule's due times",
+        response_model=FiringList,
+        responses={**READ, **UNKNOWN},
+    )
+    async def get_firings(
+        caller: MayRead,
+        slug: Slug,
+        name: Name,
+        after: Annotated[datetime | None, Query(description="`next` of the page before.")] = None,
+        limit: Limit = PAGE,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """The latest first."""
+        schedule = await _known(database, slug, name, caller)
+        async with database.connection() as connection:
+            found = await store.firings_of(connection, schedule.schedule_id, before=after, limit=limit + 1)
+        page = found[:limit]
+        answer = FiringList(
+            items=tuple(FiringView.of(each) for each in page),
+            next=page[-1].due_at if len(found) > limit else None,
+        )
+        return conditional(answer.model_dump_json(), if_none_match)
+
+    return routes
+
+
+async def _brand(connection: Connection, slug: str, caller: Caller) -> BrandSlug:
+    brand = seen_slug(slug, caller)
+    if await find_brand(connection, brand) is None:
+        raise UnknownBrandError(slug)
+    return brand
+
+
+async def _locked(connection: Connection, slug: str, name: str, caller: Caller) -> Schedule:
+    schedule = await store.lock(connection, await _brand(connection, slug, caller), name)
+    if schedule is None:
+        raise _unknown(slug, name)
+    return schedule
+
+
+async def _known(database: Database, slug: str, name: str, caller: Caller) -> Schedule:
+    async with database.connection() as connection:
+        schedule = await store.find(connection, await _brand(connection, slug, caller), name)
+    if schedule is None:
+        raise _unknown(slug, name)
+    return schedule
+
+
+def _unknown(slug: str, name: str) -> HTTPException:
+    return HTTPException(
+        HTTPStatus.NOT_FOUND,
+        f"'{slug}' has no schedule '{name}'; make it with PUT /v1/brands/{slug}/schedules/{name}",
+    )

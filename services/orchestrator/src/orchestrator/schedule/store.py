@@ -1,0 +1,274 @@
+"""SQL over schedules and what became of their due times, beside the functions that run it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+
+from chassis import Connection
+from envelope.brand.payloads import Priority
+from orchestrator.brands import BrandSlug
+from orchestrator.schedule.domain import Plan, ScheduleState, Standing, Timetable, zone_called
+
+_COLUMNS: Final = """
+    select schedule_id, brand_slug, name, keywords, take, position, priority, cron, time_zone, state, due_at, try_at,
+           failures, reason, created_at, updated_at
+    from schedules
+"""
+
+_MAY_FIRE: Final = (
+    "state = 'active' and brand_slug not in (select slug from brands where paused_at is not null)"
+)
+"""Those of a brand that is paused are caught up when it is resumed."""
+
+
+class AlreadyFiredError(RuntimeError):
+    """A due time was about to fire for the second time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    schedule_id: UUID
+    brand_slug: BrandSlug
+    name: str
+    priority: Priority
+    cron: str | None
+    time_zone: str
+    plan: Plan
+    standing: Standing
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """What became of a due time."""
+
+    due_at: datetime
+    at: datetime
+    cycle_id: UUID | None
+    keywords: int
+    missed: int
+    failure: str | None
+
+
+async def find(connection: Connection, slug: str, name: str) -> Schedule | None:
+    return await _one(connection, "where brand_slug = $1 and name = $2", slug, name)
+
+
+async def lock(connection: Connection, slug: str, name: str) -> Schedule | None:
+    """As `find`, and nobody else changes or fires it until the transaction ends."""
+    return await _one(connection, "where brand_slug = $1 and name = $2 for update", slug, name)
+
+
+async def schedules_of(connection: Connection, slug: str, *, after: str, limit: int) -> list[Schedule]:
+    """Those of a brand whose names come after `after`, by name."""
+    rows = await connection.fetch(
+        f"{_COLUMNS} where brand_slug = $1 and name > $2 order by name limit $3", slug, after, limit
+    )
+    return [_schedule(row) for row in rows]
+
+
+async def count_of(connection: Connection, slug: str) -> int:
+    count: int = await connection.fetchval("select count(*) from schedules where brand_slug = $1", slug)
+    return count
+
+
+async def insert(connection: Connection, schedule: Schedule) -> bool:
+    """False, and nothing stored, if the brand has one of this name."""
+    plan, standing = schedule.plan, schedule.standing
+    return bool(
+        await connection.fetchval(
+            """
+            insert into schedules (schedule_id, brand_slug, name, keywords, take, position, priority, cron, time_zone,
+                                   state, due_at, try_at, failures, reason, created_at, updated_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+            on conflict (brand_slug, name) do nothing returning true
+            """,
+            schedule.schedule_id,
+            schedule.brand_slug,
+            schedule.name,
+            list(plan.keywords),
+            plan.take,
+            standing.position,
+            schedule.priority,
+            schedule.cron,
+            schedule.time_zone,
+            standing.state,
+            standing.due_at,
+            standing.try_at,
+            standing.failures,
+            standing.reason,
+            schedule.created_at,
+            schedule.updated_at,
+        )
+    )
+
+
+async def replace_with(connection: Connection, schedule: Schedule) -> None:
+    """Stores it in place of the one with its id."""
+    plan, standing = schedule.plan, schedule.standing
+    await connection.execute(
+        """
+        update schedules
+        set keywords = $2, take = $3, position = $4, priority = $5, cron = $6, time_zone = $7, state = $8, due_at = $9,
+            try_at = $10, failures = $11, reason = $12, updated_at = now()
+        where schedule_id = $1
+        """,
+        schedule.schedule_id,
+        list(plan.keywords),
+        plan.take,
+        standing.position,
+        schedule.priority,
+        schedule.cron,
+        schedule.time_zone,
+        standing.state,
+        standing.due_at,
+        standing.try_at,
+        standing.failures,
+        standing.reason,
+    )
+
+
+async def delete(connection: Connection, slug: str, name: str) -> None:
+    await connection.execute("delete from schedules where brand_slug = $1 and name = $2", slug, name)
+
+
+async def claim(connection: Connection) -> tuple[Schedule, datetime] | None:
+    """The one that is due the longest, locked, and the database's time; None if none is due that nobody else has claimed."""
+    row = await connection.fetchrow(
+        f"""
+        {_COLUMNS} where {_MAY_FIRE} and try_at <= now() order by try_at, schedule_id limit 1
+        for update skip locked
+        """
+    )
+    if row is None:
+        return None
+    now: datetime = await connection.fetchval("select now()")
+    return _schedule(row), now
+
+
+async def stand(connection: Connection, schedule_id: UUID, standing: Standing) -> None:
+    """Where a schedule stands from now on."""
+    await connection.execute(
+        """
+        update schedules set state = $2, due_at = $3, try_at = $4, position = $5, failures = $6, reason = $7
+        where schedule_id = $1
+        """,
+        schedule_id,
+        standing.state,
+        standing.due_at,
+        standing.try_at,
+        standing.position,
+        standing.failures,
+        standing.reason,
+    )
+
+
+async def insert_firing(connection: Connection, schedule_id: UUID, firing: Firing) -> None:
+    """In place of one that was given up, if there is one.
+
+    Raises:
+        AlreadyFiredError: it has fired at this due time.
+    """
+    stored = await connection.fetchval(
+        """
+        insert into firings (schedule_id, due_at, at, cycle_id, keywords, missed, failure)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        on conflict (schedule_id, due_at) do update
+            set at = $3, cycle_id = $4, keywords = $5, missed = $6, failure = $7 where firings.failure is not null
+        returning true
+        """,
+        schedule_id,
+        firing.due_at,
+        firing.at,
+        firing.cycle_id,
+        firing.keywords,
+        firing.missed,
+        firing.failure,
+    )
+    if not stored:
+        raise AlreadyFiredError(f"it has fired for {firing.due_at.isoformat()} already")
+
+
+async def firings_of(
+    connection: Connection, schedule_id: UUID, *, before: datetime | None, limit: int
+) -> list[Firing]:
+    """The latest first; only those due before `before`, if given."""
+    rows = await connection.fetch(
+        """
+        select due_at, at, cycle_id, keywords, missed, failure from firings
+        where schedule_id = $1 and ($2::timestamptz is null or due_at < $2) order by due_at desc limit $3
+        """,
+        schedule_id,
+        before,
+        limit,
+    )
+    return [Firing(**row) for row in rows]
+
+
+async def until_next(connection: Connection) -> timedelta | None:
+    """How long until one is due (negative: overdue); None while none may fire."""
+    due: timedelta | None = await connection.fetchval(
+        f"select min(try_at) - clock_timestamp() from schedules where {_MAY_FIRE}"  # noqa: S608
+    )
+    return due
+
+
+async def delete_old_firings(connection: Connection, older_than: timedelta, limit: int) -> int:
+    """Returns how many went."""
+    status = await connection.execute(
+        """
+        delete from firings where (schedule_id, due_at) in (
+            select schedule_id, due_at from firings where at < now() - $1::interval
+            order by at limit $2 for update skip locked
+        )
+        """,
+        older_than,
+        limit,
+    )
+    return int(status.split()[-1])
+
+
+async def count_states(connection: Connection) -> dict[str, float]:
+    """How many schedules there are in each state; `overdue` are those of the active that should have fired two minutes ago."""
+    rows = await connection.fetch(
+        f"""
+        select case when {_MAY_FIRE} and try_at < now() - interval '2 minutes' then 'overdue' else state end as what,
+               count(*) as schedules
+        from schedules group by 1
+        """  # noqa: S608  (a constant of this module)
+    )
+    none = dict.fromkeys((*ScheduleState, "overdue"), 0.0)
+    return none | {row["what"]: float(row["schedules"]) for row in rows}
+
+
+async def _one(connection: Connection, condition: str, *arguments: object) -> Schedule | None:
+    row = await connection.fetchrow(_COLUMNS + condition, *arguments)
+    return _schedule(row) if row else None
+
+
+def _schedule(row: asyncpg.Record) -> Schedule:
+    cron, zone = row["cron"], row["time_zone"]
+    timetable = Timetable(cron, zone_called(zone)) if cron is not None else None
+    return Schedule(
+        schedule_id=row["schedule_id"],
+        brand_slug=row["brand_slug"],
+        name=row["name"],
+        priority=Priority(row["priority"]),
+        cron=cron,
+        time_zone=zone,
+        plan=Plan(tuple(row["keywords"]), row["take"], timetable),
+        standing=Standing(
+            ScheduleState(row["state"]),
+            row["due_at"],
+            row["try_at"],
+            row["position"],
+            row["failures"],
+            row["reason"],
+        ),
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
