@@ -16,7 +16,7 @@ from brandctl import topology
 from brandctl.dead_letters import app as dead_letters_app
 from brandctl.errors import CommandError
 from brandctl.gateway import providers_app, spend_app
-from brandctl.orchestrator import content_app, drafts_app, schedules_app
+from brandctl.orchestrator import content_app, cycles_app, drafts_app, schedules_app, submit, watch
 from brandctl.research import documents_app, sources_app
 from brandctl.terminal import note, say
 from brandctl.traces import trace
@@ -30,6 +30,7 @@ app = typer.Typer(
 )
 
 app.add_typer(content_app)
+app.add_typer(cycles_app)
 app.add_typer(dead_letters_app)
 app.add_typer(documents_app)
 app.add_typer(drafts_app)
@@ -38,7 +39,9 @@ app.add_typer(schedules_app)
 app.add_typer(sources_app)
 app.add_typer(spend_app)
 app.add_typer(topology.app)
+app.command()(submit)
 app.command()(trace)
+app.command()(watch)
 
 
 @app.callback()

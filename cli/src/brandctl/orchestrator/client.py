@@ -11,7 +11,9 @@ from pydantic import BaseModel, ConfigDict
 
 from brandctl.asking import ServiceClient
 
-FINAL_STATES: Final = frozenset({"completed", "refused", "needs_review", "rejected", "failed"})
+FINAL_STATES: Final = frozenset({"completed", "refused", "needs_review", "rejected", "failed", "cancelled"})
+UNDER_WAY: Final = frozenset({"running", "paused"})
+"""States of cycles."""
 
 
 class Post(BaseModel):
@@ -20,7 +22,7 @@ class Post(BaseModel):
 
 
 class KeywordProgress(BaseModel):
-    """`state`: queued, researching, writing, publishing, promoting, completed, refused, needs_review, rejected or failed."""
+    """`state`: queued, writing, publishing, promoting, or one of `FINAL_STATES`."""
 
     keyword: str
     state: str
@@ -50,10 +52,45 @@ class Cycle(BaseModel):
     cycle_id: str
     correlation_id: str
     keywords: tuple[KeywordProgress, ...]
+    next: int | None = None
 
     @property
     def ended(self) -> bool:
         return all(keyword.ended for keyword in self.keywords)
+
+
+class Progress(BaseModel):
+    """How far a cycle is: `total` = `pending` + `processing` + `completed` + `failed`."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    cycle_id: UUID
+    brand_slug: str
+    state: str
+    """running, paused, completed, failed or cancelled."""
+    pending: int
+    processing: int
+    completed: int
+    failed: int
+    total: int
+    percent: int
+    not_sent: int
+    created_at: datetime
+
+    @property
+    def ended(self) -> bool:
+        return self.state not in UNDER_WAY
+
+
+class KeywordsPage(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    keywords: tuple[KeywordProgress, ...]
+    next: int | None
+
+
+class _Cycles(BaseModel):
+    cycles: tuple[Progress, ...]
 
 
 class Measure(BaseModel):
@@ -142,8 +179,54 @@ class Orchestrator(ServiceClient):
         answer = self._ask("POST", f"{_of(slug)}/research", json={"keywords": list(keywords)})
         return self._read(_Submitted, answer).cycle_id
 
+    def submit_list(
+        self, slug: str, body: bytes, media_type: str, *, priority: str | None, key: str | None
+    ) -> dict[str, Any]:
+        """Hands in keywords as JSON, text or CSV; returns what is answered. The same `key` again begins no other cycle."""
+        headers = {"Content-Type": media_type, **({"Idempotency-Key": key} if key else {})}
+        parameters = {"priority": priority} if priority else {}
+        answer = self._ask("POST", f"{_of(slug)}/research", content=body, headers=headers, params=parameters)
+        self._read(_Submitted, answer)
+        return answer
+
     def cycle(self, cycle_id: str) -> Cycle:
-        return self._read(Cycle, self._ask("GET", f"/v1/cycles/{quote(cycle_id, safe='')}"))
+        """With all its keywords."""
+        cycle = self._read(Cycle, self._ask("GET", f"/v1/cycles/{quote(cycle_id, safe='')}"))
+        while cycle.next is not None:
+            page, _ = self.keywords(UUID(cycle.cycle_id), after=cycle.next)
+            cycle = cycle.model_copy(
+                update={"keywords": (*cycle.keywords, *page.keywords), "next": page.next}
+            )
+        return cycle
+
+    def progress(self, cycle_id: UUID) -> tuple[Progress, dict[str, Any]]:
+        """How far a cycle is; also as it was answered."""
+        answer = self._ask("GET", f"/v1/cycles/{cycle_id}")
+        return self._read(Progress, answer), answer
+
+    def cycles(
+        self, *, brand: str | None, state: str | None, limit: int
+    ) -> tuple[tuple[Progress, ...], dict[str, Any]]:
+        """The latest cycles; also as they were answered."""
+        wanted = {"brand": brand, "state": state, "limit": limit}
+        answer = self._ask(
+            "GET", "/v1/cycles", params={name: value for name, value in wanted.items() if value is not None}
+        )
+        return self._read(_Cycles, answer).cycles, answer
+
+    def keywords(
+        self, cycle_id: UUID, *, state: str | None = None, after: int = 0, limit: int = 1000
+    ) -> tuple[KeywordsPage, dict[str, Any]]:
+        """A page of the keywords of a cycle; also as it was answered."""
+        wanted = {"state": state, "after": after, "limit": limit}
+        parameters = {name: value for name, value in wanted.items() if value is not None}
+        answer = self._ask("GET", f"/v1/cycles/{cycle_id}/keywords", params=parameters)
+        return self._read(KeywordsPage, answer), answer
+
+    def control(self, cycle_id: UUID, action: str) -> tuple[Progress, dict[str, Any]]:
+        """Pauses, resumes or cancels a cycle, and says how far it is; also as it was answered."""
+        answer = self._ask("POST", f"/v1/cycles/{cycle_id}/{action}")
+        return self._read(Progress, answer), answer
 
     def score(self, content_id: UUID) -> tuple[Score, dict[str, Any]]:
         """What was measured of an article; also as it was answered."""

@@ -1,0 +1,91 @@
+"""`brandctl submit`: keywords in."""
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from brandctl.asking import AsJson, KeyFile
+from brandctl.errors import UsageError
+from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.watching import follow
+from brandctl.terminal import note, print_json, printable
+
+_JSON = "application/json"
+_TEXT = "text/plain; charset=utf-8"
+_CSV = "text/csv; charset=utf-8"
+
+
+class Priority(StrEnum):
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+
+def submit(
+    brand: Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")],
+    keywords: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEYWORD]...", help="Quote those of several words.")
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            help="A list: one keyword a line, or a table (.csv) with the columns `keyword` and, if they differ, `priority`."
+            " - is standard input."
+        ),
+    ] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="The list is a table, whatever it is called.")
+    ] = False,
+    priority: Annotated[
+        Priority | None,
+        typer.Option(help="Those of a higher one go first in their brand.", show_default="normal"),
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Name of this request: said again, it begins no other cycle.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Watch them until they have ended.")] = False,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Hands in keywords for a brand, up to 10,000 at a time, and prints the id of their cycle.
+
+    Exit codes: 0 accepted (with --wait: and ended as completed), 1 refused, failed or cancelled, 2 wrong usage.
+
+    For example:
+
+        brandctl submit acme "cold brew" "moka pot"
+        brandctl submit acme --file keywords.csv --wait
+        sort keywords.txt | brandctl submit acme --file - --priority low
+    """
+    if bool(keywords) == (file is not None):
+        raise UsageError("say the keywords, or give a list of them by --file; not both")
+    if file is None:
+        body, media_type = json.dumps({"keywords": keywords}).encode(), _JSON
+    else:
+        body = _read(file)
+        media_type = _CSV if as_csv or file.lower().endswith(".csv") else _TEXT
+    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        answer = orchestrator.submit_list(brand, body, media_type, priority=priority, key=key)
+        cycle_id = UUID(answer["cycle_id"])
+        if as_json:
+            print_json(answer)
+        else:
+            typer.echo(str(cycle_id))
+        note(f"{answer.get('total')} keywords of {printable(brand)} accepted")
+        if wait and follow(orchestrator, cycle_id).state != "completed":
+            raise typer.Exit(1)
+        if not wait:
+            note(f"watch them: brandctl watch {cycle_id}")
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error

@@ -1,0 +1,103 @@
+"""`brandctl watch`: how far a cycle is, until it has ended."""
+
+import time
+from typing import Annotated, Final, Self
+from uuid import UUID
+
+import typer
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from brandctl.asking import KeyFile, ServiceError
+from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Progress
+from brandctl.terminal import note, out, printable, say
+
+POLL_SECONDS: Final = 1.0
+PATIENCE_SECONDS: Final = 60.0
+"""For a service that answered before: it may be being restarted."""
+
+
+def watch(
+    cycle_id: Annotated[UUID, typer.Argument(metavar="CYCLE", help="Id of a cycle, as `submit` prints it.")],
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Shows how far a cycle is until it has ended: a line that moves on a terminal, a line per change anywhere else.
+
+    Exit codes: 0 it ended as completed, 1 as failed or cancelled, 2 wrong usage.
+
+    For example:
+
+        brandctl watch 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+    """
+    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        ended = follow(orchestrator, cycle_id)
+    if ended.state != "completed":
+        raise typer.Exit(1)
+
+
+def follow(orchestrator: Orchestrator, cycle_id: UUID) -> Progress:
+    """Shows the progress of a cycle until it has ended.
+
+    Raises:
+        ServiceError: the orchestrator does not know it, or has been away for a minute.
+    """
+    progress, _ = orchestrator.progress(cycle_id)
+    with _Shown() as shown:
+        while True:
+            shown.update(progress)
+            if progress.ended:
+                break
+            time.sleep(POLL_SECONDS)
+            progress = _patiently(orchestrator, cycle_id)
+    note(f"{progress.state}: {told(progress)}")
+    return progress
+
+
+def told(progress: Progress) -> str:
+    """`67 %, 1 pending, 0 processing, 2 completed, 0 failed of 3`."""
+    return (
+        f"{progress.percent} %, {progress.pending} pending, {progress.processing} processing,"
+        f" {progress.completed} completed, {progress.failed} failed of {progress.total}"
+    )
+
+
+def _patiently(orchestrator: Orchestrator, cycle_id: UUID) -> Progress:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return orchestrator.progress(cycle_id)[0]
+        except ServiceError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(POLL_SECONDS)
+
+
+class _Shown:
+    def __init__(self) -> None:
+        self._console = out()
+        self._live = Live(console=self._console, refresh_per_second=4, transient=True)
+        self._said = ""
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def update(self, progress: Progress) -> None:
+        line = f"{progress.brand_slug} {progress.state}: {told(progress)}"
+        if self._console.is_terminal:
+            moving = Table.grid(padding=(0, 1))
+            bar = ProgressBar(
+                total=max(progress.total, 1), completed=progress.completed + progress.failed, width=30
+            )
+            moving.add_row(bar, Text(printable(line)))
+            self._live.update(moving)
+        elif line != self._said:
+            say(self._console, line)
+        self._said = line

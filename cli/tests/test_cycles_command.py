@@ -1,0 +1,220 @@
+"""`brandctl submit`, `watch` and `cycles` as processes of their own, beside an orchestrator's API."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
+
+import pytest
+
+KEY = "test-service-key-0123456789"
+CYCLE = UUID(int=1)
+
+
+def cycle(state: str, *, completed: int = 0, failed: int = 0) -> dict[str, Any]:
+    return {
+        "cycle_id": str(CYCLE),
+        "correlation_id": "chain",
+        "brand_slug": "acme",
+        "state": state,
+        "pending": 3 - completed - failed,
+        "processing": 0,
+        "completed": completed,
+        "failed": failed,
+        "total": 3,
+        "percent": (completed + failed) * 33,
+        "not_sent": 1,
+        "created_at": "2026-07-01T12:00:00Z",
+        "keywords": [],
+        "next": None,
+    }
+
+
+KEYWORDS = [
+    {"keyword": "cold \x1b[31mbrew", "state": "completed", "published_url": "https://site.test/cold-brew"},
+    {"keyword": "moka pot", "state": "refused", "reason": "too little\x1b]0;owned\x07 on it"},
+    {"keyword": "espresso", "state": "queued", "waits": "waits for its turn"},
+]
+
+
+class Orchestrator(ThreadingHTTPServer):
+    """Answers what it is told to, one answer after the other, the last one for ever; remembers what was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.progress = [cycle("running")]
+        self.asked: list[tuple[str, str, str, bytes]] = []
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: Orchestrator
+
+    def do_GET(self) -> None:  # the name that http.server calls
+        path = urlsplit(self.path)
+        asked = {name: values[0] for name, values in parse_qs(path.query).items()}
+        match path.path.removeprefix("/v1/cycles").strip("/").split("/"):
+            case [""]:
+                self._say(200, {"cycles": self.server.progress, "next": None})
+            case [_, "keywords"]:
+                found = [each for each in KEYWORDS if asked.get("state") in {None, each["state"]}]
+                after, limit = int(asked["after"]), int(asked["limit"])
+                page, rest = found[after : after + limit], found[after + limit :]
+                self._say(200, {"keywords": page, "next": after + limit if rest else None})
+            case [cycle_id] if cycle_id == str(CYCLE):
+                told = self.server.progress
+                self._say(200, told.pop(0) if len(told) > 1 else told[0])
+            case _:
+                self._say(404, {"detail": "there is no cycle; cycles are kept for a limited time"})
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        self.server.asked.append(
+            (
+                self.path,
+                self.headers.get("Content-Type", ""),
+                self.headers.get("Idempotency-Key", ""),
+                body,
+            )
+        )
+        if self.path.startswith("/v1/brands/acme/research"):
+            self._say(202, {"cycle_id": str(CYCLE), "correlation_id": "chain", "total": 2})
+        elif self.path.startswith("/v1/cycles/"):
+            self._say(200, cycle("paused"))
+        else:
+            self._say(404, {"detail": "there is no brand '\x1b[2Jnone'; create it first"})
+
+    def _say(self, status: int, answer: dict[str, Any]) -> None:
+        body = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def orchestrator() -> Iterator[Orchestrator]:
+    with Orchestrator() as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def run(orchestrator: Orchestrator, tmp_path: Path) -> Run:
+    def run(*arguments: str, given: str | None = None) -> "subprocess.CompletedProcess[str]":
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        url = f"http://127.0.0.1:{orchestrator.server_port}"
+        return subprocess.run(
+            [sys.executable, "-m", "brandctl", *arguments],
+            cwd=tmp_path,
+            env=inherited | {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY},
+            capture_output=True,
+            text=True,
+            input=given,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+def test_keywords_are_handed_in_as_they_are_given(
+    run: Run, orchestrator: Orchestrator, tmp_path: Path
+) -> None:
+    (tmp_path / "list.CSV").write_text("keyword;priority\ntea;high\n")
+    research = "/v1/brands/acme/research"
+
+    spoken = run("submit", "acme", "cold brew", "moka pot", "--key", "campaign 1")
+    table = run("submit", "acme", "--file", "list.CSV", "--json")
+    lines = run("submit", "acme", "--file", "-", "--priority", "low", given="tea\ncoffee\n")
+
+    assert (spoken.returncode, spoken.stdout) == (0, f"{CYCLE}\n")
+    assert "2 keywords of acme accepted" in spoken.stderr
+    assert (table.returncode, json.loads(table.stdout)["cycle_id"]) == (0, str(CYCLE))
+    assert lines.returncode == 0
+    assert orchestrator.asked == [
+        (research, "application/json", "campaign 1", b'{"keywords": ["cold brew", "moka pot"]}'),
+        (research, "text/csv; charset=utf-8", "", b"keyword;priority\ntea;high\n"),
+        (f"{research}?priority=low", "text/plain; charset=utf-8", "", b"tea\ncoffee\n"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "hint"),
+    [
+        (("acme",), 2, "give a list of them by --file; not both"),
+        (("acme", "tea", "--file", "list"), 2, "not both"),
+        (("acme", "--file", "nowhere.txt"), 2, "nowhere.txt cannot be read"),
+        (("none", "tea"), 1, "create it first"),
+    ],
+)
+def test_what_cannot_be_handed_in_ends_with_a_sentence(
+    run: Run, arguments: tuple[str, ...], code: int, hint: str
+) -> None:
+    ended = run("submit", *arguments)
+
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert hint in ended.stderr
+    assert "\x1b" not in ended.stderr
+
+
+@pytest.mark.parametrize(("state", "code"), [("completed", 0), ("failed", 1), ("cancelled", 1)])
+def test_watching_says_each_change_once_and_how_it_ended(
+    run: Run, orchestrator: Orchestrator, state: str, code: int
+) -> None:
+    ended = cycle(state, completed=1, failed=2)
+    orchestrator.progress = [cycle("running"), cycle("running"), ended]
+
+    watched = run("watch", str(CYCLE))
+
+    assert watched.returncode == code, watched.stderr
+    assert watched.stdout.splitlines() == [
+        "acme running: 0 %, 3 pending, 0 processing, 0 completed, 0 failed of 3",
+        f"acme {state}: 99 %, 0 pending, 0 processing, 1 completed, 2 failed of 3",
+    ]
+    orchestrator.progress = [ended]
+    assert run("submit", "acme", "tea", "--wait").returncode == code
+
+
+def test_cycles_and_their_keywords_are_shown_whatever_they_hold(run: Run) -> None:
+    listed = run("cycles", "list", "--brand", "acme")
+    shown = run("cycles", "show", str(CYCLE))
+    refused = run("cycles", "show", str(CYCLE), "--state", "refused", "--json")
+    first = run("cycles", "show", str(CYCLE), "--limit", "2")
+
+    assert listed.stdout.splitlines()[1].split("\t")[:4] == [str(CYCLE), "acme", "running", "0"]
+    assert [line.split("\t")[1:] for line in shown.stdout.splitlines()[1:]] == [
+        ["completed", "https://site.test/cold-brew"],
+        ["refused", "too little\N{REPLACEMENT CHARACTER}]0;owned\N{REPLACEMENT CHARACTER} on it"],
+        ["queued", "waits for its turn"],
+    ]
+    assert "\x1b" not in listed.stdout + shown.stdout + shown.stderr + refused.stdout
+    assert [each["keyword"] for each in json.loads(refused.stdout)["keywords"]] == ["moka pot"]
+    assert (len(first.stdout.splitlines()), "There are more keywords" in first.stderr) == (3, True)
+
+
+def test_a_cycle_is_held_back_and_cancelled(run: Run, orchestrator: Orchestrator) -> None:
+    for action in ("pause", "resume", "cancel"):
+        done = run("cycles", action, str(CYCLE))
+        assert (done.returncode, done.stdout) == (0, "")
+        assert "acme, paused: 0 %" in done.stderr
+    assert [path for path, *_ in orchestrator.asked] == [
+        f"/v1/cycles/{CYCLE}/{action}" for action in ("pause", "resume", "cancel")
+    ]
+    unknown = run("cycles", "show", str(UUID(int=9)))
+    assert (unknown.returncode, "there is no cycle" in unknown.stderr) == (1, True)
