@@ -15,7 +15,7 @@ import asyncpg
 import httpx
 import pytest
 
-from brandctl.local import postgres, rabbitmq
+from brandctl.local import ports, postgres, rabbitmq
 from envelope.brand import CATALOGUE
 from messaging import topology
 
@@ -40,10 +40,16 @@ def authority(folder: Path, name: str) -> None:
     openssl("req", "-x509", *key, *usage, "-subj", f"/CN={name}", "-out", f"{name}.crt", folder=folder)
 
 
-@pytest.fixture
-def certificates(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For the servers, which all tests of this file share."""
+    return tmp_path_factory.mktemp("encrypted")
+
+
+@pytest.fixture(scope="module")
+def certificates(place: Path) -> Path:
     """`ca.crt`; `server.crt` and `server.key` for localhost by that; `stranger.crt`, which has signed nothing."""
-    folder = tmp_path / "certificates"
+    folder = place / "certificates"
     folder.mkdir()
     authority(folder, "ca")
     authority(folder, "stranger")
@@ -57,11 +63,11 @@ def certificates(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def servers(certificates: Path, tmp_path: Path, free_port: Callable[[], int]) -> Iterator[Servers]:
-    amqps = free_port()
+@pytest.fixture(scope="module")
+def servers(certificates: Path, place: Path) -> Iterator[Servers]:
+    amqps = ports.free_port()
     broker = rabbitmq.launch(
-        tmp_path / "rabbitmq",
+        place / "rabbitmq",
         settings={
             "listeners.ssl.local": f"127.0.0.1:{amqps}",
             "ssl_options.cacertfile": str(certificates / "ca.crt"),
@@ -70,7 +76,7 @@ def servers(certificates: Path, tmp_path: Path, free_port: Callable[[], int]) ->
         },
     )
     try:
-        database = postgres.launch(tmp_path / "postgres", durable=False)
+        database = postgres.launch(place / "postgres", durable=False)
         try:
             database.wait()
             broker.wait()
@@ -91,10 +97,15 @@ def give_certificate(data: Path, certificates: Path) -> None:
     (data / "pg_hba.conf").write_text(f"hostnossl all orchestrator all reject\n{rules}")
 
 
-@pytest.fixture
-async def encrypted(servers: Servers, certificates: Path) -> Servers:
+@pytest.fixture(scope="module")
+def encrypted(servers: Servers, certificates: Path) -> Servers:
     """The database takes the role `orchestrator` with TLS alone, as in the manifests."""
     give_certificate(servers.database.folder, certificates)
+    asyncio.run(prepare(servers))
+    return servers
+
+
+async def prepare(servers: Servers) -> None:
     connection = await asyncpg.connect(servers.database.url)
     await connection.execute("alter system set ssl = on")
     await connection.execute("create role orchestrator login password 'a-password'")
@@ -102,7 +113,6 @@ async def encrypted(servers: Servers, certificates: Path) -> Servers:
     await connection.execute("select pg_reload_conf()")
     await connection.close()
     await topology.declare(servers.broker.url, CATALOGUE)
-    return servers
 
 
 def environment(servers: Servers, port: int, ca: Path) -> dict[str, str]:

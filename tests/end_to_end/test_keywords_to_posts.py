@@ -1,4 +1,4 @@
-"""Three keywords through the five real services: exactly these messages, one correlation_id, pages and posts to see."""
+"""Keywords through the five real services: exactly these messages, one correlation_id, pages and posts to see."""
 
 import asyncio
 import json
@@ -99,6 +99,7 @@ async def test_three_keywords_become_three_articles_and_posts_by_exactly_the_doc
     assert_every_message_was_caused_by_the_one_before(seen)
     await assert_pages_and_posts_can_be_seen(cycle)
     await assert_what_was_said_already_waits_and_other_articles_are_linked(stack)
+    await assert_an_off_topic_keyword_is_refused_with_its_reason(stack)
 
 
 async def assert_what_was_said_already_waits_and_other_articles_are_linked(stack: services.Addresses) -> None:
@@ -152,11 +153,10 @@ async def assert_pages_and_posts_can_be_seen(cycle: dict[str, Any]) -> None:
             assert keyword["published_url"] in shown.text
 
 
-async def test_an_off_topic_keyword_is_refused_with_its_reason(stack: services.Addresses) -> None:
+async def assert_an_off_topic_keyword_is_refused_with_its_reason(stack: services.Addresses) -> None:
     async with httpx.AsyncClient(
         headers={"X-Service-Key": KEY}, base_url=stack.url("orchestrator"), timeout=30
     ) as api:
-        await api.put("/v1/brands/daily-grind", json={"name": "The Daily Grind"})
         answer = await api.post(
             "/v1/brands/daily-grind/research", json={"keywords": ["mortgage refinancing"]}
         )
