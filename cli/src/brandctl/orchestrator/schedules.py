@@ -177,7 +177,7 @@ def _show(schedule: Schedule, answer: dict[str, Any], *, as_json: bool) -> None:
         return
     show_table(
         ("next", "of"),
-        [(_moment(time), f"{_keywords(schedule)} keywords, {_when(schedule)}") for time in schedule.next],
+        [(_moment(time), f"{_each_time(schedule)}, {_when(schedule)}") for time in schedule.next],
     )
     note(_told(schedule))
 
@@ -196,6 +196,12 @@ def _keywords(schedule: Schedule) -> str:
     if schedule.take is None:
         return str(schedule.keywords)
     return f"{schedule.handed_in}/{schedule.keywords}, {schedule.take} a time"
+
+
+def _each_time(schedule: Schedule) -> str:
+    if schedule.take is None:
+        return f"{schedule.keywords} keywords"
+    return f"{schedule.take} of {schedule.keywords} keywords"
 
 
 def _moment(time: datetime) -> str:
