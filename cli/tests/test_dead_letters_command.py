@@ -15,6 +15,7 @@ import pytest
 from pydantic import SecretStr
 from rich.console import Console
 
+from brandctl.app import main
 from brandctl.dead_letters.monitor import DeadLetter
 from brandctl.dead_letters.view import show_full, show_groups, show_list
 from chassis.testing import eventually, running
@@ -216,7 +217,18 @@ async def test_the_address_and_the_key_come_from_where_they_should(operator: Ope
     assert "401" in refused.err
 
 
-async def test_mistakes_are_told_as_usage(operator: Operator) -> None:
+def test_mistakes_are_told_as_usage_before_the_monitor_is_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], free_port: Callable[[], int]
+) -> None:
+    monkeypatch.setenv("MONITOR_URL", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("SERVICE_KEY", KEY)
+
+    def code_of(*arguments: str) -> object:
+        monkeypatch.setattr(sys, "argv", ["brandctl", "dead-letters", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code
+
     for arguments in (
         ["replay"],
         ["replay", "--all", "some-id"],
@@ -229,11 +241,11 @@ async def test_mistakes_are_told_as_usage(operator: Operator) -> None:
         ["list", "--summary", "--type", "x"],
         ["frobnicate"],
     ):
-        assert (await operator(*arguments)).code == 2, arguments
+        assert code_of(*arguments) == 2, arguments
+    capsys.readouterr()
     for name in ("list", "show", "replay", "discard"):
-        taught = await operator(name, "--help")
-        assert taught.code == 0
-        assert f"brandctl dead-letters {name}" in taught.out
+        assert code_of(name, "--help") == 0
+        assert f"brandctl dead-letters {name}" in capsys.readouterr().out
 
 
 async def test_a_monitor_that_is_away_is_named(operator: Operator, free_port: Callable[[], int]) -> None:
