@@ -43,7 +43,8 @@ class Settings(ServiceSettings, KeyedSettings):
     """What the model takes and gives in one exchange; of the sources, as much is shown to it as fits."""
 
     stall_after_hours: Hours = 6.0
-    """A keyword that has not moved for so long is failed; an answer that comes later still takes it up again."""
+    """A keyword that has not moved for so long is asked for once more, and failed after as long again; an answer that comes later
+    still takes it up."""
     keep_cycles_days: Days = 90.0
     """Ended cycles and finished workflow steps older than this are deleted; articles are kept."""
     housekeeping_seconds: Annotated[float, Field(gt=0, le=86_400)] = 3600.0

@@ -73,6 +73,9 @@ class Kitchen:
             await connection.execute("update research_waits set until = until - $1::interval", hours * HOUR)
 
     async def reap(self) -> tuple[str, str]:
+        async with self._database.connection() as connection:
+            # What was asked for once more already fails where it has stalled.
+            await connection.execute("update keywords set asked_again = true")
         house = Housekeeping(self._database, stall_after=6 * HOUR, keep_cycles=24 * HOUR, longest_sleep=HOUR)
         await house.tidy()
         first, second = await self.shown()

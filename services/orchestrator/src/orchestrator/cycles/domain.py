@@ -26,7 +26,7 @@ from envelope.brand.payloads import (
     SocialFailed,
     SocialPosted,
 )
-from orchestrator.cycles.facts import Keyword, KeywordState, Post, Setback, Stage, readable
+from orchestrator.cycles.facts import Command, Keyword, KeywordState, Post, Setback, Stage, readable
 from orchestrator.writing.domain import ContentId
 
 CycleId = NewType("CycleId", UUID)
@@ -135,7 +135,18 @@ def take_turn(keyword: Keyword, name: str, priority: Priority, *, now: datetime)
             return Decision(learned)  # its article came from elsewhere meanwhile
 
 
-def give_up(keyword: Keyword, *, waited: str, now: datetime) -> Keyword:
+def ask_again(keyword: Keyword, name: str, priority: Priority, command: Command | None) -> Payload | None:
+    """What a keyword nobody answered for asks once more; None if that was done, or if the stage was asked by somebody else.
+
+    It is to be sent under the id of the first: whoever has that one, or had it, does nothing twice, and pays for nothing twice.
+    """
+    if command is None or command.again or command.stage is not keyword.stage:
+        return None
+    messages = take_turn(keyword, name, priority, now=keyword.moved_at).messages
+    return messages[0] if messages else None
+
+
+def give_up(keyword: Keyword, *, waited: str, now: datetime, asked_twice: bool = False) -> Keyword:
     """A keyword nobody answered for. An answer that comes after all takes it up again.
 
     `waited` is the time without movement in words, e.g. "6 hours".
@@ -153,7 +164,8 @@ def give_up(keyword: Keyword, *, waited: str, now: datetime) -> Keyword:
         case KeywordState.QUEUED | KeywordState.WRITING | KeywordState.PUBLISHING | KeywordState.PROMOTING:
             stage = keyword.stage
             assert stage is not None
-            setback = Setback(f"no outcome after {waited} in {stage.value}")
+            twice = ", nor as long after it was asked for once more" if asked_twice else ""
+            setback = Setback(f"no outcome after {waited} in {stage.value}{twice}")
             return replace(_set_back(keyword, stage, setback), moved_at=now)
         case _ as unreachable:
             assert_never(unreachable)

@@ -77,6 +77,16 @@ class Setback:
 
 
 @dataclass(frozen=True, slots=True)
+class Command:
+    """What a keyword's stage was asked for last, by the id of the message: the same id is the same request to whoever gets it."""
+
+    stage: Stage
+    event_id: UUID
+    again: bool = False
+    """It was sent once more, as nobody had answered."""
+
+
+@dataclass(frozen=True, slots=True)
 class Post:
     """A channel's answer: an address, or the reason why there is none."""
 

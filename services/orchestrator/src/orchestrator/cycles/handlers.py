@@ -8,11 +8,17 @@ from uuid import UUID
 import structlog
 
 from envelope import DomainMessage, new_event_id
-from envelope.brand.payloads import ContentPublished, DeadLetterRecorded, ResearchCompleted, ResearchFailed
+from envelope.brand.payloads import (
+    ContentGenerate,
+    ContentPublished,
+    DeadLetterRecorded,
+    ResearchCompleted,
+    ResearchFailed,
+)
 from messaging import Transaction
 from orchestrator.cycles import store
 from orchestrator.cycles.domain import RoutedEvent, Turn, decide
-from orchestrator.cycles.facts import Keyword, KeywordState
+from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
 from orchestrator.cycles.store import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, NOTHING_IN_HAND, Room, Standing, give_turns, standings
 from orchestrator.writing import ContentId, article_contexts, mark_published
@@ -61,9 +67,14 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
             log.info("event_changed_nothing", event_id=str(event.event_id), state=row.facts.state)
             continue
         turns.note(row.facts, decision.keyword)
-        changed[(row.cycle_id, row.position)] = index.put(replace(row, facts=decision.keyword))
+        command = row.command
         for payload in decision.messages:
-            tx.send(payload, caused_by=event, correlation_id=row.correlation_id)
+            event_id = tx.send(payload, caused_by=event, correlation_id=row.correlation_id)
+            if isinstance(payload, ContentGenerate):
+                command = Command(Stage.WRITING, event_id)
+        changed[(row.cycle_id, row.position)] = index.put(
+            replace(row, facts=decision.keyword, command=command)
+        )
     await store.save_keywords(tx.connection, list(changed.values()))
     await give_turns(tx, turns.freed, room, now=now)
     await _note_addresses(tx, events, changed.values())

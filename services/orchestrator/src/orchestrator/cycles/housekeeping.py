@@ -6,14 +6,16 @@ is worked out from rows: nothing is forgotten when a process dies.
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
 
-from messaging import Database
+from messaging import Database, Transaction
 from orchestrator.cycles import overdue, store
-from orchestrator.cycles.domain import give_up
+from orchestrator.cycles.domain import ask_again, give_up
+from orchestrator.cycles.facts import KeywordState
+from orchestrator.cycles.store import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_overlooked_turns, next_release
 from orchestrator.writing import delete_old_steps
 
@@ -54,27 +56,45 @@ class Housekeeping:
 
     async def tidy(self) -> None:
         """One round: everything that is due now."""
-        while await self.fail_stalled() == BATCH:
+        while await self.look_after_stalled() == BATCH:
             pass
         await give_overlooked_turns(self._database, self._room)
         while await self._delete_old() == BATCH:
             pass
 
-    async def fail_stalled(self) -> int:
-        """Fails one batch of keywords nobody answered for, under their brands' locks; returns how many."""
+    async def look_after_stalled(self) -> int:
+        """Takes one batch of keywords nobody answered for, under their brands' locks; returns how many.
+
+        What research or the writers were asked for is asked for once more; what nobody answers to then either has failed.
+        """
         async with self._database.transaction() as tx:
             slugs, now = await overdue.lock_stalled_brands(tx.connection, self._stall_after)
             if not slugs:
                 return 0
             rows = await overdue.load_stalled(tx.connection, slugs, self._stall_after, BATCH)
-            waited = in_words(self._stall_after)
-            failed = [replace(row, facts=give_up(row.facts, waited=waited, now=now)) for row in rows]
-            await store.save_keywords(tx.connection, failed)
-        for row in failed:
+            looked_after = [self._ask_again(tx, row, now) or self._given_up(row, now) for row in rows]
+            await store.save_keywords(tx.connection, looked_after)
+        for row in looked_after:
             log.warning(
-                "keyword_stalled", brand=row.facts.brand_slug, keyword=row.keyword, stage=row.facts.stage
+                "keyword_stalled",
+                brand=row.facts.brand_slug,
+                keyword=row.keyword,
+                stage=row.facts.stage,
+                asked_again=row.facts.state is not KeywordState.FAILED,
             )
-        return len(failed)
+        return len(rows)
+
+    def _ask_again(self, tx: Transaction, row: KeywordRow, now: datetime) -> KeywordRow | None:
+        payload = ask_again(row.facts, row.keyword, row.priority, row.command)
+        if payload is None or row.command is None:
+            return None
+        tx.send(payload, correlation_id=row.correlation_id, event_id=row.command.event_id, own_trace=True)
+        return replace(row, facts=replace(row.facts, moved_at=now), command=replace(row.command, again=True))
+
+    def _given_up(self, row: KeywordRow, now: datetime) -> KeywordRow:
+        twice = row.command is not None and row.command.again and row.command.stage is row.facts.stage
+        facts = give_up(row.facts, waited=in_words(self._stall_after), now=now, asked_twice=twice)
+        return replace(row, facts=facts)
 
     async def _delete_old(self) -> int:
         async with self._database.transaction() as tx:

@@ -18,6 +18,7 @@ from envelope.brand.payloads import Priority
 from orchestrator.brands import BrandSlug
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import (
+    Command,
     CycleState,
     Keyword,
     KeywordState,
@@ -101,6 +102,7 @@ class KeywordRow:
     held_up: str | None = None
     """Why nothing of it may be begun for now, if that is so."""
     in_cancelled_cycle: bool = False
+    command: Command | None = None
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
@@ -261,12 +263,14 @@ async def save_keywords(connection: Connection, rows: Sequence[KeywordRow]) -> N
         set state = n.state, reason = n.reason, research_id = n.research_id, content_id = n.content_id,
             generated = n.generated, published_url = n.published_url, promoted = n.promoted,
             awaits_turn = n.awaits_turn, setbacks = n.setbacks::jsonb, posts = n.posts::jsonb, moved_at = n.moved_at,
-            held = n.held, rejected = n.rejected, cancelled = n.cancelled
+            held = n.held, rejected = n.rejected, cancelled = n.cancelled,
+            command_id = n.command_id, command_stage = n.command_stage, asked_again = n.asked_again
         from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::bool[], $8::text[],
                     $9::bool[], $10::bool[], $11::text[], $12::text[], $13::timestamptz[], $14::bool[], $15::bool[],
-                    $16::bool[])
+                    $16::bool[], $17::uuid[], $18::text[], $19::bool[])
             as n (cycle_id, position, state, reason, research_id, content_id, generated, published_url,
-                  promoted, awaits_turn, setbacks, posts, moved_at, held, rejected, cancelled)
+                  promoted, awaits_turn, setbacks, posts, moved_at, held, rejected, cancelled,
+                  command_id, command_stage, asked_again)
         where k.cycle_id = n.cycle_id and k.position = n.position
         """,
         *(list(column) for column in zip(*(_columns(row) for row in rows), strict=True)),
@@ -295,7 +299,7 @@ async def waiting(connection: Connection) -> dict[str, float]:
 _KEYWORD_COLUMNS = f"""
     select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.published_url, k.promoted,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
-           k.moved_at, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
+           k.moved_at, k.command_id, k.command_stage, k.asked_again, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
            c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name,
            case when k.state = 'queued' then r.reason else w.reason end as waits,
            case when k.state = 'queued' then r.until else w.until end as until
@@ -362,6 +366,9 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         row["until"],
         row["held_up"],
         row["in_cancelled_cycle"],
+        Command(Stage(row["command_stage"]), row["command_id"], row["asked_again"])
+        if row["command_id"] is not None
+        else None,
     )
 
 
@@ -381,6 +388,9 @@ _KeywordColumns: TypeAlias = tuple[
     datetime,
     bool,
     bool,
+    bool,
+    UUID | None,
+    Stage | None,
     bool,
 ]
 
@@ -409,4 +419,7 @@ def _columns(row: KeywordRow) -> _KeywordColumns:
         facts.held,
         facts.rejected,
         facts.cancelled,
+        row.command.event_id if row.command else None,
+        row.command.stage if row.command else None,
+        row.command is not None and row.command.again,
     )

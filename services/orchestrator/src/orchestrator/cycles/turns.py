@@ -98,11 +98,15 @@ async def give_turns(
     }
     rows = await _next(tx.connection, "writing", writing)
     rows += await _next(tx.connection, "queued", await _within_rates(tx.connection, research, now))
+    commands: list[UUID | None] = []
     for row in rows:
-        for payload in take_turn(row.facts, row.keyword, row.priority, now=now).messages:
+        sent = [
             tx.send(payload, correlation_id=row.correlation_id, own_trace=row.cycle_id != continuing)
+            for payload in take_turn(row.facts, row.keyword, row.priority, now=now).messages
+        ]
+        commands.append(next(iter(sent), None))
     if rows:
-        await _note_turns(tx.connection, rows, now)
+        await _note_turns(tx.connection, rows, commands, now)
     return len(rows)
 
 
@@ -200,14 +204,19 @@ async def _next(connection: Connection, state: str, counts: Mapping[str, int]) -
     )
 
 
-async def _note_turns(connection: Connection, rows: Sequence[KeywordRow], now: datetime) -> None:
+async def _note_turns(
+    connection: Connection, rows: Sequence[KeywordRow], commands: Sequence[UUID | None], now: datetime
+) -> None:
     await connection.execute(
         """
-        update keywords as k set awaits_turn = false, moved_at = $3
-        from unnest($1::uuid[], $2::int[]) as given (cycle_id, position)
+        update keywords as k
+        set awaits_turn = false, moved_at = $3, asked_again = false, command_id = given.command_id,
+            command_stage = case k.state when 'queued' then 'research' else 'writing' end
+        from unnest($1::uuid[], $2::int[], $4::uuid[]) as given (cycle_id, position, command_id)
         where k.cycle_id = given.cycle_id and k.position = given.position
         """,
         [row.cycle_id for row in rows],
         [row.position for row in rows],
         now,
+        list(commands),
     )
