@@ -156,7 +156,7 @@ async def test_the_model_is_told_the_brands_tone_and_length_as_data_and_the_arti
     told = {asked.shape: (asked.data.get("tone"), asked.data.get("words")) for asked in model.asked}
     assert told["Brief"] == told["Outline"] == (tone, 2000)
     assert told["SectionDraft"] == (tone, 2000 // SECTIONS)
-    assert told["Front"] == (None, None)
+    assert told["Front"] == (tone, None)
     assert all(tone not in asked.messages[0]["content"] for asked in model.asked)
     assert content.held_for == (f"{content.word_count} words, of at least 1333",)
 

@@ -1,5 +1,6 @@
 """What the model is asked for, step by step: JSON of these shapes, and nothing else. Pure."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -64,9 +65,44 @@ class Front(Shape):
     key_points: Annotated[tuple[Text, ...], Field(max_length=8)]
 
 
-def json_schema(shape: type[Shape]) -> dict[str, Any]:
-    """The shape as `response_format` wants it: every property required, none besides."""
+_COMPACT: Final[dict[tuple[str, str], dict[str, Any]]] = {
+    ("Outline", "sections"): {"maxItems": 3},
+    ("PlannedSection", "heading"): {"maxLength": 60},
+    ("PlannedSection", "question"): {"maxLength": 80},
+    ("PlannedSection", "passages"): {"maxItems": 3},
+    ("SectionDraft", "paragraphs"): {"maxItems": 1},
+    ("Paragraph", "sentences"): {"maxItems": 4},
+    ("DraftSentence", "text"): {"maxLength": 240},
+    ("DraftSentence", "passages"): {"maxItems": 2},
+    ("MendedSentences", "sentences"): {"maxItems": 4},
+    ("Mended", "text"): {"maxLength": 240},
+    ("Mended", "passages"): {"maxItems": 2},
+    ("Front", "title"): {"maxLength": 60},
+    ("Front", "description"): {"maxLength": 155},
+    ("Front", "key_points"): {
+        "maxItems": 3,
+        "items": {"type": "string", "minLength": 1, "maxLength": 160},
+    },
+}
+"""What a model of a small context may say: the longest answer of each shape ends before 512 tokens do, and is whole."""
+
+
+def json_schema(shape: type[Shape], *, passages: Sequence[str] = (), compact: bool = False) -> dict[str, Any]:
+    """The shape as `response_format` wants it: every property required, none besides.
+
+    Args:
+        shape: of the answer.
+        passages: the ids that may be cited, if any were shown; a server that holds its model to the schema knows no others then.
+        compact: with the bounds of a small context.
+    """
+    schema = shape.model_json_schema()
+    for name, part in ((shape.__name__, schema), *schema.get("$defs", {}).items()):
+        for field, told in part["properties"].items():
+            if compact:
+                told.update(_COMPACT.get((name, field), {}))
+            if passages and field == "passages":
+                told.update(items={"type": "string", "enum": list(passages)}, minItems=1)
     return {
         "type": "json_schema",
-        "json_schema": {"name": shape.__name__, "strict": True, "schema": shape.model_json_schema()},
+        "json_schema": {"name": shape.__name__, "strict": True, "schema": schema},
     }

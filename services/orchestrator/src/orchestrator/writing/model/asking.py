@@ -2,17 +2,20 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.writing.desk import Desk
-from orchestrator.writing.model.answers import Shape, json_schema
+from orchestrator.writing.model.answers import Brief, Front, Shape, json_schema
 from orchestrator.writing.model.chat import Chat, Completion, Message, Request
 from orchestrator.writing.model.prompts import REPAIR
 
 COMPLETION: Final = TypeAdapter(Completion)
 MAX_PROBLEM: Final = 500
+SHORT_TOKENS: Final = 2_000
+"""Of a short answer, at least, where there are so many: models that think before they answer count that, too."""
 
 ShapeT = TypeVar("ShapeT", bound=Shape)
 
@@ -22,31 +25,51 @@ class UnusableAnswerError(Exception):
 
 
 class Asking:
-    """The model's answers for one article, and what they cost together."""
+    """The model's answers for one article, and what they cost together.
 
-    def __init__(self, chat: Chat, desk: Desk, max_tokens: int) -> None:
+    Args:
+        chat: the model.
+        desk: of the article.
+        max_tokens: of an answer; a short one, such as the brief, gets half of it where that is enough.
+        compact: whether answers have the bounds of a small context.
+    """
+
+    def __init__(self, chat: Chat, desk: Desk, max_tokens: int, *, compact: bool = False) -> None:
         self._chat = chat
         self._desk = desk
         self._max_tokens = max_tokens
+        self._compact = compact
         self.model = chat.model
         self.prompt_tokens = 0
         self.completion_tokens = 0
 
-    async def ask(self, step: str, shape: type[ShapeT], messages: tuple[Message, ...]) -> ShapeT:
+    async def ask(
+        self, step: str, shape: type[ShapeT], messages: tuple[Message, ...], *, passages: Sequence[str] = ()
+    ) -> ShapeT:
         """The answer to a step, sent back once if it is not of the shape.
+
+        Args:
+            step: its name.
+            shape: of the answer.
+            messages: the question.
+            passages: the ids that the answer may cite.
 
         Raises:
             UnusableAnswerError: it refused, or the second answer is unusable too.
             WaitFor, RetryLater, Unprocessable: as of `Chat.complete`.
         """
-        first = await self._complete(step, shape, messages)
+        response_format = json_schema(shape, passages=passages, compact=self._compact)
+        max_tokens = self._tokens_of(shape)
+        first = await self._complete(step, messages, response_format, max_tokens)
         try:
             return _read(first, shape)
         except ValueError as error:
             problem = str(error)
         repair = {"role": "user", "content": REPAIR.format(problem=problem)}
         said = {"role": "assistant", "content": first.content or "(nothing)"}
-        second = await self._complete(f"{step}.repair", shape, (*messages, said, repair))
+        second = await self._complete(
+            f"{step}.repair", (*messages, said, repair), response_format, max_tokens
+        )
         try:
             return _read(second, shape)
         except ValueError as error:
@@ -54,17 +77,23 @@ class Asking:
                 f"the model's answer to “{step}” cannot be used, twice: {error}"
             ) from error
 
-    async def _complete(self, step: str, shape: type[Shape], messages: tuple[Message, ...]) -> Completion:
+    def _tokens_of(self, shape: type[Shape]) -> int:
+        """Less for what is short, so that less money is set aside for it and a model that repeats itself ends sooner."""
+        short = max(self._max_tokens // 2, SHORT_TOKENS) if shape in {Brief, Front} else self._max_tokens
+        return min(self._max_tokens, short)
+
+    async def _complete(
+        self, step: str, messages: tuple[Message, ...], response_format: dict[str, Any], max_tokens: int
+    ) -> Completion:
         async def work(key: str) -> Completion:
-            response_format = json_schema(shape)
             return await self._chat.complete(
                 Request(
                     brand_slug=self._desk.brand_slug,
                     # A key is good for one question. Another version of ours, or of the brand, may ask another one at this step.
-                    key=f"{key.replace(' ', '-')}:{_digest(messages, response_format, self._max_tokens)}",
+                    key=f"{key.replace(' ', '-')}:{_digest(messages, response_format, max_tokens)}",
                     messages=messages,
                     response_format=response_format,
-                    max_tokens=self._max_tokens,
+                    max_tokens=max_tokens,
                 )
             )
 

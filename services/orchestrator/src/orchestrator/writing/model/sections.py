@@ -1,7 +1,7 @@
 """One section: drafted from its own passages, held against them, mended once, and given up if too little is left."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,9 +9,13 @@ from orchestrator.writing.model import prompts
 from orchestrator.writing.model.answers import DraftSentence, MendedSentences, PlannedSection, SectionDraft
 from orchestrator.writing.model.asking import Asking, UnusableAnswerError
 from orchestrator.writing.model.assembly import Section
+from orchestrator.writing.model.chat import Message
+from orchestrator.writing.model.claims.wording import sentences_of
 from orchestrator.writing.model.drafting import Kept, Material, Rejected, fits_heading, is_clean
 from orchestrator.writing.quality import REPEATED, alike
 
+NEAREST_SHARE: Final = 8
+"""Of the room for passages, one part in so many is for saying again what comes nearest to sentences that do not hold."""
 KEPT_SHARE: Final = 0.5
 """A section that loses more than the rest of its sentences was not written from its passages."""
 
@@ -26,6 +30,14 @@ class Outcome:
     """Sentences that the model wrote for it, kept or not."""
 
 
+def _one_by_one(said: DraftSentence) -> Iterator[DraftSentence]:
+    """Where a model wrote several sentences as one, each by itself, but for a last one that the limit of its length cut off."""
+    texts = sentences_of(said.text) or (said.text,)
+    whole = texts if len(texts) == 1 or texts[-1].rstrip('"”’)').endswith((".", "!", "?")) else texts[:-1]  # noqa: RUF001
+    for text in whole:
+        yield DraftSentence(text=text, passages=said.passages)
+
+
 class SectionWriter:
     def __init__(
         self,
@@ -35,12 +47,17 @@ class SectionWriter:
         forbidden: Sequence[str],
         *,
         wishes: Mapping[str, Any],
+        tell: Callable[..., tuple[Message, ...]],
+        room: int,
     ) -> None:
+        """`tell` makes the messages of a task and its data; `room` is how many characters of passages the model is shown at most."""
         self._asking = asking
         self._material = material
         self._keyword = keyword
         self._forbidden = forbidden
         self._wishes = wishes
+        self._tell = tell
+        self._room_for_nearest = room // NEAREST_SHARE
 
     async def write(self, number: int, plan: PlannedSection, before: Sequence[Section]) -> Outcome:
         """The section in its place, 1-based, after those that stand already."""
@@ -57,10 +74,17 @@ class SectionWriter:
         }
         try:
             draft = await self._asking.ask(
-                name, SectionDraft, prompts.messages(prompts.SECTION, **about, passages=passages)
+                name,
+                SectionDraft,
+                self._tell(prompts.SECTION, **about, passages=passages),
+                passages=offered,
             )
             judged = [
-                [await self._judge(sentence, offered) for sentence in paragraph.sentences]
+                [
+                    await self._judge(one, offered)
+                    for sentence in paragraph.sentences
+                    for one in _one_by_one(sentence)
+                ]
                 for paragraph in draft.paragraphs
             ]
             judged = await self._mend(name, judged, offered, passages)
@@ -87,28 +111,31 @@ class SectionWriter:
         rejected = {at: each for at, each in enumerate(flat, 1) if isinstance(each, Rejected)}
         if not rejected:
             return judged
-        listed = [
-            {
-                "number": at,
-                "text": each.text,
-                "passages": list(each.passages),
-                "problem": each.problem,
-                "nearest": each.nearest,
-            }
-            for at, each in rejected.items()
-        ]
+        listed: list[dict[str, Any]] = []
+        room = self._room_for_nearest
+        for at, each in rejected.items():
+            listed.append(
+                {"number": at, "text": each.text, "passages": each.passages, "problem": each.problem}
+            )
+            room -= len(each.nearest)
+            if room >= 0 and each.nearest:
+                listed[-1]["nearest"] = each.nearest
         try:
             answer = await self._asking.ask(
                 f"{name}.mend",
                 MendedSentences,
-                prompts.messages(prompts.MEND, sentences=listed, passages=passages),
+                self._tell(prompts.MEND, sentences=listed, passages=passages),
+                passages=offered,
             )
         except UnusableAnswerError:
             return judged
-        wanted = [each for each in answer.sentences if each.number in rejected]
-        sentences = tuple(DraftSentence(text=each.text, passages=each.passages) for each in wanted)
-        verdicts = [await self._judge(each, offered) for each in sentences]
-        mended = {each.number: verdict for each, verdict in zip(wanted, verdicts, strict=True)}
+        wanted = [again for again in answer.sentences if again.number in rejected]
+        mended: dict[int, Kept | Rejected] = {}
+        for again in wanted:
+            for one in _one_by_one(DraftSentence(text=again.text, passages=again.passages)):
+                verdict = await self._judge(one, offered)
+                if not isinstance(mended.get(again.number), Kept):
+                    mended[again.number] = verdict
         numbers = iter(range(1, len(flat) + 1))
         return [[mended.get(next(numbers), each) for each in paragraph] for paragraph in judged]
 

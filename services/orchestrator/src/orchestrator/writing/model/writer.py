@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from orchestrator.writing.model import prompts
 from orchestrator.writing.model.answers import Brief, Front, Outline
 from orchestrator.writing.model.asking import Asking, UnusableAnswerError
 from orchestrator.writing.model.assembly import Section, assemble, sentences_in
-from orchestrator.writing.model.chat import Chat
+from orchestrator.writing.model.chat import Chat, Message
 from orchestrator.writing.model.claims.wording import normal
 from orchestrator.writing.model.drafting import Material
 from orchestrator.writing.model.sections import SectionWriter
@@ -25,6 +25,8 @@ from orchestrator.writing.writer import InsufficientSourcesError, UnsupportedDra
 CHARACTERS_A_TOKEN: Final = 3
 ANSWER_SHARE: Final = 4
 """Of the context, one part in so many is left for the answer, and another for rules and shape."""
+SMALL_CONTEXT: Final = 4_096
+"""Tokens; with so many or fewer the rules are told in short, answers are bounded more closely, and there is no brief."""
 MIN_DRAFT: Final = 100
 """Words; less that its sources support is no draft that anybody could make an article of."""
 MAX_LOSSES: Final = 6
@@ -70,7 +72,7 @@ class ModelWriter:
             raise InsufficientSourcesError(
                 f"no passage on “{keyword}” may be written from: {', '.join(material.set_aside) or 'there is none'}"
             )
-        asking = Asking(self.chat, self.desk, self.context_tokens // ANSWER_SHARE)
+        asking = Asking(self.chat, self.desk, self.context_tokens // ANSWER_SHARE, compact=self._small)
         try:
             sections, losses, drafted = await self._sections(asking, material, keyword, brand_name, language)
             _demand_enough(sections, losses)
@@ -108,6 +110,14 @@ class ModelWriter:
         wishes = {"tone": self.desk.tone, "words": words, "comment": self.desk.comment}
         return {name: wish for name, wish in wishes.items() if wish}
 
+    @property
+    def _small(self) -> bool:
+        return self.context_tokens <= SMALL_CONTEXT
+
+    @property
+    def _tell(self) -> Callable[..., tuple[Message, ...]]:
+        return prompts.short_messages if self._small else prompts.messages
+
     def _room(self) -> int:
         return self.context_tokens * CHARACTERS_A_TOKEN * (ANSWER_SHARE - 2) // ANSWER_SHARE
 
@@ -116,24 +126,33 @@ class ModelWriter:
     ) -> tuple[list[Section], list[str], int]:
         """The sections that stand, what was given up and why, and how many sentences the model wrote."""
         passages = prompts.quoted(list(material.evidence.values()))
-        about = {
+        about: dict[str, Any] = {
             "keyword": keyword,
             "brand": brand_name,
             "language": language,
             **self._wishes(self.desk.words),
         }
-        earlier = await self.desk.step("earlier_titles", TITLES, self._earlier)
-        brief = await asking.ask(
-            "brief", Brief, prompts.messages(prompts.BRIEF, **about, earlier=earlier, passages=passages)
-        )
+        if not self._small:
+            earlier = await self.desk.step("earlier_titles", TITLES, self._earlier)
+            brief = await asking.ask(
+                "brief", Brief, prompts.messages(prompts.BRIEF, **about, earlier=earlier, passages=passages)
+            )
+            about |= {"brief": brief.model_dump()}
         outline = await asking.ask(
             "outline",
             Outline,
-            prompts.messages(prompts.OUTLINE, **about, brief=brief.model_dump(), passages=passages),
+            self._tell(prompts.OUTLINE, **about, passages=passages),
+            passages=tuple(material.evidence),
         )
         each = self.desk.words and self.desk.words // len(outline.sections)
         writer = SectionWriter(
-            asking, material, keyword, self.desk.forbidden_words, wishes=self._wishes(each)
+            asking,
+            material,
+            keyword,
+            self.desk.forbidden_words,
+            wishes=self._wishes(each),
+            tell=self._tell,
+            room=self._room(),
         )
         sections: list[Section] = []
         losses: list[str] = []
@@ -158,7 +177,9 @@ class ModelWriter:
             return await asking.ask(
                 "front",
                 Front,
-                prompts.messages(prompts.FRONT, keyword=keyword, language=language, article=article),
+                self._tell(
+                    prompts.FRONT, keyword=keyword, language=language, article=article, **self._wishes(None)
+                ),
             )
         except UnusableAnswerError:
             return None

@@ -1,0 +1,128 @@
+"""What models of a small context are asked: in fewer words, within bounds that end before their answer is cut off."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import pytest
+from pydantic import SecretStr, TypeAdapter
+
+from chassis.http.client import UnavailableError
+from messaging import Dependency
+from orchestrator.writing import Passage, Source
+from orchestrator.writing.model import Chat, ModelWriter, prompts
+from orchestrator.writing.model.answers import (
+    DraftSentence,
+    Front,
+    MendedSentences,
+    Outline,
+    SectionDraft,
+    Shape,
+    json_schema,
+)
+from orchestrator.writing.writer import UnsupportedDraftError
+from tests.fixtures.models.scripted_model import ScriptedModel
+
+SHORTEST_TOKEN = 3
+"""Characters, on the average, in English."""
+SMALL = 2_048
+PASSAGE = Passage(
+    None, "Cold brew steeps for twelve hours. It tastes mild. Paper filters hold oil back.", 1.0
+)
+SOURCES = tuple(Source(n=n, title=f"Source {n}", passages=(PASSAGE,)) for n in (1, 2, 3))
+
+
+class Desk:
+    """Keeps nothing: no answer is asked for twice here."""
+
+    brand_slug = "acme"
+    forbidden_words = ()
+    tone = "Friendly"
+    words = None
+    comment = ""
+
+    async def step(
+        self, name: str, result_type: TypeAdapter[Any], work: Callable[[str], Awaitable[Any]]
+    ) -> Any:
+        return await work(name)
+
+    async def earlier_titles(self) -> tuple[str, ...]:
+        return ()
+
+
+def writer(model: ScriptedModel, context_tokens: int) -> ModelWriter:
+    away = Dependency("model", outages=(UnavailableError,), shortest_pause=0.01)
+    chat = Chat(model.url, SecretStr("k" * 20), model="default", timeout_seconds=20, dependency=away)
+    return ModelWriter(chat, Desk(), context_tokens)
+
+
+def longest(schema: dict[str, Any], told: dict[str, Any]) -> Any:
+    """The longest document that the schema allows."""
+    if reference := told.get("$ref"):
+        return longest(schema, schema["$defs"][reference.rpartition("/")[2]])
+    match told:
+        case {"enum": [*ids]}:
+            return max(ids, key=len)
+        case {"type": "string", "maxLength": bound}:
+            return "x" * bound
+        case {"type": "integer", "maximum": bound}:
+            return bound
+        case {"type": "array", "maxItems": bound, "items": items}:
+            return [longest(schema, items)] * bound
+        case {"type": "object", "properties": fields}:
+            return {name: longest(schema, each) for name, each in fields.items()}
+    raise AssertionError(f"without bound: {told}")
+
+
+@pytest.mark.parametrize("shape", [Outline, SectionDraft, MendedSentences, Front])
+def test_the_longest_answer_to_a_small_model_is_not_cut_off(shape: type[Shape]) -> None:
+    asked = json_schema(shape, passages=("s1p1", "s10p10"), compact=True)["json_schema"]["schema"]
+
+    answer = json.dumps(longest(asked, asked))
+
+    assert len(answer) <= SMALL // 4 * SHORTEST_TOKEN
+    shape.model_validate_json(answer)
+
+
+async def test_a_small_model_is_told_less_and_its_answers_are_bounded(model: ScriptedModel) -> None:
+    planned = {"heading": "Cold brew", "question": "What is it?", "passages": ["s1p1"]}
+    said = DraftSentence(text="Cold brew steeps for twenty hours. Cold brew steeps for", passages=("s1p1",))
+    model.replies["Outline"] = [{"sections": [planned]}]
+    model.replies["SectionDraft"] = [{"paragraphs": [{"sentences": [said.model_dump()]}]}]
+
+    with pytest.raises(UnsupportedDraftError, match="do not have the number twenty"):
+        await writer(model, SMALL).write(
+            keyword="cold brew", sources=SOURCES, brand_name="Acme", language="en"
+        )
+
+    assert [asked.shape for asked in model.asked] == ["Outline", "SectionDraft", "MendedSentences"]
+    assert {asked.messages[0]["content"] for asked in model.asked} == {prompts.SHORT_RULES}
+    (rejected,) = model.asked[-1].data["sentences"]
+    assert rejected["text"] == "Cold brew steeps for twenty hours."
+    assert rejected["nearest"] == "Cold brew steeps for twelve hours."
+
+
+async def test_only_passages_that_were_shown_can_be_cited_and_short_answers_get_less_room(
+    model: ScriptedModel,
+) -> None:
+    planned = {"heading": "Cold brew", "question": "What is it?", "passages": ["s2p1", "s3p1", "s9p9"]}
+    model.replies["Outline"] = [{"sections": [planned]}]
+    model.replies["SectionDraft"] = [
+        {"paragraphs": [{"sentences": [{"text": "Cold brew tastes mild.", "passages": ["s2p1"]}]}]}
+    ]
+
+    with pytest.raises(UnsupportedDraftError, match="4 words of the draft"):
+        await writer(model, 16_384).write(
+            keyword="cold brew", sources=SOURCES, brand_name="Acme", language="en"
+        )
+
+    asked = {each.shape: each for each in model.asked}
+    assert ids(asked["Outline"].schema, "PlannedSection") == ["s1p1", "s2p1", "s3p1"]
+    assert ids(asked["SectionDraft"].schema, "DraftSentence") == ["s2p1", "s3p1"]
+    assert asked["Brief"].max_tokens == 2_048
+    assert asked["SectionDraft"].max_tokens == 4_096
+
+
+def ids(schema: Mapping[str, Any], name: str) -> list[str]:
+    allowed: list[str] = schema["$defs"][name]["properties"]["passages"]["items"]["enum"]
+    return allowed
