@@ -341,6 +341,12 @@ WRITING: Sequence[Json] = (
         target("max by (what) (brand_engine_articles_waiting)", "{{what}}"),
         description="By what they wait for: a turn, where their brand has enough in hand, a budget, a provider, a model.",
     ),
+    graph(
+        "Articles refused",
+        target(rate("articles_refused_total", "reason", where='job="orchestrator"'), "{{reason}}"),
+        unit="ops",
+        description="No accidents: too few sources; of what a model wrote its sources support too little (try another model); waits for somebody.",
+    ),
 )
 
 SCHEDULES: Sequence[Json] = (

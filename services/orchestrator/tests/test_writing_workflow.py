@@ -17,6 +17,7 @@ import pytest
 import structlog
 from pydantic import TypeAdapter
 
+from chassis.observing.metrics import Families
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Record, RetryLater, Unprocessable
@@ -494,10 +495,17 @@ async def test_sources_that_give_no_article_end_the_keyword_with_a_reason(
 ) -> None:
     bare = (Source(n=1, title="Menu", passages=(Passage(heading=None, text="Coffee Tea", score=1.0),)),)
 
-    record = await workflow_of(orchestrator_database, Calls(bare)).generate(command, context)
+    workflow = workflow_of(orchestrator_database, Calls(bare))
+    record = await workflow.generate(command, context)
     async with orchestrator_database.transaction() as tx:
         await record(tx)
 
+    (counted,) = workflow.refusals.shown(Families("brand_engine")).collect()
+    assert {each.labels["reason"]: each.value for each in counted.samples} == {
+        "insufficient_sources": 1,
+        "unsupported_draft": 0,
+        "needs_review": 0,
+    }
     async with orchestrator_database.connection() as connection:
         content = await find_content(connection, command.payload.content_id)
         (sent,) = [json.loads(row["body"]) for row in await connection.fetch("select body from outbox")]

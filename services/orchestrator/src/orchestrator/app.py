@@ -80,6 +80,7 @@ def build(settings: Settings) -> Service:
         "what",
         waiting,
     )
+    service.metrics.add_collector(workflow.refusals.shown(service.metrics.families))
     service.background("housekeeping", housekeeping.run)
     service.background("releases", Releases(service.database, settings.room).run)
     scheduler = Scheduler(service.database, settings.room, keep_firings=settings.keep_cycles)

@@ -14,6 +14,7 @@ from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentRefused
 from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
+from orchestrator.refusals import Refusals
 from orchestrator.writing.approval import wish_to_see
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.desk import WriterAt
@@ -21,7 +22,7 @@ from orchestrator.writing.judging import Judged, judge, judge_again
 from orchestrator.writing.store import forget_wait, insert_content, latest_titles, listed, note_wait
 from orchestrator.writing.versions import Text, put_back, revise
 from orchestrator.writing.workflow import Workflow
-from orchestrator.writing.writer import NoArticleError
+from orchestrator.writing.writer import InsufficientSourcesError, NoArticleError, UnsupportedDraftError
 
 FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[Source, ...]]]
 
@@ -33,6 +34,7 @@ MAX_DETAIL = 2000
 LATEST_TITLES = 100
 NEEDS_REVIEW = "needs_review"
 """The reason of a draft that is stored, and not published before somebody has looked at it."""
+REASONS = (InsufficientSourcesError.reason, UnsupportedDraftError.reason, NEEDS_REVIEW)
 TURN = "its next turn at the writers"
 
 _log = structlog.get_logger(__name__)
@@ -61,6 +63,7 @@ class ContentWorkflow:
         self._fetch_research = fetch_research
         self._writers = writers
         self._turn_seconds = turn_seconds
+        self.refusals = Refusals(REASONS)
 
     async def generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:
         """Writes the article of a `content.generate`; it ends with `content.refused` if there is none or it has to wait.
@@ -96,7 +99,9 @@ class ContentWorkflow:
                 reason=refusal.reason,
                 detail=str(refusal),
             )
-            return _refusal(message, refusal) if command.revision is None else self._kept(message, refusal)
+            return (
+                self._refusal(message, refusal) if command.revision is None else self._kept(message, refusal)
+            )
         judged = await judge(
             self._database,
             brand,
@@ -129,7 +134,7 @@ class ContentWorkflow:
                 held_for=held_for,
                 fingerprint=final.fingerprint,
             )
-            tx.send(_announcement(command, final.article, held_for), caused_by=message)
+            tx.send(self._announcement(command, final.article, held_for), caused_by=message)
             context.log.info(
                 "article_held" if held_for else "article_written",
                 content_id=str(command.content_id),
@@ -160,7 +165,7 @@ class ContentWorkflow:
             fingerprint=judged.fingerprint,
         )
         if stored:
-            tx.send(_refused(command, NEEDS_REVIEW, "; ".join(reasons)), caused_by=message)
+            tx.send(self._refused(command, NEEDS_REVIEW, "; ".join(reasons)), caused_by=message)
         _log.info("article_written_again", content_id=str(command.content_id), stored=stored)
 
     def _kept(self, message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> Record:
@@ -170,9 +175,37 @@ class ContentWorkflow:
         async def record(tx: Transaction) -> None:
             why = f"it could not be written again ({refusal.reason}: {refusal})"[:MAX_DETAIL]
             if await put_back(tx.connection, command.content_id, command.revision or 1, why):
-                tx.send(_refused(command, NEEDS_REVIEW, why), caused_by=message)
+                tx.send(self._refused(command, NEEDS_REVIEW, why), caused_by=message)
 
         return record
+
+    def _refusal(self, message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> Record:
+        async def record(tx: Transaction) -> None:
+            tx.send(self._refused(message.payload, refusal.reason, str(refusal)), caused_by=message)
+
+        return record
+
+    def _announcement(
+        self, command: ContentGenerate, article: Article, held_for: Sequence[str]
+    ) -> ContentGenerated | ContentRefused:
+        if held_for:
+            return self._refused(command, NEEDS_REVIEW, "; ".join(held_for))
+        return ContentGenerated(
+            brand_slug=command.brand_slug,
+            content_id=command.content_id,
+            keyword=command.keyword,
+            word_count=article.word_count,
+        )
+
+    def _refused(self, command: ContentGenerate, reason: str, detail: str) -> ContentRefused:
+        self.refusals.count(reason)
+        return ContentRefused(
+            brand_slug=command.brand_slug,
+            content_id=command.content_id,
+            keyword=command.keyword,
+            reason=reason,
+            detail=detail[:MAX_DETAIL],
+        )
 
     async def _write(
         self,
@@ -286,34 +319,4 @@ def _text_of(judged: Judged, sources: Sequence[Source]) -> Text:
         label=article.label,
         sources=tuple(listed(sources)),
         measures=judged.measures,
-    )
-
-
-def _refusal(message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> Record:
-    async def record(tx: Transaction) -> None:
-        tx.send(_refused(message.payload, refusal.reason, str(refusal)), caused_by=message)
-
-    return record
-
-
-def _announcement(
-    command: ContentGenerate, article: Article, held_for: Sequence[str]
-) -> ContentGenerated | ContentRefused:
-    if held_for:
-        return _refused(command, NEEDS_REVIEW, "; ".join(held_for))
-    return ContentGenerated(
-        brand_slug=command.brand_slug,
-        content_id=command.content_id,
-        keyword=command.keyword,
-        word_count=article.word_count,
-    )
-
-
-def _refused(command: ContentGenerate, reason: str, detail: str) -> ContentRefused:
-    return ContentRefused(
-        brand_slug=command.brand_slug,
-        content_id=command.content_id,
-        keyword=command.keyword,
-        reason=reason,
-        detail=detail[:MAX_DETAIL],
     )
