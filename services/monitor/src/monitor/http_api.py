@@ -46,7 +46,7 @@ _STATUS: Final = {
 
 
 def create_api(database: Database, operations: Operations, authorise: Authorise) -> FastAPI:
-    app = api("Brand Engine: monitor", authorise, description=DESCRIPTION)
+    app = api("Brand Engine: monitor", authorise, answers=database, description=DESCRIPTION)
     app.include_router(_reading_routes(database))
     app.include_router(_operating_routes(database, operations))
     app.include_router(_bulk_routes(database, operations))

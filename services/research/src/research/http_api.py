@@ -120,7 +120,7 @@ def create_api(
         look_for_uploads: called when a brand has uploaded, removed or released a document.
         has_gateway: whether the web can be read.
     """
-    app = api("Brand Engine: research", authorise, files=FILES)
+    app = api("Brand Engine: research", authorise, files=FILES, answers=database)
     app.include_router(_routes(database))
     app.include_router(_document_routes(database, look_again))
     app.include_router(upload_routes(database, look_for_uploads))
@@ -174,7 +174,7 @@ def _document_routes(database: Database, look_again: Callable[[], None]) -> APIR
                     f"Document {document_id} was read and is searched: nothing to release.",
                 )
             case State.SKIPPED | State.SET_ASIDE:
-                look_again()
+                database.once_committed(look_again)
                 return Released(id=document_id)
             case _:
                 assert_never(state)

@@ -30,7 +30,7 @@ from messaging.flow.transactions import Database, Transaction
 from messaging.metrics import MessageMetrics
 from messaging.observing import spans
 from messaging.settings import ServiceSettings
-from messaging.storage import crashes, partitions
+from messaging.storage import answers, crashes, partitions
 from messaging.topology import dead_letter_queue, exchanges, work_queues
 
 log = structlog.get_logger(__name__)
@@ -200,12 +200,14 @@ class Service(App):
             delay = min(delay * 2, 5.0)
 
     async def _keep_house(self) -> None:
-        """Hourly: tomorrow's inbox partitions, dropping the expired ones, forgetting old crash markers."""
+        """Hourly: tomorrow's inbox partitions, dropping the expired ones, forgetting old crash markers and kept answers."""
         while True:
             try:
                 async with self.connections.connection() as connection:
                     await partitions.maintain(connection)
                     await crashes.forget_old(connection)
+                    while await answers.delete_expired(connection):
+                        pass
             except partitions.BUSY:
                 log.warning("inbox_maintenance_postponed")
             await asyncio.sleep(_MAINTENANCE_SECONDS)

@@ -11,7 +11,7 @@ from chassis.http.callers import Authorise
 from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator import cycles, review, schedule
-from orchestrator.api.keys import key_routes
+from orchestrator.api.keys import SHOWN_ONCE, key_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
 from orchestrator.review import agent_of, answer_refusals, review_routes
@@ -53,6 +53,8 @@ def http_api(
         larger_bodies=cycles.LARGER_BODIES | review.LARGER_TEXTS | schedule.LARGER_BODIES,
         lists=cycles.LARGER_BODIES,
         takes_api_keys=True,
+        answers=database,
+        shown_once=SHOWN_ONCE,
         description=DESCRIPTION,
         license_info={"name": "MIT"},
         openapi_tags=[
@@ -81,4 +83,4 @@ async def _unknown(_: Request, error: Exception) -> Response:
 
 
 async def _reused(_: Request, error: Exception) -> Response:
-    return ProblemResponse(HTTPStatus.CONFLICT, str(error))
+    return ProblemResponse(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))

@@ -3,6 +3,7 @@
 from typing import Final
 
 from chassis import Connection
+from chassis.http.idempotency import KEPT
 from messaging import Database, Transaction
 from orchestrator.brands import UnknownBrandError, find_brand
 from orchestrator.cycles import store
@@ -33,6 +34,8 @@ async def begin_cycle_in(tx: Transaction, wanted: NewCycle, room: Room, *, toget
     """
     if await find_brand(tx.connection, wanted.brand_slug) is None:
         raise UnknownBrandError(wanted.brand_slug)
+    # Kept beside the answers, for the version before, which knows no other place.
+    await store.release_key(tx.connection, wanted, KEPT)
     if await store.begin_cycle(tx.connection, wanted):
         # Once all is stored, so that decisions about the brand do not wait for that.
         now = await store.lock_brand(tx.connection, wanted.brand_slug)

@@ -20,6 +20,8 @@ from chassis.http.api import (
     refusal,
     router,
 )
+from chassis.http.callers import SERVICE
+from chassis.http.idempotency import DESCRIPTION
 from chassis.observing import chains
 from envelope import new_event_id
 from envelope.brand import CATALOGUE
@@ -43,28 +45,22 @@ from orchestrator.cycles.store import PAGE, Cycle, NewCycle, cycles_page, find_c
 from orchestrator.cycles.taking_lists import LISTS, TakesLists
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room
 
-MAX_IDEMPOTENCY_KEY: Final = 200
 CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
 """Attribute of the request's span, so that its trace is found by the cycle's id."""
 LARGER_BODIES: Final = {"/v1/brands/{slug}/research": 12_500_000}
 """10,000 keywords of 200 characters, each written as a JSON escape, come to 12.1 MB."""
 MAX_PAGE: Final = 1000
 
-IdempotencyKey = Annotated[
-    str | None,
-    Header(
-        description=f"Any 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters that name this request. Sent again with "
-        "the same body, it returns the cycle of the first time instead of beginning another.",
-        examples=["campaign-2026-07"],
-    ),
-]
+IdempotencyKey = Annotated[str | None, Header(description=DESCRIPTION, examples=["campaign-2026-07"])]
 OfList = Annotated[
     Priority | None,
     Query(
         description="Of the keywords that have none of their own; for lists, which have no other place for it."
     ),
 ]
-REUSED_KEY: Final = refusal(HTTPStatus.CONFLICT, "The Idempotency-Key was used for another body.")
+UNDER_WAY: Final = refusal(
+    HTTPStatus.CONFLICT, "The same request, with the same Idempotency-Key, is under way."
+)
 
 
 def cycle_routes(database: Database, room: Room = DEFAULT_ROOM) -> APIRouter:
@@ -87,7 +83,7 @@ def _handing_in(database: Database, room: Room) -> APIRouter:
         responses={
             202: {"headers": LOCATION, "description": "Accepted; watch the cycle at `Location`."},
             **UNKNOWN,
-            **REUSED_KEY,
+            **UNDER_WAY,
         },
         openapi_extra=LISTS,
     )
@@ -112,7 +108,7 @@ def _handing_in(database: Database, room: Room) -> APIRouter:
             brand_slug=seen_slug(slug, caller),
             priority=priority or request.priority,
             keywords=tuple(asked),
-            idempotency_key=_checked_idempotency_key(idempotency_key),
+            idempotency_key=idempotency_key if caller == SERVICE else None,
             request_digest=_digest(priority or request.priority, asked),
             priorities=asked,
         )
@@ -224,15 +220,6 @@ def _known(cycle: Cycle | None, cycle_id: UUID) -> Cycle:
 
 def _summary(cycle: Cycle | None, cycle_id: UUID) -> CycleSummary:
     return CycleSummary.of_cycle(_known(cycle, cycle_id))
-
-
-def _checked_idempotency_key(key: str | None) -> str | None:
-    if key is None or (key.isascii() and key.isprintable() and 1 <= len(key) <= MAX_IDEMPOTENCY_KEY):
-        return key
-    raise HTTPException(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        f"Idempotency-Key must be 1 to {MAX_IDEMPOTENCY_KEY} printable ASCII characters; leave it out if you need none",
-    )
 
 
 def _digest(priority: Priority, asked: Mapping[str, Priority]) -> bytes:

@@ -7,7 +7,7 @@ Whoever decides about a brand's keywords holds the brand's row lock (`lock_brand
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 from uuid import UUID
 
@@ -148,6 +148,20 @@ async def find_cycle(
     return await _cycle(
         connection, "c.cycle_id = $1 and ($2::text[] is null or c.brand_slug = any ($2))", cycle_id, own
     )
+
+
+async def release_key(connection: Connection, cycle: NewCycle, kept: timedelta) -> None:
+    """Takes the idempotency key from a cycle that had it so long ago that it may name another one."""
+    if cycle.idempotency_key is not None:
+        await connection.execute(
+            """
+            update cycles set idempotency_key = null
+            where brand_slug = $1 and idempotency_key = $2 and created_at <= now() - $3::interval
+            """,
+            cycle.brand_slug,
+            cycle.idempotency_key,
+            kept,
+        )
 
 
 async def find_cycle_by_idempotency_key(connection: Connection, slug: str, key: str) -> Cycle | None:

@@ -154,7 +154,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
                 )
         except FullError as error:
             raise HTTPException(HTTPStatus.CONFLICT, str(error)) from error
-        look()
+        database.once_committed(look)
         response.status_code = HTTPStatus.CREATED if is_new else HTTPStatus.OK
         return UploadView.model_validate(upload)
 
@@ -197,7 +197,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
             removed = await store.remove(tx.connection, slug, upload_id)
         if not removed:
             raise _unknown(slug, upload_id)
-        look()
+        database.once_committed(look)
 
     @routes.post(
         "/{upload_id}/release",
@@ -216,7 +216,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
                 HTTPStatus.CONFLICT,
                 f"Document {upload_id} of {slug} is {state}: there is nothing to release.",
             )
-        look()
+        database.once_committed(look)
         return Released(id=upload_id)
 
     return routes

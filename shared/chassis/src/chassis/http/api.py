@@ -3,7 +3,7 @@
 Every refusal is a problem (`chassis.http.problems`) whose `detail` says what to do, whoever refuses: the guard, a route, or the database.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -14,9 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from chassis.database.pool import DatabaseUnavailableError
+from chassis.http import idempotency
 from chassis.http.callers import Authorise, Caller, Scope, caller_of
 from chassis.http.conditional import entity_tag, is_known
 from chassis.http.guard import DATABASE_AWAY, MAX_BODY_BYTES, Guard, shown_size
+from chassis.http.idempotency import Answers, Idempotency
 from chassis.http.problems import BLANK, MEDIA_TYPE, ProblemResponse
 from chassis.http.reference import reference_routes
 from chassis.http.service_key import API_PREFIX
@@ -96,6 +98,8 @@ def api(
     files: Mapping[str, int] | None = None,
     lists: Collection[str] = (),
     takes_api_keys: bool = False,
+    answers: Answers | None = None,
+    shown_once: Sequence[str] = (),
     **described: Any,
 ) -> FastAPI:
     """An application behind the guard, whose routes come from `router`.
@@ -110,6 +114,8 @@ def api(
             readers of the document by `file_body`.
         lists: paths of routes that take text/plain and text/csv beside JSON.
         takes_api_keys: whether it knows callers by API keys beside the service key, as its document is to say.
+        answers: where answers to POSTs with an `Idempotency-Key` are kept, together with their effects.
+        shown_once: paths of routes whose answers must not be kept.
         described: further arguments of FastAPI, for its document.
     """
     app = FastAPI(
@@ -124,6 +130,8 @@ def api(
         **described,
     )
     app.router.routes += reference_routes(app)
+    if answers is not None:
+        app.add_middleware(Idempotency, answers=answers, shown_once=shown_once)
     # Within the guard: whoever has no key does not get a word into our traces.
     app.add_middleware(TracedApi)
     app.add_middleware(Guard, authorise=authorise, larger_bodies=larger_bodies, files=files, lists=lists)
@@ -132,7 +140,10 @@ def api(
     app.add_exception_handler(DatabaseUnavailableError, _unavailable)
     app.add_exception_handler(Exception, _failed)
     sizes = {**(larger_bodies or {}), **(files or {})}
-    app.openapi = _completed(app.openapi, sizes, takes_api_keys=takes_api_keys)  # type: ignore[method-assign]
+    repeatable = None if answers is None else frozenset(shown_once)
+    app.openapi = _completed(  # type: ignore[method-assign]
+        app.openapi, sizes, takes_api_keys=takes_api_keys, shown_once=repeatable
+    )
     return app
 
 
@@ -186,7 +197,11 @@ _PROBLEM: Final = {"$ref": "#/components/schemas/Problem"}
 
 
 def _completed(
-    describe: Callable[[], dict[str, Any]], larger_bodies: Mapping[str, int], *, takes_api_keys: bool
+    describe: Callable[[], dict[str, Any]],
+    larger_bodies: Mapping[str, int],
+    *,
+    takes_api_keys: bool,
+    shown_once: Collection[str] | None,
 ) -> Callable[[], dict[str, Any]]:
     """The OpenAPI document, with what the framework does not know.
 
@@ -199,7 +214,9 @@ def _completed(
             document["components"]["securitySchemes"]["ApiKey"] = {"type": "http", "scheme": "bearer"}
         for path, operations in document["paths"].items():
             size = shown_size(larger_bodies.get(path, MAX_BODY_BYTES))
-            for operation in operations.values():
+            for method, operation in operations.items():
+                if method == "post" and shown_once is not None and path not in shown_once:
+                    idempotency.describe(operation, _PROBLEM)
                 if takes_api_keys:
                     needed = [scope for each in operation["security"] for scope in each.get("ServiceKey", ())]
                     operation["security"] = [{"ServiceKey": needed}, {"ApiKey": needed}]

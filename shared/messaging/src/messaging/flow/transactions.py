@@ -1,13 +1,15 @@
 """Transactions that hold effects and outgoing messages together."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from chassis.database.pool import Connection, Connections
+from chassis.http.idempotency import Answer, Asked
 from chassis.observing import chains, traces
 from chassis.observing.traces import TraceHeaders
 from envelope import Catalogue, DomainMessage, Kind, Message, MessageType, Payload, new_event_id
@@ -16,6 +18,7 @@ from messaging import headers as header
 from messaging.flow.failures import Failure, failure_of
 from messaging.flow.relay import Relay
 from messaging.observing import spans
+from messaging.storage import answers
 from messaging.storage.outbox import HeaderValues, OutboxRow, row_for
 from messaging.topology import COMMANDS, RETURNS
 
@@ -127,6 +130,39 @@ def _event_id_at(delay: timedelta) -> UUID:
     return UUID(int=milliseconds << 80 | event_id.int & (1 << 80) - 1)
 
 
+@dataclass(slots=True)
+class _Whole:
+    """A transaction that others are parts of: savepoints in it, whose messages leave when it has committed."""
+
+    database: "Database"
+    connection: Connection
+    sent: list[tuple[list[OutboxRow], bool]] = field(default_factory=list)
+    afterwards: list[Callable[[], None]] = field(default_factory=list)
+    is_open: bool = True
+
+
+_WHOLE: ContextVar[_Whole | None] = ContextVar("whole", default=None)
+"""Of the request in hand, if it has one."""
+
+
+class _UndoneError(Exception):
+    """Rolls an attempt back."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """See `chassis.http.idempotency.Attempt`."""
+
+    asked: Asked
+    connection: Connection
+    under_way: bool
+    kept: tuple[bytes, Answer] | None
+    undone: bool = False
+
+    async def keep(self, answer: Answer) -> bool:
+        return await answers.keep(self.connection, self.asked, answer)
+
+
 class Database:
     """The service's database, as handlers, routes and background tasks use it."""
 
@@ -143,6 +179,10 @@ class Database:
         Raises:
             DatabaseUnavailableError: the database is away.
         """
+        if (whole := self._whole()) is not None:
+            async with whole.connection.transaction():
+                yield whole.connection
+            return
         async with self._connections.connection() as connection:
             yield connection
 
@@ -155,14 +195,59 @@ class Database:
         Raises:
             DatabaseUnavailableError: the database is away; whether it committed is not known if it went away then.
         """
-        async with self._connections.connection() as connection, connection.transaction():
+        async with self.connection() as connection, connection.transaction():
             tx = Transaction(connection, self._service, self.catalogue, trace_headers)
             yield tx
             held = await self._relay.write(connection, tx.outgoing) if tx.outgoing else False
+        if (whole := self._whole()) is not None:
+            whole.sent.append((tx.outgoing, held))
+            return
         if fail_points.ARMED:
             fail_points.reach("transaction.committed")
         if tx.outgoing:
             self._relay.submit(tx.outgoing, held=held)
+
+    @asynccontextmanager
+    async def attempt(self, asked: Asked) -> AsyncIterator[_Attempt]:
+        """One transaction for all that is done for a request, and for its answer: see `chassis.http.idempotency`.
+
+        Raises:
+            DatabaseUnavailableError: the database is away; whether it committed is not known if it went away then.
+        """
+        async with self._connections.connection() as connection:
+            whole = _Whole(self, connection)
+            token = _WHOLE.set(whole)
+            try:
+                with suppress(_UndoneError):
+                    async with connection.transaction():
+                        under_way = not await answers.claim(connection, asked)
+                        kept = await answers.find(connection, asked)
+                        attempt = _Attempt(asked, connection, under_way, kept)
+                        yield attempt
+                        if attempt.undone:
+                            raise _UndoneError
+            finally:
+                whole.is_open = False
+                _WHOLE.reset(token)
+        if attempt.undone:
+            return
+        if fail_points.ARMED:
+            fail_points.reach("transaction.committed")
+        for outgoing, held in whole.sent:
+            self._relay.submit(outgoing, held=held)
+        for call in whole.afterwards:
+            call()
+
+    def once_committed(self, call: Callable[[], None]) -> None:
+        """Calls it when what was written is committed: at once, unless it is a part of an attempt."""
+        if (whole := self._whole()) is not None:
+            whole.afterwards.append(call)
+        else:
+            call()
+
+    def _whole(self) -> _Whole | None:
+        whole = _WHOLE.get()
+        return whole if whole is not None and whole.is_open and whole.database is self else None
 
     async def answers(self) -> bool:
         return await self._connections.answers()

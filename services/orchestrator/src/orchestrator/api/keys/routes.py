@@ -17,6 +17,8 @@ from orchestrator.api.keys.store import TakenNameError
 from orchestrator.brands import find_brand
 
 MAX_PAGE: Final = 200
+SHOWN_ONCE: Final = ("/v1/keys", "/v1/keys/{key_id}/rotate")
+"""Routes that answer with a key."""
 _TAKEN: Final = refusal(HTTPStatus.CONFLICT, "Another key has the name.")
 _OVER: Final = refusal(HTTPStatus.CONFLICT, "The key was revoked.")
 
