@@ -49,8 +49,8 @@ PASSAGES: Final = {
 ENDED: Final = {"publishing", "completed", "refused", "needs_review", "failed"}
 ANSWER_TOKENS: Final = 512
 """Of an answer, in a context of 2,048."""
-MOST_ANSWERS: Final = 8
-"""The plan, three sections, each sent back once, and title and description."""
+MOST_ANSWERS: Final = 7
+"""Three sections, each sent back once, and title and description."""
 PATIENCE: Final = 3600.0
 """Seconds for a keyword: so many answers of a model that may have a tenth of a processor."""
 _NUMBERS: Final = re.findall(
@@ -239,13 +239,18 @@ def compared(answers: Sequence[tuple[str, dict[str, Any]]], keyword: str) -> lis
     ]
     material = Material.of(sources, max_characters=10_000)
     offered = frozenset(material.evidence)
-    verdicts = [
-        material.judge(DraftSentence(text=text, passages=tuple(sentence["passages"])), offered, ())
+    drafts = [
+        sentence
         for step, answer in answers
-        if re.fullmatch(r"model:section \d+", step)
-        for paragraph in json.loads(answer["content"])["paragraphs"]
+        if step.startswith("model:section")
+        for told in [json.loads(answer["content"])]
+        for paragraph in told.get("paragraphs", [told])
         for sentence in paragraph["sentences"]
-        for text in sentences_of(sentence["text"])
+    ]
+    verdicts = [
+        material.judge(DraftSentence(text=text, passages=tuple(draft["passages"])), offered, ())
+        for draft in drafts
+        for text in sentences_of(draft["text"])
     ]
     said = re.compile("its passages? |stands elsewhere|copies more than|joins |mixes ")
     return [each for each in verdicts if isinstance(each, Kept) or said.search(each.problem)]

@@ -1,4 +1,4 @@
-"""What models of a small context are asked: in fewer words, within bounds that end before their answer is cut off."""
+"""What models of a small context are asked: no plan, in fewer words, within bounds that end before their answer is cut off."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,7 +15,6 @@ from orchestrator.writing.model.answers import (
     DraftSentence,
     Front,
     MendedSentences,
-    Outline,
     SectionDraft,
     Shape,
     json_schema,
@@ -74,7 +73,7 @@ def longest(schema: dict[str, Any], told: dict[str, Any]) -> Any:
     raise AssertionError(f"without bound: {told}")
 
 
-@pytest.mark.parametrize("shape", [Outline, SectionDraft, MendedSentences, Front])
+@pytest.mark.parametrize("shape", [SectionDraft, MendedSentences, Front])
 def test_the_longest_answer_to_a_small_model_is_not_cut_off(shape: type[Shape]) -> None:
     asked = json_schema(shape, passages=("s1p1", "s10p10"), compact=True)["json_schema"]["schema"]
 
@@ -85,17 +84,15 @@ def test_the_longest_answer_to_a_small_model_is_not_cut_off(shape: type[Shape]) 
 
 
 async def test_a_small_model_is_told_less_and_its_answers_are_bounded(model: ScriptedModel) -> None:
-    planned = {"heading": "Cold brew", "question": "What is it?", "passages": ["s1p1"]}
     said = DraftSentence(text="Cold brew steeps for twenty hours. Cold brew steeps for", passages=("s1p1",))
-    model.replies["Outline"] = [{"sections": [planned]}]
     model.replies["SectionDraft"] = [{"paragraphs": [{"sentences": [said.model_dump()]}]}]
 
     with pytest.raises(UnsupportedDraftError, match="do not have the number twenty"):
         await writer(model, SMALL).write(
-            keyword="cold brew", sources=SOURCES, brand_name="Acme", language="en"
+            keyword="cold brew", sources=SOURCES[:1], brand_name="Acme", language="en"
         )
 
-    assert [asked.shape for asked in model.asked] == ["Outline", "SectionDraft", "MendedSentences"]
+    assert [asked.shape for asked in model.asked] == ["SectionDraft", "MendedSentences"]
     assert {asked.messages[0]["content"] for asked in model.asked} == {prompts.SHORT_RULES}
     (rejected,) = model.asked[-1].data["sentences"]
     assert rejected["text"] == "Cold brew steeps for twenty hours."
@@ -126,3 +123,19 @@ async def test_only_passages_that_were_shown_can_be_cited_and_short_answers_get_
 def ids(schema: Mapping[str, Any], name: str) -> list[str]:
     allowed: list[str] = schema["$defs"][name]["properties"]["passages"]["items"]["enum"]
     return allowed
+
+
+async def test_what_a_small_model_writes_from_is_planned_without_it(model: ScriptedModel) -> None:
+    many = tuple(Source(n=n, title="T", passages=(PASSAGE, PASSAGE)) for n in range(1, 5))
+    said = {"text": "Cold brew is tea.", "passages": ["s1p1"]}
+    model.replies["SectionDraft"] = [{"paragraphs": [{"sentences": [said]}]}] * 3
+
+    with pytest.raises(UnsupportedDraftError):
+        await writer(model, SMALL).write(keyword="cold brew", sources=many, brand_name="Acme", language="en")
+
+    shown = [
+        [passage["id"] for passage in asked.data["passages"]]
+        for asked in model.asked
+        if asked.shape == "SectionDraft"
+    ]
+    assert shown == [["s1p1", "s2p1", "s3p1"], ["s4p1", "s1p2", "s2p2"], ["s3p2", "s4p2"]]

@@ -7,8 +7,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MAX_SECTIONS: Final = 8
 MAX_TEXT: Final = 600
+MAX_LINE: Final = 200
+MAX_PASSAGES: Final = 12
+"""Of a section."""
 
-Line = Annotated[str, Field(min_length=1, max_length=200)]
+Line = Annotated[str, Field(min_length=1, max_length=MAX_LINE)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
 PassageId = Annotated[str, Field(min_length=1, max_length=20)]
 
@@ -27,7 +30,7 @@ class Brief(Shape):
 class PlannedSection(Shape):
     heading: Line
     question: Line
-    passages: Annotated[tuple[PassageId, ...], Field(min_length=1, max_length=12)]
+    passages: Annotated[tuple[PassageId, ...], Field(min_length=1, max_length=MAX_PASSAGES)]
 
 
 class Outline(Shape):
@@ -66,10 +69,6 @@ class Front(Shape):
 
 
 _COMPACT: Final[dict[tuple[str, str], dict[str, Any]]] = {
-    ("Outline", "sections"): {"maxItems": 3},
-    ("PlannedSection", "heading"): {"maxLength": 60},
-    ("PlannedSection", "question"): {"maxLength": 80},
-    ("PlannedSection", "passages"): {"maxItems": 3},
     ("SectionDraft", "paragraphs"): {"maxItems": 1},
     ("Paragraph", "sentences"): {"maxItems": 4},
     ("DraftSentence", "text"): {"maxLength": 240},

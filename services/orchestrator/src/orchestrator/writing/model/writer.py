@@ -13,7 +13,7 @@ from messaging import Unprocessable
 from orchestrator.writing.article import Article, Draft, Source
 from orchestrator.writing.desk import Desk
 from orchestrator.writing.model import prompts
-from orchestrator.writing.model.answers import Brief, Front, Outline
+from orchestrator.writing.model.answers import MAX_LINE, MAX_PASSAGES, Brief, Front, Outline, PlannedSection
 from orchestrator.writing.model.asking import Asking, UnusableAnswerError
 from orchestrator.writing.model.assembly import Section, assemble, sentences_in
 from orchestrator.writing.model.chat import Chat, Message
@@ -26,7 +26,9 @@ CHARACTERS_A_TOKEN: Final = 3
 ANSWER_SHARE: Final = 4
 """Of the context, one part in so many is left for the answer, and another for rules and shape."""
 SMALL_CONTEXT: Final = 4_096
-"""Tokens; with so many or fewer the rules are told in short, answers are bounded more closely, and there is no brief."""
+"""Tokens; with so many or fewer the rules are told in short, answers are bounded more closely, and the model plans nothing."""
+SMALL_SECTIONS: Final = 3
+"""Of an article in a small context, at most."""
 MIN_DRAFT: Final = 100
 """Words; less that its sources support is no draft that anybody could make an article of."""
 MAX_LOSSES: Final = 6
@@ -132,17 +134,10 @@ class ModelWriter:
             "language": language,
             **self._wishes(self.desk.words),
         }
-        if not self._small:
-            earlier = await self.desk.step("earlier_titles", TITLES, self._earlier)
-            brief = await asking.ask(
-                "brief", Brief, prompts.messages(prompts.BRIEF, **about, earlier=earlier, passages=passages)
-            )
-            about |= {"brief": brief.model_dump()}
-        outline = await asking.ask(
-            "outline",
-            Outline,
-            self._tell(prompts.OUTLINE, **about, passages=passages),
-            passages=tuple(material.evidence),
+        outline = (
+            _plain_outline(material, keyword)
+            if self._small
+            else await self._outline(asking, material, about, passages)
         )
         each = self.desk.words and self.desk.words // len(outline.sections)
         writer = SectionWriter(
@@ -165,6 +160,20 @@ class ModelWriter:
                 sections.append(outcome.section)
         return sections, losses, drafted
 
+    async def _outline(
+        self, asking: Asking, material: Material, about: dict[str, Any], passages: list[dict[str, str]]
+    ) -> Outline:
+        earlier = await self.desk.step("earlier_titles", TITLES, self._earlier)
+        brief = await asking.ask(
+            "brief", Brief, prompts.messages(prompts.BRIEF, **about, earlier=earlier, passages=passages)
+        )
+        return await asking.ask(
+            "outline",
+            Outline,
+            prompts.messages(prompts.OUTLINE, **about, brief=brief.model_dump(), passages=passages),
+            passages=tuple(material.evidence),
+        )
+
     async def _front(
         self, asking: Asking, sections: Sequence[Section], keyword: str, language: str
     ) -> Front | None:
@@ -183,6 +192,22 @@ class ModelWriter:
             )
         except UnusableAnswerError:
             return None
+
+
+def _plain_outline(material: Material, keyword: str) -> Outline:
+    """The passages in turn. What a small model plans says nothing, and what it writes then repeats that."""
+    names = tuple(material.evidence)
+    size = -(-len(names) // SMALL_SECTIONS)
+    return Outline(
+        sections=tuple(
+            PlannedSection(
+                heading=(material.evidence[names[at]].heading or keyword)[:MAX_LINE],
+                question=f"What is there to know about {keyword}?"[:MAX_LINE],
+                passages=names[at : at + size][:MAX_PASSAGES],
+            )
+            for at in range(0, len(names), size)
+        )
+    )
 
 
 def _demand_enough(sections: Sequence[Section], losses: Sequence[str]) -> None:
