@@ -36,6 +36,13 @@ class Publisher:
         self, content_id: UUID, *, target: str = "site", brand: str = "daily-grind"
     ) -> dict[str, Any]:
         """Handles one command and returns the message that it sent."""
+        [message] = await self.command(content_id, target=target, brand=brand)
+        return message
+
+    async def command(
+        self, content_id: UUID, *, target: str = "site", brand: str = "daily-grind"
+    ) -> list[dict[str, Any]]:
+        """Handles one command and returns what it sent."""
         command = DomainMessage[ContentPublish](
             event_id=new_event_id(),
             type="content.publish",
@@ -47,11 +54,11 @@ class Publisher:
         record = await self._handlers.content_publish(command, self._context)
         async with self.database.transaction() as tx:
             await record(tx)
-            [row] = tx.outgoing
-        message: dict[str, Any] = json.loads(row.body)
-        assert message["correlation_id"] == "chain-1"
-        assert message["causation_id"] == str(command.event_id)
-        return message
+            messages: list[dict[str, Any]] = [json.loads(row.body) for row in tx.outgoing]
+        for message in messages:
+            assert message["correlation_id"] == "chain-1"
+            assert message["causation_id"] == str(command.event_id)
+        return messages
 
     async def url(self, content_id: UUID) -> str:
         message = await self.publish(content_id)
@@ -220,6 +227,41 @@ async def test_a_draft_that_waits_is_not_published_whoever_asks_for_it(
     assert message["type"] == "content.publish_failed"
     assert message["payload"]["reason"] == "needs_review"
     assert "231 words" in message["payload"]["detail"]
+
+
+async def test_a_page_is_taken_down_and_comes_back_when_its_article_does(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    content_id = orchestrator.add()
+    url = await publisher.url(content_id)
+    changed_at = await publisher.site_changed_at()
+    document = orchestrator.documents[content_id]
+    gone = {
+        "updated_at": "2027-01-01T00:00:00Z",
+        "taken_down_at": "2027-01-01T00:00:00Z",
+        "held_for": ["wrong"],
+    }
+    orchestrator.documents[content_id] = document | gone
+    for _ in range(2):
+        await publisher.command(content_id)
+        assert (await publisher.page("cold-brew")).taken_down_at is not None
+    assert await publisher.site_changed_at() > changed_at
+
+    orchestrator.documents[content_id] = document | {"updated_at": "2027-01-02T00:00:00Z"}
+    assert await publisher.url(content_id) == url
+    assert (await publisher.page("cold-brew")).taken_down_at is None
+
+    # What was asked before, and comes late, takes nothing down.
+    orchestrator.documents[content_id] = document | gone
+    await publisher.command(content_id)
+    assert (await publisher.page("cold-brew")).taken_down_at is None
+
+
+async def test_what_was_taken_down_before_it_was_published_ends_in_a_failure(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    message = await publisher.publish(orchestrator.add(taken_down_at="2027-01-01T00:00:00Z"))
+    assert (message["type"], message["payload"]["reason"]) == ("content.publish_failed", "taken_down")
 
 
 async def test_links_to_the_brands_other_articles_are_links_within_the_site(

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -40,6 +41,10 @@ class Web:
     async def publish(self, **changes: Any) -> str:
         async with self._database.transaction() as tx:
             return await store.publish(tx.connection, self._publication(**changes))
+
+    async def take_down(self, **changes: Any) -> None:
+        async with self._database.transaction() as tx:
+            assert await store.take_down(tx.connection, self._publication(**changes).article)
 
     async def get(self, path: str, **headers: str) -> httpx.Response:
         return await self.client.get(path, headers=headers)
@@ -263,6 +268,27 @@ async def test_what_is_not_there_is_a_404_page_in_style(web: Web, path: str) -> 
     assert response.status_code == 404
     assert "There is no page here" in response.text
     assert response.headers["content-security-policy"] == SECURITY_HEADERS["Content-Security-Policy"]
+
+
+async def test_a_page_that_was_taken_down_is_gone_from_everywhere(web: Web) -> None:
+    await web.publish(content_id=str(UUID(int=1)), slug="stays", title="Stays")
+    await web.publish(content_id=str(UUID(int=2)), slug="goes", title="Goes")
+    cover = (await web.tree("/sites/daily-grind/goes")).xpath("//meta[@property='og:image']/@content")[0]
+    assert (await web.get(cover)).status_code == 200
+    await web.take_down(content_id=str(UUID(int=2)), slug="goes")
+
+    gone = await web.get("/sites/daily-grind/goes")
+    assert (gone.status_code, gone.headers["cache-control"]) == (410, "public, max-age=60")
+    page = lxml_html.fromstring(gone.text)
+    assert page.xpath("//meta[@name='robots']/@content") == ["noindex"]
+    assert page.xpath("//a[text()='See all articles']/@href") == ["/sites/daily-grind/"]
+    assert "Goes" not in gone.text
+    for path in ("", "feed.xml", "sitemap.xml", "stays"):
+        shown = await web.get(f"/sites/daily-grind/{path}")
+        assert shown.status_code == 200
+        assert "goes" not in shown.text.lower()
+    assert (await web.get(cover)).status_code == 404
+    assert "1 article" in (await web.get("/")).text
 
 
 async def test_a_missing_page_of_a_site_leads_back_to_the_site(web: Web) -> None:

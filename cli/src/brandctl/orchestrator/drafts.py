@@ -48,6 +48,7 @@ class State(StrEnum):
     CORRECTION = "correction"
     REJECTED = "rejected"
     APPROVED = "approved"
+    TAKEN_DOWN = "taken_down"
 
 
 class EditorError(CommandError):
@@ -253,6 +254,26 @@ def reject(
 
 
 @app.command()
+def take_down(
+    content_id: ContentId,
+    reason: Annotated[
+        str, typer.Option("--reason", "-m", help="Kept, and shown with its keyword and posts.")
+    ],
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Has a page no longer be shown: its address answers 410, and no feed or site map names it. `approve` brings it back.
+
+    For example:
+
+        brandctl drafts take-down 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "The recipe is wrong."
+    """
+    with Drafts.at(orchestrator_url, key_file) as drafts:
+        _decided(drafts.decide(content_id, "take-down", reason=reason), as_json=as_json)
+
+
+@app.command()
 def looked(
     brand: Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")],
     as_json: AsJson = False,
@@ -353,14 +374,18 @@ def _decided(draft: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _told(draft: dict[str, Any]) -> str:
-    parts = [f"“{draft['title']}” ({draft['keyword']}), version {draft['version']}: {draft['state']}"]
+    parts = [
+        f"“{draft['title']}” ({draft['keyword']}), version {draft['version']}: {draft['state'].replace('_', ' ')}"
+    ]
     if draft["held_for"] and draft["state"] in {"waiting", "returned"}:
         parts.append(f"waits because {'; '.join(draft['held_for'])}")
     if draft["state"] == "correction":
         parts.append(f"version {draft['stands']} stands until it is approved")
     if decided := draft["decision"]:
         why = f": {decided['comment']}" if decided["comment"] else ""
-        parts.append(f"version {decided['version']} {decided['decision']} by {decided['by']}{why}")
+        parts.append(
+            f"version {decided['version']} {decided['decision'].replace('_', ' ')} by {decided['by']}{why}"
+        )
     if draft["published_url"]:
         parts.append(draft["published_url"])
     return "\n  ".join(parts)

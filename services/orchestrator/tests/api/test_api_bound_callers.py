@@ -23,6 +23,7 @@ BODIES: dict[str, Any] = {
     "/v1/brands/{slug}/research": {"keywords": ["tea"]},
     "/v1/drafts/{content_id}/approve": {"version": 1},
     "/v1/drafts/{content_id}/edit": {"version": 1, "title": "Taken over"},
+    "/v1/drafts/{content_id}/take-down": {"reason": "not theirs"},
     "/v1/drafts/{content_id}/return": {"version": 1, "comment": "not theirs"},
     "/v1/drafts/{content_id}/reject": {"version": 1, "reason": "not theirs"},
     "/v1/keys": {"name": "another", "scopes": ["read"]},

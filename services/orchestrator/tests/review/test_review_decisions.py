@@ -189,6 +189,41 @@ async def test_a_correction_that_is_rejected_leaves_the_article_as_it_is(waiting
     assert "Twelve" in (await waiting.article())["body_markdown"]
 
 
+async def test_a_page_is_taken_down_once_and_an_approval_brings_it_back(waiting: Any) -> None:
+    on_its_way = await waiting.decide("take-down", reason="wrong")
+    assert on_its_way.status_code == 409
+    assert "has no page" in on_its_way.json()["detail"]
+    await waiting.decide("approve", version=1)
+    await waiting.handle(*await waiting.sent())
+    about = {"brand_slug": "acme", "content_id": waiting.content_id}
+    await waiting.hear(ContentPublished(**about, published_url="https://acme.example/cold-brew"))
+    await waiting.hear(SocialPosted(**about, platform="feed", post_url="https://acme.example/posts/1"))
+    await waiting.sent()
+
+    answers = [await waiting.decide("take-down", reason="wrong") for _ in range(2)]
+    assert answers[0].json() == answers[1].json()
+    assert (answers[0].status_code, answers[0].json()["state"]) == (200, "taken_down")
+    assert types(await waiting.sent()) == ["content.publish"]
+    article = await waiting.article()
+    assert article["taken_down_at"] is not None
+    assert article["held_for"] == ["its page was taken down by service: wrong"]
+    keyword = await waiting.keyword()
+    assert (keyword["state"], keyword["reason"]) == ("completed", article["held_for"][0])
+    assert [post["state"] for post in keyword["posts"]] == ["page_taken_down"]
+    counters = (await waiting.api.get("/v1/brands/acme")).json()["agent"]["counters"]
+    assert (counters["published"], counters["drafts_waiting"]) == (0, 0)
+    assert (await waiting.api.get("/v1/drafts")).json()["items"] == []
+    refused = await waiting.decide("edit", version=1, title="Other")
+    assert "was taken down by service" in refused.json()["detail"]
+
+    assert (await waiting.decide("approve", version=1)).json()["state"] == "approved"
+    assert types(await waiting.sent()) == ["content.publish"]
+    article = await waiting.article()
+    assert (article["taken_down_at"], article["held_for"], article["slug"]) == (None, [], "cold-brew")
+    keyword = await waiting.keyword()
+    assert (keyword["reason"], keyword["posts"][0]["state"]) == (None, "posted")
+
+
 async def test_a_draft_whose_cycle_is_gone_is_published_all_the_same(waiting: Any) -> None:
     async with waiting.database.connection() as connection:
         await connection.execute("delete from cycles")

@@ -109,6 +109,8 @@ class Article(_Document):
     updated_at: AwareDatetime
     held_for: tuple[Line, ...] = ()
     """Why it must not be published before somebody has looked at it."""
+    taken_down_at: AwareDatetime | None = None
+    """When somebody decided that it is not to be seen any more."""
 
     @model_validator(mode="after")
     def _source_numbers_are_unique(self) -> Self:
@@ -184,6 +186,7 @@ class Page(PageSummary):
     sources: tuple[Source, ...]
     cited: frozenset[int]
     label: str | None
+    taken_down_at: datetime | None = None
 
 
 def refusal(article: Article) -> Refusal | None:

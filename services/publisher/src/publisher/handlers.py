@@ -8,7 +8,7 @@ from envelope.brand.payloads import ContentPublish, ContentPublished, ContentPub
 from messaging import Context, Database, Record, Transaction, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged
-from publisher.domain import BrandSlug, PageSlug, Refusal, refusal
+from publisher.domain import Article, BrandSlug, PageSlug, Refusal, refusal
 from publisher.markup import Home, to_html
 from publisher.store import Publication
 from publisher.urls import SiteUrls
@@ -46,6 +46,8 @@ class Handlers:
                 f"content {content_id} belongs to brand {article.brand.slug!r}, the command says"
                 f" {command.payload.brand_slug!r}; nothing was published"
             )
+        if article.taken_down_at is not None:
+            return _taken_down(command, article, context)
         if problem := refusal(article):
             return _failed(command, problem, context)
         home = Home(self._urls.origin, self._urls.site(BrandSlug(article.brand.slug)))
@@ -79,6 +81,19 @@ class Handlers:
             caused_by=command,
         )
         context.log.info("article_published", content_id=str(payload.content_id), url=url)
+
+
+def _taken_down(command: Command, article: Article, context: Context) -> Record:
+    """Nobody waits to hear of a page that goes; of one that never was, whoever waits for it hears why."""
+    never_was = Refusal("taken_down", "The article was taken down before it was published.")
+
+    async def record(tx: Transaction) -> None:
+        if await store.take_down(tx.connection, article):
+            context.log.info("page_taken_down", content_id=str(article.content_id))
+        else:
+            await _failed(command, never_was, context)(tx)
+
+    return record
 
 
 def _failed(command: Command, problem: Refusal, context: Context) -> Record:

@@ -128,6 +128,10 @@ class Pages:
             newest = await store.newest(connection, site.brand_slug, _MORE_ARTICLES + 1)
         if page is None:
             raise HTTPException(404)
+        if page.taken_down_at is not None:
+            return HTMLResponse(
+                self._renderer.gone(site), status_code=410, headers={"Cache-Control": _BRIEFLY}
+            )
         more = [other for other in newest if other.slug != slug][:_MORE_ARTICLES]
         body = self._renderer.article(site, page, more)
         return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)

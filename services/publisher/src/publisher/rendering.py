@@ -75,6 +75,9 @@ class Renderer:
         home = None if site is None else Home(site.name, self._urls.site(site.brand_slug))
         return self._render("not_found.html.j2", site=site, home=home)
 
+    def gone(self, site: Site) -> str:
+        return self._render("gone.html.j2", site=site, home=Home(site.name, self._urls.site(site.brand_slug)))
+
     def unavailable(self) -> str:
         return self._render("public/unavailable.html.j2", things="pages")
 

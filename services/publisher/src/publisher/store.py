@@ -31,7 +31,7 @@ _SECTIONS = TypeAdapter(tuple[Section, ...])
 _SOURCES = TypeAdapter(tuple[Source, ...])
 
 _SUMMARY = "content_id, slug, title, meta_description, word_count, published_at, updated_at"
-_PAGE = f"{_SUMMARY}, keyword, body_html, sections, sources, cited, label"
+_PAGE = f"{_SUMMARY}, keyword, body_html, sections, sources, cited, label, taken_down_at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +133,16 @@ async def _save_page(
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
         on conflict (content_id) do update set
             (keyword, title, meta_description, body_html, sections, sources, cited, label, word_count,
-             content_etag, content_updated_at, markup_version)
+             content_etag, content_updated_at, markup_version, taken_down_at)
           = (excluded.keyword, excluded.title, excluded.meta_description, excluded.body_html, excluded.sections,
              excluded.sources, excluded.cited, excluded.label, excluded.word_count,
-             excluded.content_etag, excluded.content_updated_at, excluded.markup_version),
+             excluded.content_etag, excluded.content_updated_at, excluded.markup_version, null),
             updated_at = case
                 when (page.keyword, page.title, page.meta_description, page.body_html, page.sections, page.sources,
-                      page.cited, page.label, page.word_count)
+                      page.cited, page.label, page.word_count, page.taken_down_at)
                   is distinct from
                      (excluded.keyword, excluded.title, excluded.meta_description, excluded.body_html,
-                      excluded.sections, excluded.sources, excluded.cited, excluded.label, excluded.word_count)
+                      excluded.sections, excluded.sources, excluded.cited, excluded.label, excluded.word_count, null)
                 then clock_timestamp() else page.updated_at end
         where page.content_updated_at <= excluded.content_updated_at
         returning page.updated_at is distinct from (select before.updated_at from before) as changed)
@@ -168,6 +168,30 @@ async def _save_page(
     )
 
 
+async def take_down(connection: Connection, article: Article) -> bool:
+    """Has the article's page no longer be shown, in the caller's transaction; it is again once the article is published anew.
+
+    Nothing changes if a newer state of the article was published meanwhile.
+
+    Returns:
+        Whether there is such a page, in whatever state.
+    """
+    taken = await connection.fetchval(
+        """
+        update pages set taken_down_at = clock_timestamp(), content_etag = null, content_updated_at = $3
+        where content_id = $1 and brand_slug = $2 and content_updated_at <= $3 and taken_down_at is null returning true
+        """,
+        article.content_id,
+        article.brand.slug,
+        article.updated_at,
+    )
+    if taken:
+        await connection.execute(
+            "update sites set changed_at = clock_timestamp() where brand_slug = $1", article.brand.slug
+        )
+    return await slug_of(connection, article.content_id, BrandSlug(article.brand.slug)) is not None
+
+
 def _as_json(models: Sequence[Section] | Sequence[Source]) -> str:
     return json.dumps([model.model_dump(mode="json") for model in models], ensure_ascii=False)
 
@@ -177,7 +201,7 @@ async def sites(connection: Connection, limit: int) -> list[Site]:
     rows = await connection.fetch(
         """
         select brand_slug, name, description, language, changed_at,
-               (select count(*) from pages where pages.brand_slug = sites.brand_slug) as pages
+               (select count(*) from pages where pages.brand_slug = sites.brand_slug and taken_down_at is null) as pages
         from sites order by lower(name), brand_slug limit $1
         """,
         limit,
@@ -189,7 +213,7 @@ async def site(connection: Connection, brand: BrandSlug) -> Site | None:
     row = await connection.fetchrow(
         """
         select brand_slug, name, description, language, sites.changed_at,
-               (select count(*) from pages where pages.brand_slug = sites.brand_slug) as pages,
+               (select count(*) from pages where pages.brand_slug = sites.brand_slug and taken_down_at is null) as pages,
                logos.digest, logos.width, logos.height, logos.plate
         from sites left join logos using (brand_slug) where brand_slug = $1
         """,
@@ -215,7 +239,7 @@ async def page(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Page
 async def newest(connection: Connection, brand: BrandSlug, limit: int, offset: int = 0) -> list[PageSummary]:
     """Newest first."""
     rows = await connection.fetch(
-        f"select {_SUMMARY} from pages where brand_slug = $1"  # noqa: S608 - names of columns only
+        f"select {_SUMMARY} from pages where brand_slug = $1 and taken_down_at is null"  # noqa: S608 - names of columns only
         " order by published_at desc, content_id desc limit $2 offset $3",
         brand,
         limit,
@@ -227,7 +251,7 @@ async def newest(connection: Connection, brand: BrandSlug, limit: int, offset: i
 async def newest_in_full(connection: Connection, brand: BrandSlug, limit: int) -> list[Page]:
     """Newest first, with their text."""
     rows = await connection.fetch(
-        f"select {_PAGE} from pages where brand_slug = $1"  # noqa: S608 - names of columns only
+        f"select {_PAGE} from pages where brand_slug = $1 and taken_down_at is null"  # noqa: S608 - names of columns only
         " order by published_at desc, content_id desc limit $2",
         brand,
         limit,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -103,6 +103,8 @@ class CycleAccepted(View):
 class PostView(View):
     platform: Annotated[str, Field(examples=["feed"])]
     url: Annotated[str, Field(examples=["http://127.0.0.1:8013/feeds/daily-grind/0197a3c4"])]
+    state: Literal["posted", "page_taken_down"]
+    """Whether the page that it leads to can be seen."""
 
 
 class KeywordView(View):
@@ -113,7 +115,8 @@ class KeywordView(View):
     `reason` says why; `cancelled`: with its cycle, before it was written. A `refused` or `failed` keyword moves again if its missing
     outcome arrives after all, e.g. after a replay."""
     reason: str | None
-    """Why it was refused or rejected, failed or needs a review, or which posts a completed one lacks."""
+    """Why it was refused or rejected, failed or needs a review, or which posts a completed one lacks; or who took its page down,
+    and why."""
     waits: str | None
     """Why it is not being researched, or its article not written, right now: the budget is spent, a search engine or the model is
     away, others have their turn."""
@@ -131,13 +134,19 @@ class KeywordView(View):
         return cls(
             keyword=row.keyword,
             state=facts.state,
-            reason=facts.reason,
+            reason=row.taken_down or facts.reason,
             waits=_waits(row),
             waits_until=row.waits_until if may_wait and not facts.awaits_turn else None,
             content_id=facts.content_id,
             published_url=facts.published_url,
             posts=tuple(
-                PostView(platform=post.platform, url=post.url) for post in facts.posts if post.url is not None
+                PostView(
+                    platform=post.platform,
+                    url=post.url,
+                    state="page_taken_down" if row.taken_down else "posted",
+                )
+                for post in facts.posts
+                if post.url is not None
             ),
         )
 

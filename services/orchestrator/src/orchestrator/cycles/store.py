@@ -103,6 +103,8 @@ class KeywordRow:
     """Why nothing of it may be begun for now, if that is so."""
     in_cancelled_cycle: bool = False
     command: Command | None = None
+    taken_down: str | None = None
+    """Who took its page down, and why."""
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
@@ -314,6 +316,7 @@ _KEYWORD_COLUMNS = f"""
     select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.published_url, k.promoted,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
            k.moved_at, k.command_id, k.command_stage, k.asked_again, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
+           (select held_for[1] from content as a where a.content_id = k.content_id and a.taken_down_at is not null) as taken_down,
            c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name,
            case when k.state = 'queued' then r.reason else w.reason end as waits,
            case when k.state = 'queued' then r.until else w.until end as until
@@ -383,6 +386,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         Command(Stage(row["command_stage"]), row["command_id"], row["asked_again"])
         if row["command_id"] is not None
         else None,
+        row["taken_down"],
     )
 
 

@@ -17,7 +17,7 @@ async def agent_of(connection: Connection, brand: Brand) -> Agent:
                 select sum(queued) as pending_research, sum(failed) as failed from cycles where brand_slug = b.slug
             ) as of_cycles,
             lateral (
-                select count(*) as generated, count(*) filter (where published_url is not null) as published,
+                select count(*) as generated, count(*) filter (where published_url is not null and taken_down_at is null) as published,
                        count(*) filter (where held_for <> '{{}}' and decision is null) as drafts_waiting
                 from content where brand_slug = b.slug
             ) as of_content,

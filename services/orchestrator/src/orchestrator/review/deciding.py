@@ -107,7 +107,7 @@ async def approve(
             return draft
         assert chosen is not None
         address = draft.address
-        if not draft.is_approved:
+        if not draft.is_approved and draft.published_url is None:
             address = await free_address(tx.connection, draft.brand_slug, content_id, chosen.text.slug)
         approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
         await set_standing(tx.connection, content_id, version, approved, own)
@@ -180,6 +180,27 @@ async def reject(
                 ),
                 correlation_id=None if row is None else row.correlation_id,
             )
+        return await _as_it_is_now(tx, draft)
+
+
+async def take_down(
+    database: Database, content_id: UUID, caller: Caller, room: Room, *, reason: str
+) -> Draft:
+    """Has the page of an article no longer be shown; an approval brings it back.
+
+    Raises:
+        UnknownDraftError, DecidedOtherwiseError: see domain.py.
+    """
+    await look_at(database, content_id, caller.brands)
+    async with database.transaction() as tx:
+        draft = _seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        if not domain.take_down(draft):
+            return draft
+        await store.set_taken_down(
+            tx.connection, content_id, f"its page was taken down by {caller.name}: {reason}"
+        )
+        await _note(tx, room, draft, Kind.TAKEN_DOWN, draft.stands, comment=reason, by=caller.name)
+        await _publish(tx, draft)
         return await _as_it_is_now(tx, draft)
 
 
@@ -265,7 +286,6 @@ async def _as_it_is_now(tx: Transaction, before: Draft) -> Draft:
 async def _send_on_its_way(tx: Transaction, draft: Draft, word_count: int) -> None:
     """Tells the router that the article is there; or the publisher, if the router is past that or knows no keyword of it."""
     row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
-    correlation_id = None if row is None else row.correlation_id
     if row is not None and not row.facts.generated and not draft.is_approved:
         generated = ContentGenerated(
             brand_slug=draft.brand_slug,
@@ -273,17 +293,23 @@ async def _send_on_its_way(tx: Transaction, draft: Draft, word_count: int) -> No
             keyword=draft.keyword,
             word_count=word_count,
         )
-        tx.send(generated, correlation_id=correlation_id)
+        tx.send(generated, correlation_id=row.correlation_id)
         return
-    if row is None:
-        brand = await find_brand(tx.connection, draft.brand_slug)
-        assert brand is not None
-        target = brand.target
-    else:
-        target = row.facts.target
+    await _publish(tx, draft)
+
+
+async def _publish(tx: Transaction, draft: Draft) -> None:
+    """Has the publisher bring the page up to date with the article, whatever that says by then."""
+    row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
+    brand = await find_brand(tx.connection, draft.brand_slug)
+    assert brand is not None
     tx.send(
-        ContentPublish(brand_slug=draft.brand_slug, content_id=draft.content_id, target=target),
-        correlation_id=correlation_id,
+        ContentPublish(
+            brand_slug=draft.brand_slug,
+            content_id=draft.content_id,
+            target=brand.target if row is None else row.facts.target,
+        ),
+        correlation_id=None if row is None else row.correlation_id,
     )
 
 

@@ -22,6 +22,10 @@ class Kind(StrEnum):
     RETURNED = "returned"
     EDITED = "edited"
     REJECTED = "rejected"
+    TAKEN_DOWN = "taken_down"
+
+    def __str__(self) -> str:
+        return self.value.replace("_", " ")
 
 
 class DraftState(StrEnum):
@@ -34,6 +38,8 @@ class DraftState(StrEnum):
     """On its way to its page, or there; also what never had to wait."""
     CORRECTION = "correction"
     """Approved, and a newer version waits to be approved, too."""
+    TAKEN_DOWN = "taken_down"
+    """It was published, and its page is not to be seen any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ class Decided:
 
     def __str__(self) -> str:
         why = f": {self.comment}" if self.comment else ""
-        return f"version {self.version} was {self.kind.value} by {self.by} on {told(self.at)}{why}"
+        return f"version {self.version} was {self.kind} by {self.by} on {told(self.at)}{why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,8 @@ class Draft:
     def state(self) -> DraftState:
         if self.decision is Kind.REJECTED:
             return DraftState.REJECTED
+        if self.decision is Kind.TAKEN_DOWN:
+            return DraftState.TAKEN_DOWN
         if self.held_for:
             return DraftState.RETURNED if self.decision is Kind.RETURNED else DraftState.WAITING
         return DraftState.APPROVED if self.offered is None else DraftState.CORRECTION
@@ -147,8 +155,23 @@ def reject(draft: Draft, version: int, *, reason: str, by: str) -> bool:
     if draft.offered is None and _is_same(draft, Kind.REJECTED, version, reason, by):
         return False
     _demand_newest(draft, version, "look at that one first")
-    if draft.state in {DraftState.APPROVED, DraftState.REJECTED}:
+    if draft.state in {DraftState.APPROVED, DraftState.REJECTED, DraftState.TAKEN_DOWN}:
         raise _decided(draft, "nothing of it waits for a decision")
+    return True
+
+
+def take_down(draft: Draft) -> bool:
+    """Whether taking its page down changes anything: not if it is down already.
+
+    Raises:
+        DecidedOtherwiseError: it has no page.
+    """
+    if draft.state is DraftState.TAKEN_DOWN:
+        return False
+    if not draft.is_approved or draft.published_url is None:
+        raise _decided(
+            draft, "it has no page that could be taken down; one that is on its way may be there in a moment"
+        )
     return True
 
 
@@ -161,7 +184,7 @@ def edit(draft: Draft, version: int) -> None:
     """
     _demand_version(draft, version)
     _demand_newest(draft, version, "make your change to that one")
-    if draft.state in {DraftState.RETURNED, DraftState.REJECTED}:
+    if draft.state in {DraftState.RETURNED, DraftState.REJECTED, DraftState.TAKEN_DOWN}:
         raise _decided(draft, "it cannot be edited now")
 
 

@@ -139,6 +139,13 @@ class Rejecting(RequestBody):
     """Kept with the decision, and shown with the keyword."""
 
 
+class TakingDown(RequestBody):
+    reason: Annotated[
+        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
+    ]
+    """Kept with the decision, and shown with the keyword and its posts."""
+
+
 class Editing(RequestBody):
     """What the next version is to be; parts that are left out stay as they are."""
 
@@ -186,7 +193,8 @@ class DraftView(View):
     title: str
     word_count: int
     state: DraftState
-    """`waiting` for a person, `returned` to be written again, `rejected`, `approved`, or a `correction` of what is approved."""
+    """`waiting` for a person, `returned` to be written again, `rejected`, `approved`, or a `correction` of what is
+    approved; `taken_down` from its page."""
     version: int
     """The newest; the one to decide about."""
     stands: int

@@ -26,6 +26,7 @@ from orchestrator.review.models import (
     Looked,
     Rejecting,
     Returning,
+    TakingDown,
 )
 from orchestrator.review.version_routes import version_routes
 
@@ -161,6 +162,18 @@ def _deciding(database: Database, room: Room) -> APIRouter:
             await deciding.send_back(
                 database, content_id, request.version, caller, room, comment=request.comment
             )
+        )
+
+    @routes.post(
+        "/take-down",
+        summary="Take a page down",
+        response_model=DraftView,
+        responses={**UNKNOWN, **OVERTAKEN},
+    )
+    async def take_down(caller: MayReview, content_id: UUID, request: TakingDown) -> DraftView:
+        """Its address answers 410 from now on, and no list, feed or site map names it. An approval brings it back."""
+        return DraftView.of(
+            await deciding.take_down(database, content_id, caller, room, reason=request.reason)
         )
 
     @routes.post(

@@ -20,9 +20,11 @@ STATES: Final = {
     DraftState.REJECTED: "c.decision = 'rejected'",
     DraftState.CORRECTION: "c.held_for = '{}' and c.offered_version is not null",
     DraftState.APPROVED: "c.decision = 'approved' and c.offered_version is null",
+    DraftState.TAKEN_DOWN: "c.decision = 'taken_down'",
 }
 OPEN: Final = (
-    "(c.held_for <> '{}' and c.decision is distinct from 'rejected' or c.offered_version is not null)"
+    "((c.held_for <> '{}' and c.decision is distinct from 'rejected' or c.offered_version is not null)"
+    " and c.decision is distinct from 'taken_down')"
 )
 """As in the partial index content_waiting: what waits, is being written again, or is offered as a correction."""
 
@@ -120,10 +122,24 @@ async def look(connection: Connection, brand_slug: str) -> datetime | None:
 async def set_approved(connection: Connection, content_id: UUID) -> None:
     await connection.execute(
         """
-        update content set held_for = '{}', decision = 'approved', offered_version = null, updated_at = clock_timestamp()
+        update content set held_for = '{}', decision = 'approved', offered_version = null, taken_down_at = null,
+            updated_at = clock_timestamp()
         where content_id = $1
         """,
         content_id,
+    )
+
+
+async def set_taken_down(connection: Connection, content_id: UUID, why: str) -> None:
+    """From now on the publisher finds that the article is not to be seen; to a version that does not know that, it is a draft."""
+    await connection.execute(
+        """
+        update content set held_for = $2, decision = 'taken_down', offered_version = null,
+            taken_down_at = clock_timestamp(), updated_at = clock_timestamp()
+        where content_id = $1
+        """,
+        content_id,
+        [why],
     )
 
 

@@ -96,6 +96,8 @@ class ContentView(View):
     published_url: str | None
     held_for: tuple[str, ...]
     """Why it must not be published before a person has looked at it; empty if nothing is wrong."""
+    taken_down_at: datetime | None
+    """Since when its page is not to be seen any more."""
 
     @classmethod
     def of(cls, content: StoredContent) -> Self:
@@ -120,6 +122,7 @@ class ContentView(View):
             updated_at=content.updated_at,
             published_url=content.published_url,
             held_for=content.held_for,
+            taken_down_at=content.taken_down_at,
         )
 
 

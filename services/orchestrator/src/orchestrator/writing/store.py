@@ -48,6 +48,8 @@ class StoredContent:
     """Why it is not published before somebody has looked at it; empty if it may be."""
     measures: tuple[Measure, ...]
     """Empty for an article that was written before there were any."""
+    taken_down_at: datetime | None
+    """Since when its page is not to be seen."""
     version: int
     """Which of its versions this is; see versions.py."""
     created_at: datetime
@@ -159,7 +161,7 @@ async def find_contents(
         select content_id, brand_slug, b.name as brand_name, b.description as brand_description,
                b.language as brand_language, keyword, c.slug, title, meta_description, body_markdown, word_count,
                key_points, label, sources::text as sources, published_url, held_for, measures::text as measures,
-               version, c.created_at, c.updated_at
+               taken_down_at, version, c.created_at, c.updated_at
         from content as c join brands as b on b.slug = c.brand_slug
         where content_id = any ($1::uuid[]) and ($2::text[] is null or c.brand_slug = any ($2))
         """,

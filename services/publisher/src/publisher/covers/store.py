@@ -11,7 +11,7 @@ async def cover(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Cov
         """
         select content_id, title, name, logos.digest as logo
         from pages join sites using (brand_slug) left join logos using (brand_slug)
-        where brand_slug = $1 and slug = $2
+        where brand_slug = $1 and slug = $2 and taken_down_at is null
         """,
         brand,
         slug,
@@ -26,7 +26,7 @@ async def picture(
     body: bytes | None = await connection.fetchval(
         """
         select body from covers join pages using (content_id)
-        where brand_slug = $1 and slug = $2 and digest = $3 and format = $4
+        where brand_slug = $1 and slug = $2 and taken_down_at is null and digest = $3 and format = $4
         """,
         brand,
         slug,
