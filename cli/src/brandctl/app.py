@@ -16,7 +16,7 @@ from brandctl import topology
 from brandctl.dead_letters import app as dead_letters_app
 from brandctl.errors import CommandError
 from brandctl.gateway import providers_app, spend_app
-from brandctl.orchestrator import content_app, cycles_app, drafts_app, schedules_app, submit, watch
+from brandctl.orchestrator import content_app, cycles_app, drafts_app, keys_app, schedules_app, submit, watch
 from brandctl.research import documents_app, sources_app
 from brandctl.terminal import note, say
 from brandctl.traces import trace
@@ -35,6 +35,7 @@ app.add_typer(dead_letters_app)
 app.add_typer(documents_app)
 app.add_typer(drafts_app)
 app.add_typer(providers_app)
+app.add_typer(keys_app)
 app.add_typer(schedules_app)
 app.add_typer(sources_app)
 app.add_typer(spend_app)

@@ -22,7 +22,11 @@ from brandctl.errors import CommandError
 
 KeyFile = Annotated[
     Path | None,
-    typer.Option("--key-file", dir_okay=False, help="File that holds the service key; else SERVICE_KEY."),
+    typer.Option(
+        "--key-file",
+        dir_okay=False,
+        help="File that holds the service key, or an API key of the orchestrator; else SERVICE_KEY.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for scripts.")]
 
@@ -44,7 +48,7 @@ class ServiceClient:
         try:
             # A proxy of the company cannot reach this machine's own addresses.
             local = httpx.URL(self._url).host in {"127.0.0.1", "::1", "localhost"}
-            self._http = httpx.Client(headers={"X-Service-Key": access.key}, timeout=30, trust_env=not local)
+            self._http = httpx.Client(headers=_credentials(access.key), timeout=30, trust_env=not local)
         except (ValueError, httpx.InvalidURL) as error:
             raise ServiceError(
                 f"the address of the {self.service} service or its key is malformed: {error}"
@@ -118,6 +122,11 @@ class ServiceClient:
         return ServiceError(
             f"{self._url} does not answer like the {self.service} service; is the address right?"
         )
+
+
+def _credentials(key: str) -> dict[str, str]:
+    """An API key says that it is one."""
+    return {"Authorization": f"Bearer {key}"} if key.startswith("be_") else {"X-Service-Key": key}
 
 
 def _detail(response: httpx.Response) -> str:

@@ -3,8 +3,9 @@
 from brandctl.orchestrator.content import app as content_app
 from brandctl.orchestrator.cycles import app as cycles_app
 from brandctl.orchestrator.drafts import app as drafts_app
+from brandctl.orchestrator.keys import app as keys_app
 from brandctl.orchestrator.schedules import app as schedules_app
 from brandctl.orchestrator.submitting import submit
 from brandctl.orchestrator.watching import watch
 
-__all__ = ["content_app", "cycles_app", "drafts_app", "schedules_app", "submit", "watch"]
+__all__ = ["content_app", "cycles_app", "drafts_app", "keys_app", "schedules_app", "submit", "watch"]

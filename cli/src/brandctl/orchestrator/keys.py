@@ -1,0 +1,241 @@
+"""`brandctl keys`: who may ask the orchestrator, and for what."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+import typer
+from pydantic import BaseModel, ConfigDict
+
+from brandctl.asking import AsJson, KeyFile, ServiceClient
+from brandctl.errors import CommandError, UsageError
+from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.tables import show_table
+from brandctl.terminal import note, print_json, printable
+
+app = typer.Typer(
+    name="keys",
+    no_args_is_help=True,
+    help=f"""API keys of the orchestrator: make, list, rotate and revoke them. It takes the service key, or a key with the scope admin.
+
+{Orchestrator.help()}
+
+For example:
+
+    brandctl keys create newsroom --scope read --scope submit --brand acme --expires 90d > newsroom.key
+    brandctl keys rotate newsroom --grace 24h > newsroom.key
+    brandctl keys revoke newsroom
+""",
+)
+
+_UNITS: Final = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
+_COLOURS: Final = {"open": "green", "expired": "yellow", "revoked": "red"}
+
+
+class Scope(StrEnum):
+    READ = "read"
+    SUBMIT = "submit"
+    REVIEW = "review"
+    OPERATE = "operate"
+    ADMIN = "admin"
+
+
+class Key(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    key_id: str
+    name: str
+    scopes: tuple[str, ...]
+    brands: tuple[str, ...] | None
+    former_until: datetime | None
+    expires_at: datetime | None
+    is_expired: bool
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+    @property
+    def state(self) -> str:
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.is_expired else "open"
+
+
+class _NewKey(BaseModel):
+    key: str
+    about: Key
+
+
+class _Page(BaseModel):
+    items: tuple[dict[str, Any], ...]
+    next: str | None
+
+
+class _Keys(ServiceClient):
+    service = "orchestrator"
+
+    def create(self, wanted: dict[str, Any]) -> tuple[_NewKey, dict[str, Any]]:
+        answer = self._ask("POST", "/v1/keys", json=wanted)
+        return self._read(_NewKey, answer), answer
+
+    def all(self) -> Iterator[tuple[Key, dict[str, Any]]]:
+        """Page after page; each also as it was answered."""
+        after = ""
+        while True:
+            page = self._read(_Page, self._ask("GET", "/v1/keys", params={"after": after, "limit": 200}))
+            yield from ((self._read(Key, item), item) for item in page.items)
+            if page.next is None:
+                return
+            after = page.next
+
+    def named(self, name: str) -> Key:
+        """The one with that id, or that name and not revoked."""
+        for key, _ in self.all():
+            if name == key.key_id or (name == key.name and key.revoked_at is None):
+                return key
+        raise CommandError(
+            f"there is no key {name} that is not revoked; brandctl keys list shows what there is"
+        )
+
+    def rotate(self, key: Key, grace: timedelta) -> tuple[_NewKey, dict[str, Any]]:
+        wanted = {"grace_seconds": int(grace.total_seconds())}
+        answer = self._ask("POST", f"/v1/keys/{key.key_id}/rotate", json=wanted)
+        return self._read(_NewKey, answer), answer
+
+    def revoke(self, key: Key) -> None:
+        self._ask("DELETE", f"/v1/keys/{key.key_id}")
+
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the key, or its id.")]
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Whose it is: what is done with it is done in this name.")],
+    scope: Annotated[
+        list[Scope], typer.Option(help="What it opens, none includes another; say it for each.")
+    ],
+    brand: Annotated[
+        list[str] | None,
+        typer.Option(help="For this brand alone, as if there were no other; say it for each."),
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option(help="A day (2027-01-31), or how long from now (90d).", show_default="never")
+    ] = None,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Makes a key and prints it: once, and never again.
+
+    For example:
+
+        brandctl keys create newsroom --scope read --scope submit --brand acme --expires 90d > newsroom.key
+    """
+    wanted: dict[str, Any] = {"name": name, "scopes": [str(each) for each in scope]}
+    if brand:
+        wanted["brands"] = brand
+    if expires is not None:
+        wanted["expires_at"] = _moment(expires).isoformat()
+    with _Keys.at(orchestrator_url, key_file) as keys:
+        made, answer = keys.create(wanted)
+    _show(made, answer, as_json=as_json)
+    note(
+        f"Send it as “Authorization: Bearer …”. It is shown here alone; {made.about.key_id} is what it is called by."
+    )
+
+
+@app.command(name="list")
+def list_keys(
+    as_json: AsJson = False, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
+) -> None:
+    """Lists keys, what they open, and when they were used last; those that were revoked, too."""
+    with _Keys.at(orchestrator_url, key_file) as keys:
+        found = list(keys.all())
+    if as_json:
+        print_json({"items": [answer for _, answer in found]})
+        return
+    if not found:
+        note("there is no key yet; make one with brandctl keys create")
+        return
+    show_table(
+        ("id", "name", "state", "scopes", "brands", "expires", "last used"),
+        [
+            (
+                key.key_id,
+                key.name,
+                key.state,
+                " ".join(key.scopes),
+                "all" if key.brands is None else " ".join(key.brands),
+                f"{key.expires_at:%Y-%m-%d}" if key.expires_at else "never",
+                f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "never",
+            )
+            for key, _ in found
+        ],
+        colours=_COLOURS,
+    )
+
+
+@app.command()
+def rotate(
+    name: Name,
+    grace: Annotated[
+        str, typer.Option(help="How long the key it has now opens beside the new one: 30m, 24h, 7d or 0.")
+    ] = "24h",
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Gives it another secret and prints the key: once, and never again. Rotating again meanwhile ends the oldest at once.
+
+    For example:
+
+        brandctl keys rotate newsroom --grace 24h > newsroom.key
+    """
+    span = _span(grace, option="--grace")
+    with _Keys.at(orchestrator_url, key_file) as keys:
+        made, answer = keys.rotate(keys.named(name), span)
+    _show(made, answer, as_json=as_json)
+    until = made.about.former_until
+    note(
+        f"The one before opens until {until:%Y-%m-%d %H:%M} UTC."
+        if until
+        else "The one before opens nothing any more."
+    )
+
+
+@app.command()
+def revoke(name: Name, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None) -> None:
+    """Ends a key for good: from the next request on it opens nothing. Its name is free again."""
+    with _Keys.at(orchestrator_url, key_file) as keys:
+        key = keys.named(name)
+        keys.revoke(key)
+    note(f"{key.name} ({key.key_id}) is revoked")
+
+
+def _show(made: _NewKey, answer: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(answer)
+    else:
+        typer.echo(printable(made.key))
+
+
+def _span(text: str, *, option: str) -> timedelta:
+    found = re.fullmatch(r"(\d{1,5})([mhd])|0", text, re.ASCII)
+    if found is None:
+        raise UsageError(f"{option} {text}: say how long, as in 30m, 24h or 7d")
+    return int(found[1]) * _UNITS[found[2]] if found[1] else timedelta()
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        try:
+            return datetime.now(UTC) + _span(text, option="--expires")
+        except (UsageError, OverflowError):
+            raise UsageError(
+                f"--expires {text}: say a day, as in 2027-01-31, or how long, as in 90d"
+            ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

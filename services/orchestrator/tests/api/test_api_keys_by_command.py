@@ -1,0 +1,106 @@
+"""`brandctl keys` as a process of its own, beside the API."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from chassis.api_keys import ApiKey
+
+
+@pytest.fixture
+def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    def run(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        known = {
+            "ORCHESTRATOR_URL": str(live_api.base_url).rstrip("/"),
+            "SERVICE_KEY": live_api.headers["X-Service-Key"],
+        }
+        return subprocess.run(
+            [sys.executable, "-m", "brandctl", *arguments],
+            cwd=tmp_path,
+            env=inherited | known | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    return run
+
+
+def test_a_key_from_its_making_to_its_end(brandctl: Any, live_api: httpx.Client) -> None:
+    live_api.put("/v1/brands/acme", json={"name": "Acme"}).raise_for_status()
+    made = brandctl(
+        "keys",
+        "create",
+        "newsroom",
+        "--scope",
+        "submit",
+        "--scope",
+        "read",
+        "--brand",
+        "acme",
+        "--expires",
+        "90d",
+    )
+    assert made.returncode == 0, made.stderr
+    key = ApiKey.read(made.stdout.strip())
+    assert key is not None
+    assert key.id in made.stderr
+    assert key.secret not in made.stderr
+
+    # The command itself asks with it, for what it opens.
+    submitted = brandctl("submit", "acme", "cold brew", SERVICE_KEY=key.written())
+    assert submitted.returncode == 0, submitted.stderr
+    refused = brandctl("keys", "list", SERVICE_KEY=key.written())
+    assert (refused.returncode, "a key with the scope 'admin'" in refused.stderr) == (1, True)
+
+    rotated = brandctl("keys", "rotate", "newsroom", "--grace", "30m")
+    newer = ApiKey.read(rotated.stdout.strip())
+    assert newer is not None
+    assert (newer.id, "The one before opens until 20" in rotated.stderr) == (key.id, True)
+    bearers = [{"Authorization": f"Bearer {each.written()}"} for each in (key, newer)]
+    url = live_api.build_request("GET", "/v1/brands/acme").url
+    assert [httpx.get(url, headers=each).status_code for each in bearers] == [200, 200]
+
+    heading, line = (each.split("\t") for each in brandctl("keys", "list").stdout.splitlines())
+    about = dict(zip(heading, line, strict=True))
+    assert about | {"expires": "", "last used": ""} == {
+        "id": key.id,
+        "name": "newsroom",
+        "state": "open",
+        "scopes": "read submit",
+        "brands": "acme",
+        "expires": "",
+        "last used": "",
+    }
+    assert about["last used"].startswith("20")
+    revoked = brandctl("keys", "revoke", "newsroom")
+    assert (revoked.returncode, "is revoked" in revoked.stderr) == (0, True)
+    assert [httpx.get(url, headers=each).status_code for each in bearers] == [401, 401]
+    listed = json.loads(brandctl("keys", "list", "--json").stdout)
+    assert listed["items"][0]["revoked_by"] == "service"
+    again = brandctl("keys", "revoke", "newsroom")
+    assert (again.returncode, "there is no key newsroom" in again.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("create", "x", "--scope", "read", "--expires", "soon"), "say a day, as in 2027-01-31, or how long"),
+        (("rotate", "x", "--grace", "1w"), "--grace 1w: say how long, as in 30m"),
+        (("create", "x", "--scope", "write"), "'write' is not one of 'read'"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_before_anybody_is_asked(
+    brandctl: Any, arguments: tuple[str, ...], said: str
+) -> None:
+    done = brandctl("keys", *arguments, ORCHESTRATOR_URL="http://127.0.0.1:1")
+    assert (done.returncode, said in " ".join(done.stderr.split())) == (2, True), done.stderr
