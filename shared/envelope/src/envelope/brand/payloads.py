@@ -62,7 +62,7 @@ class ContentGenerate(Payload):
     content_id: UUID
     research_id: UUID
     keyword: Keyword
-    revision: Annotated[int, Field(ge=2)] | None = None
+    revision: Annotated[int, Field(ge=2, lt=2**31)] | None = None
     comment: Detail = ""
 
 

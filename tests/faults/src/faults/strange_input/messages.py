@@ -93,6 +93,16 @@ _identities: Final = _uuids.map(str)
 _codes: Final = st.from_regex(r"[a-z][a-z0-9_]{0,30}", fullmatch=True)
 _urls: Final = _some_text.map(lambda text: f"https://example.test/{quote(text)}")
 
+_timestamps: Final = st.datetimes().map(lambda time: time.isoformat() + "Z") | st.sampled_from(
+    [
+        "0001-01-01T00:00:00Z",
+        "0001-01-01T00:00:00+23:59",
+        "9999-12-31T23:59:59.999999Z",
+        "9999-12-31T23:59:59.999999-23:59",
+        "2024-02-29T23:59:59-00:01",
+    ]
+)
+
 _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "brand_slug": _slugs,
     "keyword": _some_text,
@@ -108,6 +118,10 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "platform": _some_text,
     "queue": _some_text,
     "message_type": _text,
+    "revision": st.integers(2, 2**31 - 1),
+    "comment": _text,
+    "waits_for": _some_text,
+    "until": _timestamps,
     "published_url": _urls,
     "post_url": _urls,
     "brand_name": _some_text,
@@ -118,16 +132,6 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     ),
 }
 """Valid values of every field of every payload, as JSON; a new field of the catalogue needs its line here."""
-
-_timestamps: Final = st.datetimes().map(lambda time: time.isoformat() + "Z") | st.sampled_from(
-    [
-        "0001-01-01T00:00:00Z",
-        "0001-01-01T00:00:00+23:59",
-        "9999-12-31T23:59:59.999999Z",
-        "9999-12-31T23:59:59.999999-23:59",
-        "2024-02-29T23:59:59-00:01",
-    ]
-)
 
 
 @st.composite
