@@ -18,7 +18,7 @@ from orchestrator.writing.quality.measures import MAX_COPIED
 DRAFTS = Path(__file__).parents[1] / "drafts"
 HONEST: list[dict[str, Any]] = json.loads((DRAFTS / "honest.json").read_text())
 STRANGERS: list[dict[str, Any]] = json.loads((DRAFTS / "strangers.json").read_text())
-"""Sentences by somebody who did not write the checks: of one who was told the rules, and of one who was told to write well."""
+"""Sentences by somebody who did not write the checks: told the rules that a model is told, and told to write well."""
 LIES: list[dict[str, Any]] = json.loads((DRAFTS / "lies.json").read_text())
 
 
