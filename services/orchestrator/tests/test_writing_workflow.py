@@ -24,10 +24,10 @@ from messaging import Context, Database, Record, RetryLater, Unprocessable
 from orchestrator.brands import upsert_brand
 from orchestrator.writing import Article, ContentWorkflow, Passage, Source, Writer
 from orchestrator.writing.domain import free_slug
+from orchestrator.writing.durable.workflow import Workflow
 from orchestrator.writing.extractive import ExtractiveWriter
 from orchestrator.writing.extractive.composer import EXTRACTIVE_LABEL
 from orchestrator.writing.store import StoredContent, find_content, insert_content, mark_published
-from orchestrator.writing.workflow import Workflow
 from tests.fixtures.kilns import SOURCES
 
 NUMBER = TypeAdapter(int)
@@ -127,7 +127,7 @@ from messaging import Database
 from chassis.database.pool import Connections
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from orchestrator.writing.workflow import Workflow
+from orchestrator.writing.durable.workflow import Workflow
 from tests.fixtures.kilns import SOURCES
 
 async def main(url, workflow_id):

@@ -24,6 +24,7 @@ from orchestrator.brands import EXTRACTIVE, MODEL
 from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
+from orchestrator.workflows import in_states
 from orchestrator.writing import ContentWorkflow, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
 from orchestrator.writing.model import Chat, ModelWriter
@@ -38,7 +39,13 @@ def build(settings: Settings) -> Service:
         research=service.dependency("research", outages=(UnavailableError,)),
     )
     writers = _writers(service, settings)
-    workflow = ContentWorkflow(service.database, research.fetch, writers, turn_seconds=settings.turn_seconds)
+    workflow = ContentWorkflow(
+        service.database,
+        research.fetch,
+        writers,
+        turn_seconds=settings.turn_seconds,
+        hold_seconds=settings.writing_timeout_seconds,
+    )
     housekeeping = Housekeeping(
         service.database,
         stall_after=settings.stall_after,
@@ -73,7 +80,15 @@ def build(settings: Settings) -> Service:
         ),
     )
     callers = KnownCallers(service.database, ServiceKey(settings.service_key))
-    service.serve(http_api(service.database, callers, writers=frozenset(writers), room=settings.room))
+    service.serve(
+        http_api(
+            service.database,
+            callers,
+            writers=frozenset(writers),
+            room=settings.room,
+            stuck_after=settings.stuck_after,
+        )
+    )
     service.gauge(
         "articles_waiting",
         "Keywords that wait to be researched or written, by what they wait for.",
@@ -81,6 +96,12 @@ def build(settings: Settings) -> Service:
         waiting,
     )
     service.metrics.add_collector(workflow.refusals.shown(service.metrics.families))
+    service.gauge(
+        "workflows",
+        "Articles being written or sent to be, by how that goes.",
+        "state",
+        partial(in_states, stuck_after=settings.stuck_after),
+    )
     service.background("housekeeping", housekeeping.run)
     service.background("releases", Releases(service.database, settings.room).run)
     scheduler = Scheduler(service.database, settings.room, keep_firings=settings.keep_cycles)

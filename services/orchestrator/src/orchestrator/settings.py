@@ -45,6 +45,9 @@ class Settings(ServiceSettings, KeyedSettings):
     stall_after_hours: Hours = 6.0
     """A keyword that has not moved for so long is asked for once more, and failed after as long again; an answer that comes later
     still takes it up."""
+    stuck_after_minutes: Annotated[float, Field(gt=0, le=60 * 24 * 30)] = 60.0
+    """Without a sign of it for so long, and without a known wait, an article that is being written is shown as stuck;
+    at least twice WRITING_TIMEOUT_SECONDS."""
     keep_cycles_days: Days = 90.0
     """Ended cycles and finished workflow steps older than this are deleted; articles are kept."""
     housekeeping_seconds: Annotated[float, Field(gt=0, le=86_400)] = 3600.0
@@ -67,6 +70,11 @@ class Settings(ServiceSettings, KeyedSettings):
                 " least: an answer that comes late must not end the writing of the article"
             )
         return self
+
+    @property
+    def stuck_after(self) -> timedelta:
+        """Longer than an attempt may take: what somebody still works on is not stuck."""
+        return timedelta(seconds=max(self.stuck_after_minutes * 60, 2 * self.writing_timeout_seconds))
 
     @property
     def stall_after(self) -> timedelta:

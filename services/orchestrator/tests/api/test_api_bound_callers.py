@@ -91,6 +91,13 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
             measures=(),
             held_for=("231 words",),
         )
+        await tx.connection.execute(
+            "update keywords set content_id = $1, state = 'needs_review', held = true", content_id
+        )
+        await tx.connection.execute(
+            "insert into workflow_steps (workflow_id, step, result) values ($1, 'fetch_research', '[1]')",
+            content_id,
+        )
     key = await http.post(
         "/v1/keys", json={"name": "rivals", "scopes": ["read"], "brands": ["rival"]}, headers=ALL
     )
@@ -104,6 +111,7 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         "id": content,
         "key_id": Place(key.json()["about"]["key_id"], "0" * 12),
         # The same for everybody.
+        "step": Place("fetch_research", "fetch_research"),
         **dict.fromkeys(("version", "from", "to"), Place("1", "1")),
     }
 

@@ -1,6 +1,7 @@
 """The HTTP API: the rooms' routes behind the guard, and what their errors are answered with."""
 
 from collections.abc import Set as AbstractSet
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Final
 
@@ -16,8 +17,10 @@ from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
 from orchestrator.review import agent_of, answer_refusals, review_routes
 from orchestrator.schedule import schedule_routes
+from orchestrator.workflows import workflow_routes
 from orchestrator.writing import content_routes
 
+STUCK_AFTER: Final = timedelta(hours=1)
 DESCRIPTION: Final = """
 Turns keywords into published, promoted articles.
 
@@ -38,6 +41,7 @@ def http_api(
     *,
     writers: AbstractSet[str] = frozenset({EXTRACTIVE}),
     room: Room = DEFAULT_ROOM,
+    stuck_after: timedelta = STUCK_AFTER,
 ) -> FastAPI:
     """The application.
 
@@ -46,6 +50,7 @@ def http_api(
         authorise: says who sent a request; raises HTTPException 401 for one without a key.
         writers: those that a brand may choose.
         room: how much of one brand may be in hand at a time.
+        stuck_after: without a sign of it for so long, an article that is being written is said to be stuck.
     """
     app = api(
         "Brand Engine: orchestrator",
@@ -63,6 +68,7 @@ def http_api(
             {"name": "schedules", "description": "Keywords handed in by the clock."},
             {"name": "content", "description": "The articles."},
             {"name": "drafts", "description": "What waits for a person, and what the person decides."},
+            {"name": "workflows", "description": "How the writing of each article goes."},
             {"name": "keys", "description": "Who may do what."},
         ],
     )
@@ -72,6 +78,7 @@ def http_api(
     app.include_router(content_routes(database))
     app.include_router(key_routes(database))
     app.include_router(review_routes(database, room))
+    app.include_router(workflow_routes(database, stuck_after))
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)
     answer_refusals(app)

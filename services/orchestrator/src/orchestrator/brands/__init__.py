@@ -2,6 +2,7 @@
 
 from orchestrator.brands.domain import (
     EXTRACTIVE,
+    MAX_SLUG,
     MODEL,
     SLUG_PATTERN,
     Approval,
@@ -16,6 +17,7 @@ from orchestrator.brands.store import Brand, find_brand, upsert_brand
 
 __all__ = [
     "EXTRACTIVE",
+    "MAX_SLUG",
     "MODEL",
     "SLUG_PATTERN",
     "Agent",

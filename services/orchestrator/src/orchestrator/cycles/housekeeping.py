@@ -17,7 +17,7 @@ from orchestrator.cycles.domain import ask_again, give_up
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.store import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_overlooked_turns, next_release
-from orchestrator.writing import delete_old_steps
+from orchestrator.writing import delete_old_workflows
 
 log = structlog.get_logger(__name__)
 
@@ -99,7 +99,7 @@ class Housekeeping:
     async def _delete_old(self) -> int:
         async with self._database.transaction() as tx:
             cycles = await overdue.delete_old_cycles(tx.connection, self._keep_cycles, BATCH)
-            steps = await delete_old_steps(tx.connection, self._keep_cycles, BATCH)
+            steps = await delete_old_workflows(tx.connection, self._keep_cycles, BATCH)
         if cycles or steps:
             log.info("old_cycles_deleted", cycles=cycles, workflow_steps=steps)
         return max(cycles, steps)

@@ -15,12 +15,14 @@ STALLED = f"""
         select from workflow_steps as s
         where s.workflow_id in (k.content_id, k.command_id) and s.finished_at >= now() - $1::interval)
     and not exists (
+        select from writings as g where g.content_id = k.content_id and g.changed_at >= now() - $1::interval)
+    and not exists (
         select from writing_waits as w where w.content_id = k.content_id and w.until >= now() - $1::interval)
     and not exists (
         select from research_waits as r where k.state = 'queued' and (r.cycle_id, r.position) = (k.cycle_id, k.position)
             and r.until >= now() - $1::interval)
 """  # noqa: S608  (a constant of this module)
-"""Of keywords k: those that have not moved for the time $1, nor had a step of their writing done, and were not known to wait."""
+"""Of keywords k: those that have not moved for the time $1, nor had their writing begun or a step of it done, and were not known to wait."""
 
 
 async def lock_stalled_brands(connection: Connection, stall_after: timedelta) -> tuple[list[str], datetime]:

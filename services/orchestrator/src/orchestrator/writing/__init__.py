@@ -5,6 +5,7 @@ from orchestrator.writing.article import Article, Passage, Source
 from orchestrator.writing.body import cited_in, prose_of
 from orchestrator.writing.desk import Desk, WriterAt
 from orchestrator.writing.domain import ContentId
+from orchestrator.writing.durable import delete_old_workflows
 from orchestrator.writing.handlers import ContentWorkflow
 from orchestrator.writing.judging import measure_edited
 from orchestrator.writing.models import MeasureView, SourceView
@@ -13,7 +14,6 @@ from orchestrator.writing.research import ResearchClient
 from orchestrator.writing.routes import content_routes
 from orchestrator.writing.store import (
     article_contexts,
-    delete_old_steps,
     find_content,
     lock_storing,
     mark_published,
@@ -57,7 +57,7 @@ __all__ = [
     "article_contexts",
     "cited_in",
     "content_routes",
-    "delete_old_steps",
+    "delete_old_workflows",
     "find_content",
     "find_version",
     "fingerprint",

@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 import structlog
 from pydantic import TypeAdapter
 
+from chassis import DatabaseUnavailableError
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentRefused
 from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
@@ -18,10 +19,17 @@ from orchestrator.refusals import Refusals
 from orchestrator.writing.approval import wish_to_see
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.desk import WriterAt
+from orchestrator.writing.durable import (
+    Command,
+    Workflow,
+    note_problem,
+    put_down,
+    put_down_to_wait,
+    take_up,
+)
 from orchestrator.writing.judging import Judged, judge, judge_again
-from orchestrator.writing.store import forget_wait, insert_content, latest_titles, listed, note_wait
+from orchestrator.writing.store import insert_content, latest_titles, listed
 from orchestrator.writing.versions import Text, put_back, revise
-from orchestrator.writing.workflow import Workflow
 from orchestrator.writing.writer import InsufficientSourcesError, NoArticleError, UnsupportedDraftError
 
 FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[Source, ...]]]
@@ -49,6 +57,7 @@ class ContentWorkflow:
         writers: by the names that brands choose them by.
         turn_seconds: after which an article is put down between two steps of its writer, and goes on behind the others that
             wait: a slow model would keep its message from being acknowledged, and other articles from being written.
+        hold_seconds: how long one delivery may take at most; another command for the same article waits for that long.
     """
 
     def __init__(
@@ -58,12 +67,14 @@ class ContentWorkflow:
         writers: Mapping[str, WriterAt],
         *,
         turn_seconds: float = 300.0,
+        hold_seconds: float = 600.0,
     ) -> None:
         self._database = database
         self._fetch_research = fetch_research
         self._writers = writers
         self._turn_seconds = turn_seconds
         self.refusals = Refusals(REASONS)
+        self._hold = timedelta(seconds=hold_seconds)
 
     async def generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:
         """Writes the article of a `content.generate`; it ends with `content.refused` if there is none or it has to wait.
@@ -73,24 +84,45 @@ class ContentWorkflow:
             RetryLater: this research cannot be read, or the writer cannot write, at the moment.
             Unprocessable: the brand is unknown, or research's answer cannot be used.
         """
+        payload = message.payload
+        command = Command(payload.content_id, message.event_id, payload.revision, context.attempt)
+        brand = await self._brand(payload.brand_slug)
+        async with self._database.connection() as connection:
+            steps_id = await take_up(connection, command, self._hold)
+        if steps_id is None:
+            return _nothing
         try:
-            return await self._generate(message, context)
+            record = await self._generate(message, context, brand, steps_id)
         except WaitFor as wait:
             async with self._database.connection() as connection:
                 reason = f"waits for {wait.dependency}: {wait}"[:MAX_DETAIL]
-                await note_wait(connection, message.payload.content_id, reason, wait.after or timedelta())
+                await put_down_to_wait(connection, command, reason, wait.after or timedelta())
+            raise
+        except DatabaseUnavailableError:
+            raise
+        except Exception as error:
+            async with self._database.connection() as connection:
+                problem = str(error) or type(error).__name__
+                await note_problem(connection, command, problem, final=isinstance(error, Unprocessable))
             raise
 
-    async def _generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:
+        async def unless_cancelled(tx: Transaction) -> None:
+            if await put_down(tx.connection, command):
+                await record(tx)
+
+        return unless_cancelled
+
+    async def _generate(
+        self, message: DomainMessage[ContentGenerate], context: Context, brand: Brand, steps_id: UUID
+    ) -> Record:
         command = message.payload
-        brand = await self._begin(command)
         workflow = await Workflow.resume(self._database, _workflow_id(command))
         sources = await workflow.step(
             "fetch_research", SOURCES, partial(self._fetch_research, command.research_id, command.brand_slug)
         )
         try:
             article = await workflow.step(
-                "write_article", ARTICLE, partial(self._write, message, context, sources, brand)
+                "write_article", ARTICLE, partial(self._write, message, context, sources, brand, steps_id)
             )
         except NoArticleError as refusal:
             context.log.info(
@@ -213,23 +245,24 @@ class ContentWorkflow:
         context: Context,
         sources: tuple[Source, ...],
         brand: Brand,
+        steps_id: UUID,
     ) -> Article:
         try:
             check_writer(brand.writer, brand.language, self._writers.keys())
         except UnwritableError as error:
             raise Unprocessable(f"{error}; then replay") from error
-        # By the message and not by the article: what comes again goes on, and a replay begins anew.
-        steps = await Workflow.resume(self._database, message.event_id)
+        # By the command and not by the article: what comes again goes on, and a replay begins anew.
+        steps = await Workflow.resume(self._database, steps_id)
         turn = _Turn(0.0 if context.alone else self._turn_seconds)
-        writer = self._writers[brand.writer](_Desk(self._database, steps, brand, message, turn))
+        writer = self._writers[brand.writer](
+            _Desk(self._database, steps, brand, message.payload.comment, turn)
+        )
         return await writer.write(
             keyword=message.payload.keyword, sources=sources, brand_name=brand.name, language=brand.language
         )
 
-    async def _begin(self, command: ContentGenerate) -> Brand:
-        slug = command.brand_slug
+    async def _brand(self, slug: str) -> Brand:
         async with self._database.connection() as connection:
-            await forget_wait(connection, command.content_id)
             brand = await find_brand(connection, slug)
         if brand is None:
             raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
@@ -258,14 +291,13 @@ class _Desk:
         database: Database,
         steps: Workflow,
         brand: Brand,
-        message: DomainMessage[ContentGenerate],
+        comment: str,
         turn: _Turn,
     ) -> None:
         self._database = database
         self._steps = steps
         self._brand = brand
-        self._event_id = message.event_id
-        self._comment = message.payload.comment
+        self._comment = comment
         self._turn = turn
 
     @property
@@ -293,11 +325,15 @@ class _Desk:
     ) -> ResultT:
         if not self._steps.has(name):
             self._turn.begin_step()
-        return await self._steps.step(name, result_type, partial(work, f"{self._event_id}:{name}"))
+        return await self._steps.step(name, result_type, partial(work, f"{self._steps.workflow_id}:{name}"))
 
     async def earlier_titles(self) -> tuple[str, ...]:
         async with self._database.connection() as connection:
             return await latest_titles(connection, self._brand.slug, LATEST_TITLES)
+
+
+async def _nothing(_: Transaction) -> None:
+    """What is left to be written of a command that is not carried out any more."""
 
 
 def _workflow_id(command: ContentGenerate) -> UUID:

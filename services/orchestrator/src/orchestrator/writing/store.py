@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -275,80 +275,3 @@ async def mark_published(connection: Connection, urls: Mapping[UUID, str]) -> No
         list(urls),
         list(urls.values()),
     )
-
-
-async def results_of(connection: Connection, workflow_id: UUID) -> dict[str, str]:
-    """The results, as JSON, of those steps of a workflow that have one."""
-    rows = await connection.fetch(
-        "select step, result::text as result from workflow_steps where workflow_id = $1", workflow_id
-    )
-    return {row["step"]: row["result"] for row in rows}
-
-
-async def insert_result(connection: Connection, workflow_id: UUID, step: str, result: str) -> str | None:
-    """Stores the result of a step, or returns the one that a replica has stored meanwhile.
-
-    The connection must not be in a transaction.
-    """
-    inserted = await connection.fetchval(
-        """
-        insert into workflow_steps (workflow_id, step, result) values ($1, $2, $3::text::jsonb)
-        on conflict do nothing returning true
-        """,
-        workflow_id,
-        step,
-        result,
-    )
-    if inserted:
-        return None
-    # A second statement, because only a new snapshot shows the row of a replica that was faster.
-    stored: str = await connection.fetchval(
-        "select result::text from workflow_steps where workflow_id = $1 and step = $2", workflow_id, step
-    )
-    return stored
-
-
-async def finish_steps(connection: Connection, workflow_id: UUID, steps: Sequence[str]) -> set[str]:
-    """Marks steps without a result as done; returns those not done before."""
-    rows = await connection.fetch(
-        """
-        insert into workflow_steps (workflow_id, step, result) select $1, step, 'null' from unnest($2::text[]) as step
-        on conflict do nothing returning step
-        """,
-        workflow_id,
-        steps,
-    )
-    return {row["step"] for row in rows}
-
-
-async def note_wait(connection: Connection, content_id: UUID, reason: str, wait: timedelta) -> None:
-    """Notes why the writing of an article waits, and for how long from now."""
-    await connection.execute(
-        """
-        insert into writing_waits (content_id, reason, until) values ($1, $2, clock_timestamp() + $3::interval)
-        on conflict (content_id) do update set reason = excluded.reason, until = excluded.until
-        """,
-        content_id,
-        reason,
-        wait,
-    )
-
-
-async def forget_wait(connection: Connection, content_id: UUID) -> None:
-    await connection.execute("delete from writing_waits where content_id = $1", content_id)
-
-
-async def delete_old_steps(connection: Connection, older_than: timedelta, limit: int) -> int:
-    """Deletes results of workflow steps; they serve only until the article is stored. Returns how many went."""
-    status = await connection.execute(
-        """
-        delete from workflow_steps where (workflow_id, step) in (
-            select workflow_id, step from workflow_steps
-            where finished_at < now() - $1::interval
-            order by finished_at limit $2 for update skip locked
-        )
-        """,
-        older_than,
-        limit,
-    )
-    return int(status.split()[-1])

@@ -19,6 +19,8 @@ step whose row is there is not run again: its stored result is returned. Guarant
 """
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from time import monotonic
 from typing import Self, TypeVar
 from uuid import UUID
 
@@ -26,7 +28,7 @@ from pydantic import TypeAdapter
 
 from chassis import Connection
 from messaging import Database
-from orchestrator.writing.store import finish_steps, insert_result, results_of
+from orchestrator.writing.durable.results import finish_steps, insert_result, results_of
 
 ResultT = TypeVar("ResultT")
 
@@ -36,7 +38,7 @@ class Workflow:
 
     def __init__(self, database: Database, workflow_id: UUID, results: dict[str, str]) -> None:
         self._database = database
-        self._workflow_id = workflow_id
+        self.workflow_id = workflow_id
         self._results = results
 
     @classmethod
@@ -54,10 +56,12 @@ class Workflow:
             Exception: whatever `work` raises; nothing is stored then, and the next run tries the step again.
         """
         if name not in self._results:
+            begun = monotonic()
             result = await work()
+            took = timedelta(seconds=monotonic() - begun)
             async with self._database.connection() as connection:
                 faster = await insert_result(
-                    connection, self._workflow_id, name, result_type.dump_json(result).decode()
+                    connection, self.workflow_id, name, result_type.dump_json(result).decode(), took
                 )
             if faster is None:
                 return result
@@ -70,4 +74,4 @@ class Workflow:
 
     async def finish(self, connection: Connection, *names: str) -> set[str]:
         """Marks steps without a result as done, in the caller's transaction; returns those not done before."""
-        return await finish_steps(connection, self._workflow_id, names)
+        return await finish_steps(connection, self.workflow_id, names)

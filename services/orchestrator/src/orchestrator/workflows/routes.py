@@ -1,0 +1,102 @@
+"""Requests about workflows: how the writing of articles goes."""
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Path, Query, Response
+
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, router
+from chassis.http.callers import Caller
+from messaging import Database
+from orchestrator.brands import MAX_SLUG, SLUG_PATTERN
+from orchestrator.workflows import store
+from orchestrator.workflows.domain import WorkflowState
+from orchestrator.workflows.models import WorkflowList, WorkflowView, note_of
+
+MAX_PAGE: Final = 200
+MAX_STEP: Final = 200
+
+
+def workflow_routes(database: Database, stuck_after: timedelta) -> APIRouter:
+    routes = router(tags=["workflows"])
+
+    @routes.get("/workflows", summary="List workflows", response_model=WorkflowList)
+    async def list_workflows(
+        caller: MayRead,
+        brand: Annotated[
+            str | None, Query(description="Of this brand alone.", pattern=SLUG_PATTERN, max_length=MAX_SLUG)
+        ] = None,
+        state: Annotated[WorkflowState | None, Query(description="In this state alone.")] = None,
+        after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
+        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+    ) -> WorkflowList:
+        """Of all articles whose cycle is kept, in the order in which they were begun."""
+        brands = None if caller.brands is None else sorted(caller.brands)
+        if brand is not None:
+            brands = [brand] if caller.may_see(brand) else []
+        async with database.connection() as connection:
+            found = await store.workflows(
+                connection, brands=brands, state=state, after=after, limit=limit + 1, stuck_after=stuck_after
+            )
+        return WorkflowList(
+            items=tuple(map(note_of, found[:limit])),
+            next=found[limit - 1].content_id if len(found) > limit else None,
+        )
+
+    @routes.get(
+        "/workflows/{content_id}",
+        summary="See how an article's writing goes",
+        response_model=WorkflowView,
+        responses=UNKNOWN,
+    )
+    async def get_workflow(caller: MayRead, content_id: UUID) -> WorkflowView:
+        """Its steps with their times, what each cost, and where its result can be read."""
+        async with database.connection() as connection:
+            workflow = await store.find_workflow(
+                connection, content_id, _brands(caller), stuck_after=stuck_after
+            )
+            finished = await store.finished_steps(connection, workflow) if workflow else []
+        if workflow is None:
+            raise _unknown(content_id)
+        return WorkflowView.of_workflow(workflow, finished)
+
+    @routes.get(
+        "/workflows/{content_id}/steps/{step}",
+        summary="Read the result of a step",
+        responses={**READ, **UNKNOWN},
+    )
+    async def get_result(
+        caller: MayRead,
+        content_id: UUID,
+        step: Annotated[str, Path(max_length=MAX_STEP, pattern=r"^[\w:. -]+$")],
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """As the workflow keeps it: JSON, of a shape that is for each step to know and may change with any version."""
+        async with database.connection() as connection:
+            workflow = await store.find_workflow(
+                connection, content_id, _brands(caller), stuck_after=stuck_after
+            )
+            result = await store.step_result(connection, workflow, step) if workflow else None
+        if workflow is None:
+            raise _unknown(content_id)
+        if result is None:
+            raise HTTPException(
+                HTTPStatus.NOT_FOUND,
+                f"there is no result of such a step; GET /v1/workflows/{content_id} lists those that there are",
+            )
+        return conditional(result, if_none_match)
+
+    return routes
+
+
+def _brands(caller: Caller) -> list[str] | None:
+    return None if caller.brands is None else sorted(caller.brands)
+
+
+def _unknown(content_id: UUID) -> HTTPException:
+    return HTTPException(
+        HTTPStatus.NOT_FOUND,
+        f"there is no workflow {content_id}; GET /v1/workflows lists those whose cycle is kept",
+    )

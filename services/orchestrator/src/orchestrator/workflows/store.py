@@ -1,0 +1,181 @@
+"""SQL over workflows, beside the functions that run it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+
+from chassis import Connection
+from orchestrator.workflows.domain import Finished, WorkflowState, workflow_id
+
+_TURN: Final = "waits for its turn: its brand has as many articles in hand as any may have at a time"
+
+_SELECT: Final = """
+    select k.content_id, k.cycle_id, c.correlation_id, c.brand_slug, k.keyword, state.state, g.steps_id,
+           case when a.decision = 'returned' then r.revision else g.revision end as revision,
+           k.awaits_turn, w.reason as waits, w.until as waits_until, coalesce(g.problem, k.reason) as problem,
+           coalesce(g.attempt, 0) as attempt, coalesce(g.starts, 0) as starts, g.first_begun_at, g.begun_at,
+           coalesce(g.in_hand_until > clock_timestamp(), false) as in_hand, sign.at as last_sign_at,
+           coalesce(g.retries, 0) as retries, g.retried_at, g.retried_by, g.cancelled_at, g.cancelled_by
+    from keywords as k
+        join cycles as c using (cycle_id)
+        left join writings as g using (content_id)
+        left join writing_waits as w using (content_id)
+        left join content as a using (content_id)
+        left join lateral (
+            select max(version) + 1 as revision, max(made_at) as made_at from (
+                select version, null::timestamptz as made_at from content_versions where content_id = k.content_id
+                union all select null, made_at from decisions where content_id = k.content_id
+            ) as known where a.decision = 'returned'
+        ) as r on true
+        left join lateral (
+            select max(finished_at) as at, bool_or(workflow_id = k.content_id and step = 'store') as stored
+            from workflow_steps where workflow_id in (k.content_id, g.steps_id)
+        ) as s on true
+        cross join lateral (select greatest(k.moved_at, g.changed_at, s.at, w.until, r.made_at) as at) as sign
+        cross join lateral (
+            select case
+                when a.decision = 'returned' or k.state = 'writing' and s.stored is not true then case
+                    when k.awaits_turn then 'waiting'
+                    when g.failed_at is not null then 'failed'
+                    when sign.at < clock_timestamp() - $1::interval then 'stuck'
+                    when w.content_id is not null then 'waiting'
+                    else 'running' end
+                when s.stored or k.generated or k.published_url is not null or k.state in ('needs_review', 'rejected') then 'done'
+                when k.state in ('cancelled', 'refused', 'failed') then k.state
+                else 'done' end as state
+        ) as state
+    where k.content_id is not null
+"""
+"""$1: the time without a sign after which something under way is stuck."""
+
+_POSSIBLE: Final = {
+    **dict.fromkeys(
+        (WorkflowState.WAITING, WorkflowState.RUNNING, WorkflowState.STUCK),
+        "k.state in ('writing', 'needs_review')",
+    ),
+    WorkflowState.FAILED: "(k.state in ('writing', 'needs_review') or k.state = 'failed' and not k.generated)",
+}
+"""What of keywords k has to be so in such a state, as far as indexes know it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """How the writing of an article goes; the latest one, if it was written again."""
+
+    content_id: UUID
+    cycle_id: UUID
+    correlation_id: str
+    brand_slug: str
+    keyword: str
+    state: WorkflowState
+    revision: int | None
+    steps_id: UUID | None
+    """Under which the writer keeps its own steps; None if that is not known."""
+    waits: str | None
+    waits_until: datetime | None
+    problem: str | None
+    attempt: int
+    """Of the command that is carried out, waits not counted; 0 if it was not begun."""
+    starts: int
+    """How often it was begun, after waits too."""
+    first_begun_at: datetime | None
+    begun_at: datetime | None
+    in_hand: bool
+    last_sign_at: datetime
+    retries: int
+    retried_at: datetime | None
+    retried_by: str | None
+    cancelled_at: datetime | None
+    cancelled_by: str | None
+
+
+async def find_workflow(
+    connection: Connection, content_id: UUID, brands: Sequence[str] | None, *, stuck_after: timedelta
+) -> Workflow | None:
+    """The article's; where `brands` are named, it must be one of theirs."""
+    row = await connection.fetchrow(
+        f"{_SELECT} and k.content_id = $2 and ($3::text[] is null or c.brand_slug = any ($3))",
+        stuck_after,
+        content_id,
+        brands,
+    )
+    return None if row is None else _workflow(row)
+
+
+async def workflows(
+    connection: Connection,
+    *,
+    brands: Sequence[str] | None,
+    state: WorkflowState | None,
+    after: UUID | None,
+    limit: int,
+    stuck_after: timedelta,
+) -> list[Workflow]:
+    """Of these brands, or of all, in the order in which they were begun."""
+    possible = "true" if state is None else _POSSIBLE.get(state, "true")
+    rows = await connection.fetch(
+        f"""{_SELECT} and {possible} and ($2::text[] is null or c.brand_slug = any ($2))
+        and ($3::uuid is null or k.content_id > $3) and ($4::text is null or state.state = $4)
+        order by k.content_id limit $5""",
+        stuck_after,
+        brands,
+        after,
+        state,
+        limit,
+    )
+    return [_workflow(row) for row in rows]
+
+
+async def in_states(connection: Connection, stuck_after: timedelta) -> dict[str, float]:
+    """How many workflows are under way, by state; those that wait for their turn are left out."""
+    rows = await connection.fetch(
+        f"""
+        select state, count(*) as workflows
+        from ({_SELECT} and k.state = 'writing' and not k.awaits_turn) as under_way group by state
+        """,  # noqa: S608  (a constant of this module)
+        stuck_after,
+    )
+    counts = dict.fromkeys((WorkflowState.RUNNING, WorkflowState.WAITING, WorkflowState.STUCK), 0.0)
+    return {**counts, **{row["state"]: float(row["workflows"]) for row in rows if row["state"] in counts}}
+
+
+async def finished_steps(connection: Connection, workflow: Workflow) -> list[Finished]:
+    """The steps that have a result, the writer's own included."""
+    rows = await connection.fetch(
+        """
+        select step as name, begun_at, finished_at, nullif(octet_length(result::text), 4) as bytes,
+               (result #>> '{usage,prompt_tokens}')::int as prompt_tokens,
+               (result #>> '{usage,completion_tokens}')::int as completion_tokens
+        from workflow_steps where workflow_id = any ($1::uuid[])
+        """,
+        _ids(workflow),
+    )
+    return [Finished(**row) for row in rows]
+
+
+async def step_result(connection: Connection, workflow: Workflow, step: str) -> str | None:
+    """The result of a step as JSON; None if it has none."""
+    result: str | None = await connection.fetchval(
+        "select result::text from workflow_steps where workflow_id = any ($1::uuid[]) and step = $2 and result <> 'null'",
+        _ids(workflow),
+        step,
+    )
+    return result
+
+
+def _ids(workflow: Workflow) -> list[UUID]:
+    own = workflow_id(workflow.content_id, workflow.revision)
+    return [own] if workflow.steps_id is None else [own, workflow.steps_id]
+
+
+def _workflow(row: asyncpg.Record) -> Workflow:
+    values = dict(row)
+    state = WorkflowState(values.pop("state"))
+    waits = _TURN if values.pop("awaits_turn") else values["waits"]
+    if state is not WorkflowState.WAITING:
+        waits, values["waits_until"] = None, None
+    return Workflow(**{**values, "state": state, "waits": waits})

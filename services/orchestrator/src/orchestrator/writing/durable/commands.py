@@ -1,0 +1,152 @@
+"""Who has an article in hand: of several commands to write it, one at a time is carried out.
+
+The brand's writer keeps its steps under the id of the command, so that a replay asks a model anew. A command that is sent by
+`orchestrator.workflows` to go on with an article is entered here before it is sent, with the id under which the steps are
+that it goes on with.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from chassis import Connection
+from messaging import WaitFor
+
+TWIN: Final = "another command to write the same article"
+MAX_PROBLEM: Final = 2000
+_SOON: Final = timedelta(seconds=1)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A `content.generate` as it was delivered."""
+
+    content_id: UUID
+    event_id: UUID
+    revision: int | None
+    attempt: int
+    """From 1; waits are not counted."""
+
+
+async def take_up(connection: Connection, command: Command, hold: timedelta) -> UUID | None:
+    """Takes the article in hand for `hold` at most; what it waited for is forgotten.
+
+    The same command takes up again what it had in hand: whoever worked on it is gone.
+
+    Returns:
+        The id under which the writer keeps its steps; None if the command is not to be carried out any more.
+
+    Raises:
+        WaitFor: another command has the article in hand.
+    """
+    steps_id: UUID | None = await connection.fetchval(
+        """
+        with begun as (
+            insert into writings as w (content_id, event_id, steps_id, revision, attempt, starts, first_begun_at, begun_at,
+                                       in_hand_until, changed_at)
+            values ($1, $2, $2, $3, $4, 1, clock_timestamp(), clock_timestamp(), clock_timestamp() + $5::interval,
+                    clock_timestamp())
+            on conflict (content_id) do update
+                set event_id = excluded.event_id, revision = excluded.revision, attempt = excluded.attempt,
+                    steps_id = case when w.event_id = excluded.event_id then w.steps_id else excluded.steps_id end,
+                    starts = case when w.event_id = excluded.event_id then w.starts + 1 else 1 end,
+                    first_begun_at = case
+                        when w.event_id = excluded.event_id then coalesce(w.first_begun_at, excluded.first_begun_at)
+                        else excluded.first_begun_at end,
+                    problem = case when w.event_id = excluded.event_id then w.problem end,
+                    begun_at = excluded.begun_at, in_hand_until = excluded.in_hand_until, failed_at = null,
+                    changed_at = excluded.changed_at
+                where w.cancelled_at is null
+                  and (w.event_id = excluded.event_id
+                       or coalesce(w.in_hand_until < clock_timestamp(), true)
+                          -- Ids of commands are in the order of their making.
+                          and (w.retried_at is null or w.failed_at is not null or w.event_id < excluded.event_id))
+            returning steps_id
+        ), forgotten as (
+            delete from writing_waits where content_id = $1 and exists (select from begun)
+        )
+        select steps_id from begun
+        """,
+        command.content_id,
+        command.event_id,
+        command.revision,
+        command.attempt,
+        hold,
+    )
+    if steps_id is None:
+        await _stand_back(connection, command)
+    return steps_id
+
+
+async def put_down(connection: Connection, command: Command) -> bool:
+    """Notes, in the transaction of what the command led to, that it is carried out. False: it was cancelled, and leads to nothing."""
+    cancelled = await connection.fetchval(
+        """
+        update writings
+        set in_hand_until = case when event_id = $2 then null else in_hand_until end, changed_at = clock_timestamp()
+        where content_id = $1 returning cancelled_at is not null
+        """,
+        command.content_id,
+        command.event_id,
+    )
+    return not cancelled
+
+
+async def put_down_to_wait(connection: Connection, command: Command, reason: str, wait: timedelta) -> None:
+    """Notes why the writing of an article waits, and for how long from now."""
+    await connection.execute(
+        """
+        with put_down as (
+            update writings set in_hand_until = null, problem = null, changed_at = clock_timestamp()
+            where content_id = $1 and event_id = $4
+        )
+        insert into writing_waits (content_id, reason, until) values ($1, $2, clock_timestamp() + $3::interval)
+        on conflict (content_id) do update set reason = excluded.reason, until = excluded.until
+        """,
+        command.content_id,
+        reason,
+        wait,
+        command.event_id,
+    )
+
+
+async def note_problem(connection: Connection, command: Command, problem: str, *, final: bool) -> None:
+    """Notes over what an attempt failed, and whether it was the last one."""
+    await connection.execute(
+        """
+        update writings
+        set in_hand_until = null, problem = $3, failed_at = case when $4 then clock_timestamp() end,
+            changed_at = clock_timestamp()
+        where content_id = $1 and event_id = $2
+        """,
+        command.content_id,
+        command.event_id,
+        problem.replace("\x00", "")[:MAX_PROBLEM],
+        final,
+    )
+
+
+async def _stand_back(connection: Connection, command: Command) -> None:
+    row = await connection.fetchrow(
+        """
+        select event_id, cancelled_at is not null as cancelled, in_hand_until - clock_timestamp() as left
+        from writings where content_id = $1
+        """,
+        command.content_id,
+    )
+    busy = row is not None and row["left"] is not None and row["left"] > timedelta()
+    if row is None or (busy and not row["cancelled"]):
+        left = row["left"] if row is not None else _SOON
+        raise WaitFor(TWIN, f"article {command.content_id} is in hand", after=max(left, _SOON))
+    log.info(
+        "command_stands_back",
+        content_id=str(command.content_id),
+        event_id=str(command.event_id),
+        cancelled=row["cancelled"],
+        in_favour_of=str(row["event_id"]),
+    )
