@@ -22,6 +22,7 @@ from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.api import KnownCallers, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL
 from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
+from orchestrator.review import Returns, count_drafts
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
 from orchestrator.workflows import in_states
@@ -104,6 +105,9 @@ def build(settings: Settings) -> Service:
     )
     service.background("housekeeping", housekeeping.run)
     service.background("releases", Releases(service.database, settings.room).run)
+    returns = Returns(service.database, after=settings.stall_after, longest_sleep=settings.longest_sleep)
+    service.background("returns", returns.run)
+    service.gauge("drafts", "Articles that a person has to decide about, by state.", "state", count_drafts)
     scheduler = Scheduler(service.database, settings.room, keep_firings=settings.keep_cycles)
     service.background("schedule", scheduler.run)
     service.gauge(

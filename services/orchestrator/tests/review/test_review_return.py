@@ -1,6 +1,7 @@
 """A draft that is sent back: written again with the comment, and never lost."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ import structlog
 
 from envelope import DomainMessage
 from messaging import Context, Database
+from orchestrator.review import Returns, count_drafts
+from orchestrator.review.overdue import NOTHING_CAME
 from orchestrator.writing import Article, ContentWorkflow, Desk, NoArticleError, Source, Writer
 from orchestrator.writing.writer import UnsupportedDraftError
 from tests.fixtures.kilns import SOURCES
@@ -137,3 +140,20 @@ async def test_a_digest_cannot_be_sent_back(waiting: Any) -> None:
     assert "edit or reject the draft" in refused.json()["detail"]
     assert await waiting.sent() == []
     assert (await waiting.draft())["state"] == "waiting"
+
+
+async def test_a_draft_of_which_nothing_comes_waits_again_after_a_while(written_by_a_model: Any) -> None:
+    waiting = written_by_a_model
+    await waiting.decide("return", version=1, comment=COMMENT)
+    returns = Returns(waiting.database, after=timedelta(hours=6), longest_sleep=timedelta(hours=1))
+    assert await returns.give_back() == 0
+    async with waiting.database.connection() as connection:
+        await connection.execute("update decisions set made_at = made_at - interval '7 hours'")
+        assert (await count_drafts(connection)) == {"waiting": 0, "returned": 1, "correction": 0}
+    assert [await returns.give_back(), await returns.give_back()] == [1, 0]
+
+    draft = await waiting.draft()
+    assert (draft["state"], draft["version"]) == ("waiting", 1)
+    assert draft["held_for"] == [NOTHING_CAME, "231 words"]
+    async with waiting.database.connection() as connection:
+        assert (await count_drafts(connection)) == {"waiting": 1, "returned": 0, "correction": 0}

@@ -28,6 +28,8 @@ OPEN: Final = (
 )
 """As in the partial index content_waiting: what waits, is being written again, or is offered as a correction."""
 
+_COUNTED: Final = (DraftState.WAITING, DraftState.RETURNED, DraftState.CORRECTION)
+
 _DRAFTS: Final = """
     select c.content_id, c.brand_slug, c.keyword, c.research_id, c.slug as address, n.title, n.word_count, c.version as stands, n.version as newest,
            n.made_by as newest_by, n.made_at as newest_at, c.held_for, c.decision, c.offered_version as offered,
@@ -83,6 +85,14 @@ async def drafts(
         limit,
     )
     return [_draft(row) for row in rows]
+
+
+async def count_drafts(connection: Connection) -> dict[str, float]:
+    """How many articles there are about which something is open, by their state."""
+    counted = ", ".join(f"count(*) filter (where {STATES[state]}) as {state}" for state in _COUNTED)
+    row = await connection.fetchrow(f"select {counted} from content as c where {OPEN}")  # noqa: S608  (constants)
+    assert row is not None
+    return {state.value: float(row[state.value]) for state in _COUNTED}
 
 
 async def decisions_of(connection: Connection, content_id: UUID, limit: int) -> list[Decided]:

@@ -1,0 +1,61 @@
+"""Drafts that were sent back and of which nothing came: they wait for a person again. Every replica looks after them."""
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from chassis import Connection
+from messaging import Database
+
+log = structlog.get_logger(__name__)
+
+NOTHING_CAME: Final = "it was sent back, and nothing came of it; its dead letter, if there is one, says why"
+
+
+class Returns:
+    """Gives back what nobody has written again `after` so long, not counting time in which it was known to wait."""
+
+    def __init__(self, database: Database, *, after: timedelta, longest_sleep: timedelta) -> None:
+        self._database = database
+        self._after = after
+        self._sleep = min(after, longest_sleep)
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled."""
+        while True:
+            await self.give_back()
+            await asyncio.sleep(self._sleep.total_seconds())
+
+    async def give_back(self) -> int:
+        """How many drafts wait again."""
+        async with self._database.transaction() as tx:
+            given = await _give_back(tx.connection, self._after)
+        for content_id in given:
+            log.warning("draft_not_written_again", content_id=str(content_id))
+        return len(given)
+
+
+async def _give_back(connection: Connection, after: timedelta) -> list[UUID]:
+    rows = await connection.fetch(
+        """
+        update content set decision = null, waits_since = clock_timestamp(), updated_at = clock_timestamp(),
+            held_for = array_prepend($2::text, array_remove(held_for, $2::text))
+        where content_id in (
+            select content_id from content as c
+            where decision = 'returned'
+              and not exists (
+                  select from decisions as d
+                  where d.content_id = c.content_id and d.decision = 'returned' and d.made_at > now() - $1::interval)
+              and not exists (
+                  select from writing_waits as w
+                  where w.content_id = c.content_id and w.until >= now() - $1::interval)
+            for update skip locked)
+        returning content_id
+        """,
+        after,
+        NOTHING_CAME,
+    )
+    return [row["content_id"] for row in rows]
