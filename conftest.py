@@ -39,7 +39,8 @@ Model (`tests/fixtures/models/real_model.py`)
                        are skipped.
 
 Memory (`tests/fixtures/memory.py`)
-    `resting_memory`   int: the bytes a service may take while it has nothing to do.
+    `resting_memory`   int: the bytes a service may take while it has nothing to do, if it was started with the next one.
+    `as_in_an_image`   variables for a process that finds none of the packages that images do not have.
 
 `tests/fixtures/property_tests.py` has no fixture: it says how Hypothesis runs. Nor has `tests/fixtures/authorities.py`: it has
 clients of HTTP share what they read from the disk.

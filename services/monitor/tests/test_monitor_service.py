@@ -181,6 +181,7 @@ async def test_the_idle_process_is_small_and_stops_when_asked(
     make_database: MakeDatabase,
     broker_urls: dict[str, str],
     free_port: Callable[[], int],
+    as_in_an_image: dict[str, str],
     resting_memory: int,
 ) -> None:
     port = free_port()
@@ -190,6 +191,7 @@ async def test_the_idle_process_is_small_and_stops_when_asked(
         "SERVICE_KEY": KEY,
         "HTTP_PORT": str(port),
         "LOG_LEVEL": "error",
+        **as_in_an_image,
     }
     process = await create_subprocess_exec(sys.executable, "-m", "monitor", env=environment)
     try:

@@ -78,7 +78,11 @@ async def backbone(rabbitmq_url: str) -> AsyncIterator[Backbone]:
 
 @pytest.fixture
 async def process(
-    orchestrator_url: str, broker_urls: dict[str, str], research: Any, free_port: Callable[[], int]
+    orchestrator_url: str,
+    broker_urls: dict[str, str],
+    research: Any,
+    free_port: Callable[[], int],
+    as_in_an_image: dict[str, str],
 ) -> AsyncIterator[tuple[psutil.Process, httpx.AsyncClient]]:
     port = free_port()
     environment = os.environ | {
@@ -87,6 +91,7 @@ async def process(
         "SERVICE_KEY": SERVICE_KEY,
         "HTTP_PORT": str(port),
         "RESEARCH_URL": research.url,
+        **as_in_an_image,
     }
     async with AsyncExitStack() as cleanup:
         started = subprocess.Popen([sys.executable, "-m", "orchestrator"], env=environment)  # noqa: ASYNC220

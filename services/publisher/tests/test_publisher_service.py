@@ -57,6 +57,7 @@ async def service(
     broker_urls: dict[str, str],
     orchestrator: Any,
     free_port: Callable[[], int],
+    as_in_an_image: dict[str, str],
 ) -> AsyncIterator[Running]:
     port = free_port()
     owner_url = await make_database(None)
@@ -68,6 +69,7 @@ async def service(
         "HTTP_PORT": str(port),
         "PUBLIC_URL": f"http://127.0.0.1:{port}",
         "RETRY_BASE_SECONDS": "0.1",
+        **as_in_an_image,
     }
     command = [sys.executable, "-m", "publisher"]
     owner = os.environ | {"DATABASE_URL": owner_url, "DATABASE_RUNTIME_ROLE": database_roles.runtime_role}

@@ -34,10 +34,12 @@ async def environment(
     }
 
 
-def test_it_starts_idles_lean_and_stops_when_asked(environment: dict[str, str], resting_memory: int) -> None:
+def test_it_starts_idles_lean_and_stops_when_asked(
+    environment: dict[str, str], as_in_an_image: dict[str, str], resting_memory: int
+) -> None:
     command = [sys.executable, "-m", "social"]
     url = f"http://127.0.0.1:{environment['HTTP_PORT']}"
-    with subprocess.Popen(command, env=environment) as process:
+    with subprocess.Popen(command, env=environment | as_in_an_image) as process:
         try:
             _wait_until_ready(process, url)
             httpx.get(url).raise_for_status()

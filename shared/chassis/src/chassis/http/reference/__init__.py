@@ -13,7 +13,6 @@ from chassis.http.conditional import respond
 from chassis.http.public.addresses import PublicUrls
 from chassis.http.public.assets import Assets
 from chassis.http.public.headers import SECURITY_HEADERS
-from chassis.http.public.rendering import templates
 from chassis.http.reference.operations import chapters_of
 
 _PATH: Final = "/docs"
@@ -43,6 +42,9 @@ class _Reference:
         return answer
 
     def _render(self) -> str:
+        # A megabyte of an engine for templates, in every process with an API, for a page that most are never asked for.
+        from chassis.http.public.rendering import templates  # noqa: PLC0415
+
         environment = templates("chassis.http.reference", PublicUrls("", _PATH), self.assets)
         environment.filters["prose"] = _prose
         document = self._app.openapi()
