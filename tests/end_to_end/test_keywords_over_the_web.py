@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -144,8 +145,8 @@ async def brandctl(world: World, *arguments: str) -> str:
     return out.decode()
 
 
-async def research(world: World, brand: str) -> dict[str, Any]:
-    """One keyword of a new brand that looks in the web alone and has a model write; the keyword at its end."""
+async def followed(world: World, brand: str, until: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """One keyword of a new brand that looks in the web alone and has a model write, as its cycle shows it then."""
     async with httpx.AsyncClient(
         headers={"X-Service-Key": KEY}, base_url=world.addresses.url("orchestrator"), timeout=30
     ) as api:
@@ -155,14 +156,23 @@ async def research(world: World, brand: str) -> dict[str, Any]:
         answer = await api.post(f"/v1/brands/{brand}/research", json={"keywords": [KEYWORD]})
         assert answer.status_code == 202
 
-        async def ended() -> dict[str, Any] | None:
+        async def so_far() -> dict[str, Any] | None:
             cycle = (await api.get(f"/v1/cycles/{answer.json()['cycle_id']}")).json()
-            return cycle if cycle["percent"] == 100 and cycle["keywords"][0]["posts"] else None
+            (keyword,) = cycle["keywords"]
+            return keyword if until(keyword) else None
 
-        cycle: dict[str, Any] = await eventually(ended, within=120)
-        (keyword,) = cycle["keywords"]
-        assert keyword["state"] == "completed", keyword
-        return dict(keyword)
+        keyword: dict[str, Any] = await eventually(so_far, within=120)
+        return keyword
+
+
+async def research(world: World, brand: str) -> dict[str, Any]:
+    """The keyword at its end."""
+    ended = {"completed", "failed", "refused", "needs_review"}
+    keyword = await followed(
+        world, brand, lambda each: each["state"] in ended and bool(each["posts"] or each["reason"])
+    )
+    assert keyword["state"] == "completed", keyword
+    return keyword
 
 
 async def spent(world: World, brand: str) -> int:
@@ -224,3 +234,11 @@ async def test_a_keyword_is_found_written_published_and_posted_and_each_call_is_
     assert sum(each["spent"] for each in everything["providers"]) == (
         len(requests) * SEARCH_MICROS + len(world.model.asked) * MODEL_CALL_MICROS
     )
+
+    # Where nothing may be spent, a keyword waits and says so.
+    await brandctl(world, "spend", "stop", "--brand", "savers", "--why", "holidays")
+    waits = await followed(world, "savers", lambda each: each["waits"] is not None)
+    assert (waits["state"], waits["reason"]) == ("queued", None)
+    assert waits["waits"].startswith("waits for the budget for searches: the gateway says spending.stopped: ")
+    assert "holidays" in waits["waits"]
+    assert datetime.fromisoformat(waits["waits_until"]) > datetime.now(UTC) + timedelta(minutes=5)
