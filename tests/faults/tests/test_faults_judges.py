@@ -6,7 +6,7 @@ import pytest
 
 from envelope import new_event_id
 from faults.playing.stack import Keyword, Seen, judge
-from faults.scenarios import schedules
+from faults.scenarios import batches, schedules
 from faults.strange_input.door import LONGEST_DETAIL, complaint_about
 from faults.strange_input.messages import SECRET, Expected, Strange
 from messaging.flow import dead_letters
@@ -93,3 +93,27 @@ def fired(cycles: int = 1, firings: int = 1, not_ahead: str = "", given_up: int 
 def test_a_due_time_fires_once_and_another_is_to_come(seen: schedules.Seen, complaint: str) -> None:
     assert complaint in "; ".join(each.detail for each in schedules.judge(seen, 2))
     assert not list(schedules.judge(fired(), 2))
+
+
+ENDED = [("subject 0 0", "completed"), ("subject 0 1", "completed")]
+REQUESTED = {"subject 0 0": {"a"}, "subject 0 1": {"b"}}
+
+
+@pytest.mark.parametrize(
+    ("ended", "requested", "complaint"),
+    [
+        (ENDED[:1], REQUESTED, "1 keywords are stored of 2"),
+        ([ENDED[0], ("subject 0 1", "writing")], REQUESTED, "1 keywords ended otherwise"),
+        (ENDED, REQUESTED | {"subject 0 1": {"b", "c"}}, "asked of research by two commands"),
+        (ENDED, {"subject 0 0": {"a"}}, "1 keywords were never asked of research"),
+    ],
+)
+def test_each_keyword_of_a_batch_is_asked_for_once_and_ends_as_answered(
+    monkeypatch: pytest.MonkeyPatch,
+    ended: list[tuple[str, str]],
+    requested: dict[str, set[str]],
+    complaint: str,
+) -> None:
+    monkeypatch.setattr(batches, "end_of", lambda _: "completed")
+    assert complaint in "; ".join(each.detail for each in batches.judge(ended, requested, total=2))
+    assert not list(batches.judge(ENDED, REQUESTED, total=2))

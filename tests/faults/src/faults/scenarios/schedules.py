@@ -1,24 +1,20 @@
 """Two orchestrators that fire schedules, killed in the midst of it."""
 
 import asyncio
-import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import asyncpg
 
-from brandctl.local import processes, services
 from chassis.testing import eventually
 from faults.judging.checker import Violation
 from faults.judging.results import Outcome
+from faults.playing.replicas import KILLED, Replicas
 from faults.playing.scenario import scenario
-from faults.playing.stack import CORPUS, KEY
 from faults.playing.world import World
 
-KILLED: Final = "orchestrator killed"
 _SCHEDULES: Final = 10_000
 _BRANDS: Final = 20
 _KILLS: Final = 20
@@ -116,57 +112,3 @@ async def until_fired(connection: asyncpg.Connection, count: int) -> None:
         return bool(await connection.fetchval("select count(*) from firings") >= count)
 
     await eventually(reached, within=300)
-
-
-class Replicas:
-    """Two orchestrators on one database."""
-
-    def __init__(self, world: World, environments: Sequence[dict[str, str]]) -> None:
-        self._world = world
-        self._environments = environments
-        self._children: list[processes.Child] = []
-        self._next = 0
-
-    @classmethod
-    @asynccontextmanager
-    async def running(cls, world: World, database_url: str) -> AsyncIterator["Replicas"]:
-        environments = [
-            services.environment(
-                "orchestrator",
-                addresses=services.choose_addresses(),
-                rabbitmq_url=world.rabbitmq_url,
-                database_url=database_url,
-                service_key=KEY,
-                corpus=CORPUS,
-            )
-            for _ in range(2)
-        ]
-        replicas = cls(world, environments)
-        try:
-            for number in range(len(environments)):
-                replicas._children.append(replicas._start(number))
-            yield replicas
-        finally:
-            await asyncio.to_thread(services.stop, replicas._children)
-
-    async def kill_and_start(self) -> None:
-        """The one that was not killed the last time, once it works; the other goes on meanwhile."""
-        number, self._next = self._next, 1 - self._next
-        process = self._children[number].process
-        await self._at_work(number)
-        process.kill()
-        await asyncio.to_thread(process.wait)
-        self._world.history.fault(KILLED)
-        self._children[number] = self._start(number)
-
-    def _start(self, number: int) -> processes.Child:
-        logs = self._world.folder / f"orchestrator-{number}-{time.monotonic_ns()}"
-        return services.start("orchestrator", self._environments[number], logs)
-
-    async def _at_work(self, number: int) -> None:
-        child = self._children[number]
-
-        def started() -> bool:
-            return child.log.exists() and "service_started" in child.log.read_text()
-
-        await eventually(started, within=services.READY_WITHIN_SECONDS)
