@@ -61,12 +61,12 @@ class _Answer(BaseHTTPRequestHandler):
         asked = {name: values[0] for name, values in parse_qs(path.query).items()}
         match path.path.removeprefix("/v1/cycles").strip("/").split("/"):
             case [""]:
-                self._say(200, {"cycles": self.server.progress, "next": None})
+                self._say(200, {"items": self.server.progress, "next": None})
             case [_, "keywords"]:
                 found = [each for each in KEYWORDS if asked.get("state") in {None, each["state"]}]
                 after, limit = int(asked["after"]), int(asked["limit"])
                 page, rest = found[after : after + limit], found[after + limit :]
-                self._say(200, {"keywords": page, "next": after + limit if rest else None})
+                self._say(200, {"items": page, "next": after + limit if rest else None})
             case [cycle_id] if cycle_id == str(CYCLE):
                 told = self.server.progress
                 self._say(200, told.pop(0) if len(told) > 1 else told[0])

@@ -85,12 +85,12 @@ class Progress(BaseModel):
 class KeywordsPage(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    keywords: tuple[KeywordProgress, ...]
+    items: tuple[KeywordProgress, ...]
     next: int | None
 
 
 class _Cycles(BaseModel):
-    cycles: tuple[Progress, ...]
+    items: tuple[Progress, ...]
 
 
 class Measure(BaseModel):
@@ -194,9 +194,7 @@ class Orchestrator(ServiceClient):
         cycle = self._read(Cycle, self._ask("GET", f"/v1/cycles/{quote(cycle_id, safe='')}"))
         while cycle.next is not None:
             page, _ = self.keywords(UUID(cycle.cycle_id), after=cycle.next)
-            cycle = cycle.model_copy(
-                update={"keywords": (*cycle.keywords, *page.keywords), "next": page.next}
-            )
+            cycle = cycle.model_copy(update={"keywords": (*cycle.keywords, *page.items), "next": page.next})
         return cycle
 
     def progress(self, cycle_id: UUID) -> tuple[Progress, dict[str, Any]]:
@@ -212,7 +210,7 @@ class Orchestrator(ServiceClient):
         answer = self._ask(
             "GET", "/v1/cycles", params={name: value for name, value in wanted.items() if value is not None}
         )
-        return self._read(_Cycles, answer).cycles, answer
+        return self._read(_Cycles, answer).items, answer
 
     def keywords(
         self, cycle_id: UUID, *, state: str | None = None, after: int = 0, limit: int = 1000

@@ -161,8 +161,8 @@ def _keywords(
         page, answer = orchestrator.keywords(
             cycle_id, state=state, after=after, limit=min(limit - len(found), 1000)
         )
-        found += page.keywords
-        answered += answer["keywords"]
+        found += page.items
+        answered += answer["items"]
         after = page.next
     return found, answered, after
 

@@ -160,7 +160,7 @@ def _waits(row: KeywordRow) -> str | None:
 class KeywordsView(View):
     """So many keywords of a cycle, in the order they were handed in."""
 
-    keywords: tuple[KeywordView, ...]
+    items: tuple[KeywordView, ...]
     next: int | None
     """Send it as `after` to get the next page; null on the last one."""
 
@@ -169,7 +169,7 @@ class KeywordsView(View):
         """`rows` are those of the page, and one more if there are more."""
         page = rows[:limit]
         return cls(
-            keywords=tuple(KeywordView.of(row) for row in page),
+            items=tuple(KeywordView.of(row) for row in page),
             next=page[-1].position if len(rows) > limit else None,
         )
 
@@ -222,13 +222,13 @@ class CycleView(CycleSummary):
     def of(cls, cycle: Cycle, rows: Sequence[KeywordRow]) -> Self:
         """`rows` are those of the page, and one more if there are more."""
         page = KeywordsView.of(rows, PAGE)
-        return cls(**_summary(cycle), keywords=page.keywords, next=page.next)
+        return cls(**_summary(cycle), keywords=page.items, next=page.next)
 
 
 class CyclesView(View):
     """So many cycles, the latest first."""
 
-    cycles: tuple[CycleSummary, ...]
+    items: tuple[CycleSummary, ...]
     next: UUID | None
     """Send it as `after` to get the next page; null on the last one."""
 
@@ -237,7 +237,7 @@ class CyclesView(View):
         """`cycles` are those of the page, and one more if there are more."""
         page = cycles[:limit]
         return cls(
-            cycles=tuple(CycleSummary.of_cycle(cycle) for cycle in page),
+            items=tuple(CycleSummary.of_cycle(cycle) for cycle in page),
             next=page[-1].cycle_id if len(cycles) > limit else None,
         )
 
