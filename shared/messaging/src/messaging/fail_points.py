@@ -18,6 +18,7 @@ NAMES: Final = {
     "settlement.claimed": "inbox rows written, handlers not run, nothing committed",
     "settlement.effects": "effects written, nothing committed",
     "transaction.committed": "committed; neither acknowledged nor published",
+    "answer.committed": "what a request asked for is committed, with its answer; nothing of either is sent",
     "delivery.acknowledged": "committed and acknowledged; perhaps not published",
     "suspect.marked": "a suspect is marked and about to be handled",
     "relay.claimed": "the sweeper has leased rows and not sent them",

@@ -232,7 +232,7 @@ class Database:
         if attempt.undone:
             return
         if fail_points.ARMED:
-            fail_points.reach("transaction.committed")
+            fail_points.reach("answer.committed")
         for outgoing, held in whole.sent:
             self._relay.submit(outgoing, held=held)
         for call in whole.afterwards:
