@@ -16,7 +16,16 @@ from brandctl import topology
 from brandctl.dead_letters import app as dead_letters_app
 from brandctl.errors import CommandError
 from brandctl.gateway import providers_app, spend_app
-from brandctl.orchestrator import content_app, cycles_app, drafts_app, keys_app, schedules_app, submit, watch
+from brandctl.orchestrator import (
+    content_app,
+    cycles_app,
+    drafts_app,
+    keys_app,
+    schedules_app,
+    submit,
+    watch,
+    workflows_app,
+)
 from brandctl.research import documents_app, sources_app
 from brandctl.terminal import note, say
 from brandctl.traces import trace
@@ -40,6 +49,7 @@ app.add_typer(schedules_app)
 app.add_typer(sources_app)
 app.add_typer(spend_app)
 app.add_typer(topology.app)
+app.add_typer(workflows_app)
 app.command()(submit)
 app.command()(trace)
 app.command()(watch)

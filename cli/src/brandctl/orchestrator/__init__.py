@@ -7,5 +7,15 @@ from brandctl.orchestrator.keys import app as keys_app
 from brandctl.orchestrator.schedules import app as schedules_app
 from brandctl.orchestrator.submitting import submit
 from brandctl.orchestrator.watching import watch
+from brandctl.orchestrator.workflows import app as workflows_app
 
-__all__ = ["content_app", "cycles_app", "drafts_app", "keys_app", "schedules_app", "submit", "watch"]
+__all__ = [
+    "content_app",
+    "cycles_app",
+    "drafts_app",
+    "keys_app",
+    "schedules_app",
+    "submit",
+    "watch",
+    "workflows_app",
+]

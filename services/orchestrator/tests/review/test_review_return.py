@@ -157,3 +157,31 @@ async def test_a_draft_of_which_nothing_comes_waits_again_after_a_while(written_
     assert draft["held_for"] == [NOTHING_CAME, "231 words"]
     async with waiting.database.connection() as connection:
         assert (await count_drafts(connection)) == {"waiting": 1, "returned": 0, "correction": 0}
+
+
+async def test_its_writing_is_asked_for_again_by_a_person_once_it_stands_still(
+    written_by_a_model: Any,
+) -> None:
+    waiting = written_by_a_model
+    await waiting.decide("return", version=1, comment=COMMENT)
+    (lost,) = await waiting.sent()
+    path = f"/v1/workflows/{waiting.content_id}"
+    seen = (await waiting.api.get(path)).json()
+    assert (seen["state"], seen["revision"]) == ("running", 2)
+    refused = await waiting.api.post(f"{path}/cancel")
+    assert (refused.status_code, "despite_newer" in refused.json()["detail"]) == (409, True)
+    async with waiting.database.connection() as connection:
+        await connection.execute("update decisions set made_at = made_at - interval '2 hours'")
+        await connection.execute("update keywords set moved_at = moved_at - interval '2 hours'")
+
+    answer = await waiting.api.post(f"{path}/retry", json={})
+
+    assert (answer.status_code, answer.json()["changed"]) == (200, True), answer.text
+    (again,) = await waiting.sent()
+    assert again.payload == lost.payload
+    for command in (again, lost):
+        async with waiting.database.transaction() as tx:
+            await (await workflow_of(waiting.database).generate(command, CONTEXT))(tx)
+    draft = await waiting.draft()
+    assert (draft["state"], draft["version"]) == ("waiting", 2)
+    assert (await waiting.api.get(path)).json()["state"] == "done"

@@ -11,7 +11,7 @@ from chassis.http.api import api
 from chassis.http.callers import Authorise
 from chassis.http.problems import ProblemResponse
 from messaging import Database
-from orchestrator import cycles, review, schedule
+from orchestrator import cycles, review, schedule, workflows
 from orchestrator.api.keys import SHOWN_ONCE, key_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
@@ -78,10 +78,11 @@ def http_api(
     app.include_router(content_routes(database))
     app.include_router(key_routes(database))
     app.include_router(review_routes(database, room))
-    app.include_router(workflow_routes(database, stuck_after))
+    app.include_router(workflow_routes(database, room, stuck_after))
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)
     answer_refusals(app)
+    workflows.answer_refusals(app)
     return app
 
 

@@ -1,6 +1,7 @@
 """Batches of keywords: how they begin, what follows from each event, how far they are."""
 
 from orchestrator.cycles.begin import begin_cycle, begin_cycle_in
+from orchestrator.cycles.control import cancel_writing, write_again
 from orchestrator.cycles.domain import (
     BRAND_ARTICLES,
     BRAND_RESEARCH,
@@ -13,7 +14,7 @@ from orchestrator.cycles.handlers import route
 from orchestrator.cycles.housekeeping import Housekeeping, Releases
 from orchestrator.cycles.models import Keyword
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
-from orchestrator.cycles.store import UNSEEN, Cycle, NewCycle, load_keywords, waiting
+from orchestrator.cycles.store import UNSEEN, Cycle, KeywordRow, NewCycle, load_keywords, lock_brand, waiting
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
 from orchestrator.cycles.waits import note_waits
 
@@ -27,18 +28,22 @@ __all__ = [
     "CycleId",
     "Housekeeping",
     "Keyword",
+    "KeywordRow",
     "NewCycle",
     "Releases",
     "ReusedKeyError",
     "Room",
     "begin_cycle",
     "begin_cycle_in",
+    "cancel_writing",
     "cycle_routes",
     "fold",
     "give_turns",
     "load_keywords",
+    "lock_brand",
     "note_waits",
     "readable",
     "route",
     "waiting",
+    "write_again",
 ]

@@ -4,15 +4,18 @@ Each may be said again: it changes nothing then.
 """
 
 from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
 from chassis import Connection
 from messaging import Database, Transaction
 from orchestrator.brands import Brand, UnknownBrandError, find_brand
-from orchestrator.cycles import store
+from orchestrator.cycles import domain, store
 from orchestrator.cycles.domain import CANCELLED
-from orchestrator.cycles.store import Cycle
+from orchestrator.cycles.facts import Command, Stage
+from orchestrator.cycles.store import Cycle, KeywordRow
 from orchestrator.cycles.turns import Room, give_turns
 
 Brands: TypeAlias = Collection[str] | None
@@ -79,6 +82,22 @@ async def resume_brand(database: Database, slug: str, room: Room) -> Brand:
         brand = await _brand(tx, slug)
         await _give_turns(tx, slug, room)
         return brand
+
+
+async def write_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> UUID:
+    """Sends a keyword's article to the writers once more, by a new command, whose id is returned. Its brand's lock must be held."""
+    decision = domain.write_again(row.facts, row.keyword, now=now)
+    (event_id,) = [tx.send(each, correlation_id=row.correlation_id) for each in decision.messages]
+    command = Command(Stage.WRITING, event_id)
+    await store.save_keywords(tx.connection, [replace(row, facts=decision.keyword, command=command)])
+    return event_id
+
+
+async def cancel_writing(tx: Transaction, row: KeywordRow, room: Room, *, by: str, now: datetime) -> None:
+    """Ends a keyword whose article is not written; another one gets its turn. Its brand's lock must be held."""
+    facts = domain.cancel_writing(row.facts, by=by, now=now)
+    await store.save_keywords(tx.connection, [replace(row, facts=facts)])
+    await give_turns(tx, [row.facts.brand_slug], room, now=now)
 
 
 async def _cancel(connection: Connection, cycle_id: UUID) -> bool:

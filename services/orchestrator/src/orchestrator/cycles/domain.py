@@ -146,6 +146,21 @@ def ask_again(keyword: Keyword, name: str, priority: Priority, command: Command 
     return messages[0] if messages else None
 
 
+def write_again(keyword: Keyword, name: str, *, now: datetime) -> Decision:
+    """The article of a keyword called `name`, which failed to be written or stands still, is sent to be written once more."""
+    setbacks: dict[Stage, Setback] = {**keyword.setbacks}
+    setbacks.pop(Stage.WRITING, None)
+    learned = replace(keyword, setbacks=setbacks, moved_at=now)
+    return Decision(learned, (_generate(learned, name),))
+
+
+def cancel_writing(keyword: Keyword, *, by: str, now: datetime) -> Keyword:
+    """Its article is not written, because somebody says so."""
+    cancelled = replace(keyword, cancelled=True, awaits_turn=False, moved_at=now)
+    why = replace(CANCELLED, reason=readable(f"{CANCELLED.reason} by {by}"))
+    return _set_back(cancelled, Stage.WRITING, why)
+
+
 def give_up(keyword: Keyword, *, waited: str, now: datetime, asked_twice: bool = False) -> Keyword:
     """A keyword nobody answered for. An answer that comes after all takes it up again.
 
@@ -244,7 +259,7 @@ def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -
     if event.reason == DRAFT_WAITS:
         # Refused, too: for the version before, which knows no review, and so that no dead letter outweighs it.
         return replace(_set_back(keyword, Stage.WRITING, replace(setback, refused=True)), held=True)
-    return keyword if keyword.held else _set_back(keyword, Stage.WRITING, setback)
+    return keyword if keyword.held or keyword.cancelled else _set_back(keyword, Stage.WRITING, setback)
 
 
 def _lost(keyword: Keyword, event: DeadLetterRecorded) -> Keyword:

@@ -44,7 +44,7 @@ class KeywordState(StrEnum):
     """A person rejected its article."""
     FAILED = "failed"
     CANCELLED = "cancelled"
-    """Its cycle was cancelled before it was written."""
+    """It was cancelled before it was written, or its cycle was."""
 
 
 class Bucket(StrEnum):
@@ -111,7 +111,7 @@ class Keyword:
     rejected: bool = False
     """A person rejected its article."""
     cancelled: bool = False
-    """Its cycle was cancelled before it was written; that there is an article after all outweighs it."""
+    """It was cancelled, or its cycle, before it was written; that there is an article after all outweighs it."""
     published_url: str | None = None
     brand_name: str | None = None
     """As it is now, for what is sent; None if nobody needs it."""

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from orchestrator.answers import View
+from orchestrator.requests import RequestBody
 from orchestrator.workflows.domain import Finished, Step, StepState, WorkflowState, in_order
 from orchestrator.workflows.store import Workflow
 
@@ -107,6 +108,18 @@ class WorkflowView(WorkflowNoteView):
                 StepView.of(step, workflow.content_id) for step in in_order(finished, workflow.state)
             ),
         )
+
+
+class Retrying(RequestBody):
+    anew: bool = False
+    """Whether the brand's writer begins anew: a model is asked, and paid, again. Otherwise it goes on behind the last result that is stored."""
+
+
+class ControlledView(View):
+    changed: bool
+    """False: it was under way, or cancelled, already."""
+    workflow: WorkflowNoteView
+    """As it is now."""
 
 
 class WorkflowList(View):

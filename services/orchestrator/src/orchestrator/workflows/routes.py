@@ -5,21 +5,34 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path, Query, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, router
+from chassis.http.api import (
+    READ,
+    UNKNOWN,
+    IfNoneMatch,
+    MayOperate,
+    MayRead,
+    conditional,
+    refusal,
+    router,
+)
 from chassis.http.callers import Caller
+from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator.brands import MAX_SLUG, SLUG_PATTERN
-from orchestrator.workflows import store
+from orchestrator.cycles import Room
+from orchestrator.workflows import control, store
+from orchestrator.workflows.control import NotNowError, UnknownWorkflowError
 from orchestrator.workflows.domain import WorkflowState
-from orchestrator.workflows.models import WorkflowList, WorkflowView, note_of
+from orchestrator.workflows.models import ControlledView, Retrying, WorkflowList, WorkflowView, note_of
 
 MAX_PAGE: Final = 200
 MAX_STEP: Final = 200
+NOT_NOW: Final = refusal(HTTPStatus.CONFLICT, "As it stands, this cannot be done; `detail` says what can.")
 
 
-def workflow_routes(database: Database, stuck_after: timedelta) -> APIRouter:
+def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> APIRouter:
     routes = router(tags=["workflows"])
 
     @routes.get("/workflows", summary="List workflows", response_model=WorkflowList)
@@ -59,7 +72,7 @@ def workflow_routes(database: Database, stuck_after: timedelta) -> APIRouter:
             )
             finished = await store.finished_steps(connection, workflow) if workflow else []
         if workflow is None:
-            raise _unknown(content_id)
+            raise UnknownWorkflowError(content_id)
         return WorkflowView.of_workflow(workflow, finished)
 
     @routes.get(
@@ -80,7 +93,7 @@ def workflow_routes(database: Database, stuck_after: timedelta) -> APIRouter:
             )
             result = await store.step_result(connection, workflow, step) if workflow else None
         if workflow is None:
-            raise _unknown(content_id)
+            raise UnknownWorkflowError(content_id)
         if result is None:
             raise HTTPException(
                 HTTPStatus.NOT_FOUND,
@@ -88,15 +101,42 @@ def workflow_routes(database: Database, stuck_after: timedelta) -> APIRouter:
             )
         return conditional(result, if_none_match)
 
+    @routes.post(
+        "/workflows/{content_id}/retry",
+        summary="Write an article again",
+        responses={**UNKNOWN, **NOT_NOW},
+    )
+    async def post_retry(caller: MayOperate, content_id: UUID, request: Retrying) -> ControlledView:
+        """One that failed or stands still. It goes on behind the last result that is stored; what is under way is left alone."""
+        done = await control.retry(database, content_id, caller, anew=request.anew, stuck_after=stuck_after)
+        return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
+
+    @routes.post(
+        "/workflows/{content_id}/cancel",
+        summary="Give up an article",
+        responses={**UNKNOWN, **NOT_NOW},
+    )
+    async def post_cancel(caller: MayOperate, content_id: UUID) -> ControlledView:
+        """One that is not written yet. Its keyword ends as cancelled; what its writer is at ends, and nothing follows from it."""
+        done = await control.cancel(database, content_id, caller, room=room, stuck_after=stuck_after)
+        return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
+
     return routes
+
+
+def answer_refusals(app: FastAPI) -> None:
+    """Has the application answer what cannot be done with a workflow by a sentence."""
+    app.add_exception_handler(UnknownWorkflowError, _unknown_workflow)
+    app.add_exception_handler(NotNowError, _not_now)
+
+
+async def _unknown_workflow(_: Request, error: Exception) -> Response:
+    return ProblemResponse(HTTPStatus.NOT_FOUND, str(error))
+
+
+async def _not_now(_: Request, error: Exception) -> Response:
+    return ProblemResponse(HTTPStatus.CONFLICT, str(error))
 
 
 def _brands(caller: Caller) -> list[str] | None:
     return None if caller.brands is None else sorted(caller.brands)
-
-
-def _unknown(content_id: UUID) -> HTTPException:
-    return HTTPException(
-        HTTPStatus.NOT_FOUND,
-        f"there is no workflow {content_id}; GET /v1/workflows lists those whose cycle is kept",
-    )

@@ -167,6 +167,62 @@ async def step_result(connection: Connection, workflow: Workflow, step: str) -> 
     return result
 
 
+async def lock_writing(connection: Connection, content_id: UUID) -> None:
+    """Keeps whoever writes the article from storing anything, until the transaction ends."""
+    await connection.execute("select from writings where content_id = $1 for update", content_id)
+
+
+async def enter_command(
+    connection: Connection, workflow: Workflow, event_id: UUID, steps_id: UUID, *, by: str
+) -> None:
+    """Notes the command that is to be carried out from now on, and whose steps it goes on with; those before stand back."""
+    await connection.execute(
+        """
+        with forgotten as (delete from writing_waits where content_id = $1)
+        insert into writings as w (content_id, event_id, steps_id, revision, retries, retried_at, retried_by)
+        values ($1, $2, $3, $4, 1, clock_timestamp(), $5)
+        on conflict (content_id) do update
+            set event_id = excluded.event_id, steps_id = excluded.steps_id, revision = excluded.revision, attempt = 0,
+                starts = 0, first_begun_at = null, begun_at = null, in_hand_until = null, problem = null,
+                failed_at = null, retries = w.retries + 1, retried_at = excluded.retried_at,
+                retried_by = excluded.retried_by, changed_at = clock_timestamp()
+        """,
+        workflow.content_id,
+        event_id,
+        steps_id,
+        workflow.revision,
+        by,
+    )
+
+
+async def enter_cancellation(connection: Connection, content_id: UUID, *, by: str) -> None:
+    """Notes that no command for the article is carried out any more."""
+    await connection.execute(
+        """
+        with forgotten as (delete from writing_waits where content_id = $1)
+        insert into writings (content_id, event_id, steps_id, cancelled_at, cancelled_by)
+        values ($1, gen_random_uuid(), gen_random_uuid(), clock_timestamp(), $2)
+        on conflict (content_id) do update
+            set cancelled_at = excluded.cancelled_at, cancelled_by = excluded.cancelled_by, changed_at = clock_timestamp()
+        """,
+        content_id,
+        by,
+    )
+
+
+async def sent_back(connection: Connection, content_id: UUID) -> tuple[UUID, str]:
+    """The research of a draft that was sent back, and what its reviewer said."""
+    row = await connection.fetchrow(
+        """
+        select c.research_id, d.comment from content as c join decisions as d using (content_id)
+        where content_id = $1 and d.decision = 'returned' order by d.decision_id desc limit 1
+        """,
+        content_id,
+    )
+    assert row is not None
+    return row["research_id"], row["comment"]
+
+
 def _ids(workflow: Workflow) -> list[UUID]:
     own = workflow_id(workflow.content_id, workflow.revision)
     return [own] if workflow.steps_id is None else [own, workflow.steps_id]

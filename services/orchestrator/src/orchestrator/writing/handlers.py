@@ -22,6 +22,7 @@ from orchestrator.writing.desk import WriterAt
 from orchestrator.writing.durable import (
     Command,
     Workflow,
+    is_ours,
     note_problem,
     put_down,
     put_down_to_wait,
@@ -92,7 +93,10 @@ class ContentWorkflow:
         if steps_id is None:
             return _nothing
         try:
-            record = await self._generate(message, context, brand, steps_id)
+            record = await self._generate(message, context, brand, command, steps_id)
+        except _NotOursError:
+            context.log.info("article_given_up", content_id=str(command.content_id))
+            return _nothing
         except WaitFor as wait:
             async with self._database.connection() as connection:
                 reason = f"waits for {wait.dependency}: {wait}"[:MAX_DETAIL]
@@ -113,7 +117,12 @@ class ContentWorkflow:
         return unless_cancelled
 
     async def _generate(
-        self, message: DomainMessage[ContentGenerate], context: Context, brand: Brand, steps_id: UUID
+        self,
+        message: DomainMessage[ContentGenerate],
+        context: Context,
+        brand: Brand,
+        delivered: Command,
+        steps_id: UUID,
     ) -> Record:
         command = message.payload
         workflow = await Workflow.resume(self._database, _workflow_id(command))
@@ -122,7 +131,9 @@ class ContentWorkflow:
         )
         try:
             article = await workflow.step(
-                "write_article", ARTICLE, partial(self._write, message, context, sources, brand, steps_id)
+                "write_article",
+                ARTICLE,
+                partial(self._write, message, context, sources, brand, delivered, steps_id),
             )
         except NoArticleError as refusal:
             context.log.info(
@@ -245,6 +256,7 @@ class ContentWorkflow:
         context: Context,
         sources: tuple[Source, ...],
         brand: Brand,
+        delivered: Command,
         steps_id: UUID,
     ) -> Article:
         try:
@@ -255,7 +267,7 @@ class ContentWorkflow:
         steps = await Workflow.resume(self._database, steps_id)
         turn = _Turn(0.0 if context.alone else self._turn_seconds)
         writer = self._writers[brand.writer](
-            _Desk(self._database, steps, brand, message.payload.comment, turn)
+            _Desk(self._database, steps, brand, delivered, message.payload.comment, turn)
         )
         return await writer.write(
             keyword=message.payload.keyword, sources=sources, brand_name=brand.name, language=brand.language
@@ -267,6 +279,10 @@ class ContentWorkflow:
         if brand is None:
             raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
         return brand
+
+
+class _NotOursError(Exception):
+    """The article was cancelled, or another command writes it: no further step is begun, and nothing follows."""
 
 
 class _Turn:
@@ -291,12 +307,14 @@ class _Desk:
         database: Database,
         steps: Workflow,
         brand: Brand,
+        command: Command,
         comment: str,
         turn: _Turn,
     ) -> None:
         self._database = database
         self._steps = steps
         self._brand = brand
+        self._command = command
         self._comment = comment
         self._turn = turn
 
@@ -325,6 +343,9 @@ class _Desk:
     ) -> ResultT:
         if not self._steps.has(name):
             self._turn.begin_step()
+            async with self._database.connection() as connection:
+                if not await is_ours(connection, self._command):
+                    raise _NotOursError
         return await self._steps.step(name, result_type, partial(work, f"{self._steps.workflow_id}:{name}"))
 
     async def earlier_titles(self) -> tuple[str, ...]:

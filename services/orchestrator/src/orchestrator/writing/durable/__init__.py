@@ -1,6 +1,13 @@
 """What keeps the writing of an article over crashes, waits and replicas: its steps, and who has it in hand."""
 
-from orchestrator.writing.durable.commands import Command, note_problem, put_down, put_down_to_wait, take_up
+from orchestrator.writing.durable.commands import (
+    Command,
+    is_ours,
+    note_problem,
+    put_down,
+    put_down_to_wait,
+    take_up,
+)
 from orchestrator.writing.durable.results import delete_old_workflows
 from orchestrator.writing.durable.workflow import Workflow
 
@@ -8,6 +15,7 @@ __all__ = [
     "Command",
     "Workflow",
     "delete_old_workflows",
+    "is_ours",
     "note_problem",
     "put_down",
     "put_down_to_wait",

@@ -65,7 +65,8 @@ async def take_up(connection: Connection, command: Command, hold: timedelta) -> 
                   and (w.event_id = excluded.event_id
                        or coalesce(w.in_hand_until < clock_timestamp(), true)
                           -- Ids of commands are in the order of their making.
-                          and (w.retried_at is null or w.failed_at is not null or w.event_id < excluded.event_id))
+                          and (w.retried_at is null or w.failed_at is not null or w.event_id < excluded.event_id
+                               or w.revision is distinct from excluded.revision))
             returning steps_id
         ), forgotten as (
             delete from writing_waits where content_id = $1 and exists (select from begun)
@@ -83,6 +84,16 @@ async def take_up(connection: Connection, command: Command, hold: timedelta) -> 
     return steps_id
 
 
+async def is_ours(connection: Connection, command: Command) -> bool:
+    """Whether the command is still the one to be carried out: it was neither cancelled, nor did another take over."""
+    ours: bool = await connection.fetchval(
+        "select exists (select from writings where content_id = $1 and event_id = $2 and cancelled_at is null)",
+        command.content_id,
+        command.event_id,
+    )
+    return ours
+
+
 async def put_down(connection: Connection, command: Command) -> bool:
     """Notes, in the transaction of what the command led to, that it is carried out. False: it was cancelled, and leads to nothing."""
     cancelled = await connection.fetchval(
@@ -98,14 +109,15 @@ async def put_down(connection: Connection, command: Command) -> bool:
 
 
 async def put_down_to_wait(connection: Connection, command: Command, reason: str, wait: timedelta) -> None:
-    """Notes why the writing of an article waits, and for how long from now."""
+    """Notes why the writing of an article waits, and for how long from now; if it was given up meanwhile, it waits for nothing."""
     await connection.execute(
         """
         with put_down as (
             update writings set in_hand_until = null, problem = null, changed_at = clock_timestamp()
-            where content_id = $1 and event_id = $4
+            where content_id = $1 and event_id = $4 and cancelled_at is null returning content_id
         )
-        insert into writing_waits (content_id, reason, until) values ($1, $2, clock_timestamp() + $3::interval)
+        insert into writing_waits (content_id, reason, until)
+        select content_id, $2, clock_timestamp() + $3::interval from put_down
         on conflict (content_id) do update set reason = excluded.reason, until = excluded.until
         """,
         command.content_id,

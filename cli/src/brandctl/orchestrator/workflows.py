@@ -1,0 +1,222 @@
+"""`brandctl workflows`: how the writing of each article goes, and what to do about one that does not."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import typer
+
+from brandctl.asking import AsJson, KeyFile, ServiceClient
+from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.tables import show_table
+from brandctl.terminal import note, print_json
+
+app = typer.Typer(
+    name="workflows",
+    no_args_is_help=True,
+    help=f"""How the writing of each article goes; and writing one again, or giving it up.
+
+{Orchestrator.help()}
+
+For example:
+
+    brandctl workflows list --state stuck
+    brandctl workflows show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+    brandctl workflows retry 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+    brandctl workflows cancel 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+""",
+)
+
+_COLOURS: Final = {
+    "waiting": "yellow",
+    "stuck": "red",
+    "failed": "red",
+    "done": "green",
+    "cancelled": "dim",
+    "pending": "dim",
+}
+
+ContentId = Annotated[UUID, typer.Argument(metavar="ID", help="`content_id`, as `list` and cycles show it.")]
+
+
+class State(StrEnum):
+    WAITING = "waiting"
+    RUNNING = "running"
+    STUCK = "stuck"
+    DONE = "done"
+    REFUSED = "refused"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Workflows(ServiceClient):
+    """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
+
+    service = "orchestrator"
+
+    def page(self, **query: str | int | None) -> dict[str, Any]:
+        given = {name: value for name, value in query.items() if value is not None}
+        return self._ask("GET", "/v1/workflows", params=given)
+
+    def workflow(self, content_id: UUID) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/workflows/{content_id}")
+
+    def retry(self, content_id: UUID, *, anew: bool) -> dict[str, Any]:
+        return self._ask("POST", f"/v1/workflows/{content_id}/retry", json={"anew": anew})
+
+    def cancel(self, content_id: UUID) -> dict[str, Any]:
+        return self._ask("POST", f"/v1/workflows/{content_id}/cancel")
+
+
+@app.command(name="list")
+def list_workflows(
+    brand: Annotated[str | None, typer.Option(help="Slug of the brand; else all.")] = None,
+    state: Annotated[State | None, typer.Option(help="In this state alone.", show_default="all")] = None,
+    after: Annotated[UUID | None, typer.Option(help="The last id of the page before.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="At most so many.")] = 50,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Lists how the writing of articles goes, in the order in which they were begun.
+
+    For example:
+
+        brandctl workflows list --state stuck --json | jq -r '.items[].content_id'
+    """
+    with Workflows.at(orchestrator_url, key_file) as workflows:
+        answer = workflows.page(
+            brand=brand, state=state and state.value, after=None if after is None else str(after), limit=limit
+        )
+    if as_json:
+        print_json(answer)
+        return
+    if not answer["items"]:
+        note("there are none" if state is None else f"none is {state.value}")
+        return
+    show_table(
+        ("id", "brand", "keyword", "state", "attempt", "last sign", "why"),
+        [
+            (
+                each["content_id"],
+                each["brand_slug"],
+                each["keyword"],
+                each["state"],
+                str(each["attempt"]),
+                _moment(each["last_sign_at"]),
+                each["waits"] or each["problem"] or "",
+            )
+            for each in answer["items"]
+        ],
+        colours=_COLOURS,
+    )
+    if answer["next"]:
+        note(f"there are more: --after {answer['next']}")
+
+
+@app.command()
+def show(
+    content_id: ContentId,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Shows the steps of an article's writing, what each took, and where its result can be read.
+
+    For example:
+
+        brandctl workflows show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --json | jq '.steps[] | select(.tokens)'
+    """
+    with Workflows.at(orchestrator_url, key_file) as workflows:
+        found = workflows.workflow(content_id)
+    if as_json:
+        print_json(found)
+        return
+    show_table(
+        ("step", "state", "begun", "finished", "tokens read", "written", "bytes"),
+        [
+            (
+                each["name"],
+                each["state"].replace("_", " "),
+                _moment(each["begun_at"]),
+                _moment(each["finished_at"]),
+                str(each["tokens"]["read"]) if each["tokens"] else "",
+                str(each["tokens"]["written"]) if each["tokens"] else "",
+                str(each["result"]["bytes"]) if each["result"] else "",
+            )
+            for each in found["steps"]
+        ],
+        colours=_COLOURS,
+    )
+    note(_told(found))
+
+
+@app.command()
+def retry(
+    content_id: ContentId,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="From the beginning: a model is asked, and paid, again.")
+    ] = False,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Has an article written that failed or is stuck, behind the last result that is stored. What is under way is left alone.
+
+    For example:
+
+        brandctl workflows list --state stuck --json | jq -r '.items[].content_id' | xargs -n 1 brandctl workflows retry
+    """
+    with Workflows.at(orchestrator_url, key_file) as workflows:
+        _done(workflows.retry(content_id, anew=anew), "it is under way already", as_json=as_json)
+
+
+@app.command()
+def cancel(
+    content_id: ContentId,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Gives up an article that is not written yet, for good; its keyword ends as cancelled.
+
+    For example:
+
+        brandctl workflows cancel 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+    """
+    with Workflows.at(orchestrator_url, key_file) as workflows:
+        _done(workflows.cancel(content_id), "it was cancelled already", as_json=as_json)
+
+
+def _done(answer: dict[str, Any], otherwise: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(answer)
+        return
+    if not answer["changed"]:
+        note(f"nothing was changed: {otherwise}")
+    note(_told(answer["workflow"]))
+
+
+def _told(found: dict[str, Any]) -> str:
+    said = [f"“{found['keyword']}” of {found['brand_slug']}: {found['state']}"]
+    if found["waits"]:
+        until = f", until {_moment(found['waits_until'])}" if found["waits_until"] else ""
+        said.append(f"{found['waits']}{until}")
+    if found["problem"]:
+        said.append(found["problem"])
+    if found["cancelled_by"]:
+        said.append(f"by {found['cancelled_by']} at {_moment(found['cancelled_at'])}")
+    if found["retries"]:
+        times = "once" if found["retries"] == 1 else f"{found['retries']} times"
+        said.append(f"retried {times}, the last time by {found['retried_by']}")
+    said.append(
+        f"attempt {found['attempt']}, begun {found['starts']} times" if found["starts"] else "not begun"
+    )
+    if found["state"] in {"running", "stuck", "waiting"}:
+        said.append(f"last sign {_moment(found['last_sign_at'])}")
+    return "; ".join(said)
+
+
+def _moment(stamp: str | None) -> str:
+    """To the second, in UTC."""
+    return "" if stamp is None else stamp.replace("T", " ")[:19]

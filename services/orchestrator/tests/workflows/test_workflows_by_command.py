@@ -1,0 +1,118 @@
+"""`brandctl workflows` as a process of its own, beside the API."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from messaging import Database
+
+STUCK, FAILED, DONE = (UUID(int=n) for n in (1, 2, 3))
+
+
+@pytest.fixture
+def workflows(
+    live_api: httpx.Client,
+    orchestrator_url: str,
+    orchestrator_database_at: Callable[[str], AbstractAsyncContextManager[Database]],
+    tmp_path: Path,
+) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """Runs `brandctl workflows …` where there is one that is stuck, one that failed and one that is done."""
+    live_api.put("/v1/brands/acme", json={"name": "Acme"}).raise_for_status()
+    asked = {"keywords": ["tea", "milk", "rum"]}
+    live_api.post("/v1/brands/acme/research", json=asked).raise_for_status()
+
+    async def prepare() -> None:
+        async with orchestrator_database_at(orchestrator_url) as database, database.transaction() as tx:
+            for position, content_id, state, setbacks in (
+                (1, STUCK, "writing", {}),
+                (2, FAILED, "failed", {"writing": {"reason": "dead \x1b[31mletter", "refused": False}}),
+                (3, DONE, "publishing", {}),
+            ):
+                await tx.connection.execute(
+                    """
+                    update keywords
+                    set content_id = $1, research_id = $1, state = $2, setbacks = $3::text::jsonb, generated = $4,
+                        moved_at = now() - interval '2 hours', awaits_turn = false,
+                        reason = $3::text::jsonb #>> '{writing,reason}'
+                    where position = $5
+                    """,
+                    content_id,
+                    state,
+                    json.dumps(setbacks),
+                    state == "publishing",
+                    position,
+                )
+            await tx.connection.execute(
+                """
+                insert into workflow_steps (workflow_id, step, result, begun_at, finished_at)
+                values ($1, 'fetch_research', '[1]', now() - interval '3 hours', now() - interval '2 hours')
+                """,
+                STUCK,
+            )
+
+    asyncio.run(prepare())
+
+    def run(*arguments: Any) -> "subprocess.CompletedProcess[str]":
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        known = {
+            "ORCHESTRATOR_URL": str(live_api.base_url).rstrip("/"),
+            "SERVICE_KEY": live_api.headers["X-Service-Key"],
+        }
+        return subprocess.run(
+            [sys.executable, "-m", "brandctl", "workflows", *map(str, arguments)],
+            cwd=tmp_path,
+            env=inherited | known,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_what_is_stuck_is_listed_shown_and_written_again(workflows: Any) -> None:
+    (heading, row) = workflows("list", "--state", "stuck").stdout.splitlines()
+    assert heading.split("\t")[:4] == ["id", "brand", "keyword", "state"]
+    assert row.split("\t")[:4] == [str(STUCK), "acme", "tea", "stuck"]
+
+    shown = workflows("show", STUCK)
+    assert [line.split("\t")[:2] for line in shown.stdout.splitlines()[1:]] == [
+        ["fetch_research", "done"],
+        ["write_article", "stuck"],
+        ["store", "pending"],
+        ["announce", "pending"],
+    ]
+    assert "“tea” of acme: stuck; not begun; last sign" in shown.stderr
+
+    done = workflows("retry", STUCK)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "“tea” of acme: running; retried once, the last time by service; not begun" in done.stderr
+    again = workflows("retry", STUCK, "--json")
+    assert json.loads(again.stdout)["changed"] is False
+    assert workflows("list", "--state", "stuck").stderr == "none is stuck\n"
+
+
+def test_what_failed_is_given_up_and_what_is_written_is_a_failure(workflows: Any) -> None:
+    failed = workflows("list", "--state", "failed")
+    assert "dead �[31mletter" in failed.stdout
+    assert "\x1b" not in failed.stdout
+
+    given_up = workflows("cancel", FAILED)
+    assert given_up.returncode == 0
+    assert "“milk” of acme: cancelled; cancelled by service; by service at 20" in given_up.stderr
+
+    written = workflows("cancel", DONE)
+    assert written.returncode == 1
+    assert "its article is written" in written.stderr
+    assert workflows("show", UUID(int=9)).returncode == 1
+    assert workflows("show", "tea").returncode == 2
