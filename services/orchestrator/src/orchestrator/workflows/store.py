@@ -151,6 +151,11 @@ async def finished_steps(connection: Connection, workflow: Workflow) -> list[Fin
                (result #>> '{usage,prompt_tokens}')::int as prompt_tokens,
                (result #>> '{usage,completion_tokens}')::int as completion_tokens
         from workflow_steps where workflow_id = any ($1::uuid[])
+        union all
+        select step, begun_at, finished_at, bytes, null, null
+        from large_results as r join blobs using (digest)
+        where workflow_id = any ($1::uuid[])
+          and not exists (select from workflow_steps as s where (s.workflow_id, s.step) = (r.workflow_id, r.step))
         """,
         _ids(workflow),
     )
@@ -160,7 +165,12 @@ async def finished_steps(connection: Connection, workflow: Workflow) -> list[Fin
 async def step_result(connection: Connection, workflow: Workflow, step: str) -> str | None:
     """The result of a step as JSON; None if it has none."""
     result: str | None = await connection.fetchval(
-        "select result::text from workflow_steps where workflow_id = any ($1::uuid[]) and step = $2 and result <> 'null'",
+        """
+        select result::text from workflow_steps where workflow_id = any ($1::uuid[]) and step = $2 and result <> 'null'
+        union all
+        select content from large_results join blobs using (digest) where workflow_id = any ($1::uuid[]) and step = $2
+        limit 1
+        """,
         _ids(workflow),
         step,
     )

@@ -1,16 +1,48 @@
 """SQL over the steps of workflows, beside the functions that run it."""
 
+import hashlib
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Final
 from uuid import UUID
 
 from chassis import Connection
 
+LARGE: Final = 64 * 1024
+"""Bytes of a result; one that is larger is kept in `blobs`, by its digest, and the step refers to it."""
 
-async def results_of(connection: Connection, workflow_id: UUID) -> dict[str, str]:
-    """The results, as JSON, of those steps of a workflow that have one."""
+_INSERT: Final = """
+    insert into workflow_steps (workflow_id, step, result, begun_at)
+    select $1, $2, $4::text::jsonb, now() - $3::interval
+    where not exists (select from large_results where (workflow_id, step) = ($1, $2))
+    on conflict do nothing returning true
+"""
+_INSERT_LARGE: Final = """
+    with kept as (
+        insert into blobs (digest, content, bytes) select $4, $5, $6
+        where not exists (select from workflow_steps where (workflow_id, step) = ($1, $2))
+        -- Locks it, and keeps it from being taken for one that nobody refers to any more.
+        on conflict (digest) do update set referenced_at = clock_timestamp()
+        returning digest
+    )
+    insert into large_results (workflow_id, step, digest, begun_at) select $1, $2, digest, now() - $3::interval from kept
+    on conflict do nothing returning true
+"""
+
+
+async def results_of(connection: Connection, workflow_id: UUID, step: str | None = None) -> dict[str, str]:
+    """The results, as JSON, of those steps of a workflow that have one; or of one step."""
     rows = await connection.fetch(
-        "select step, result::text as result from workflow_steps where workflow_id = $1", workflow_id
+        """
+        select step, result::text as result from workflow_steps where workflow_id = $1 and ($2::text is null or step = $2)
+        union all
+        select step, content from large_results as r join blobs using (digest)
+        where workflow_id = $1 and ($2::text is null or step = $2)
+          -- Done once more by the version before, which goes on with its own.
+          and not exists (select from workflow_steps as s where (s.workflow_id, s.step) = (r.workflow_id, r.step))
+        """,
+        workflow_id,
+        step,
     )
     return {row["step"]: row["result"] for row in rows}
 
@@ -22,24 +54,18 @@ async def insert_result(
 
     The connection must not be in a transaction.
     """
-    inserted = await connection.fetchval(
-        """
-        insert into workflow_steps (workflow_id, step, result, begun_at)
-        values ($1, $2, $3::text::jsonb, now() - $4::interval)
-        on conflict do nothing returning true
-        """,
-        workflow_id,
-        step,
-        result,
-        took,
-    )
+    content = result.encode()
+    if len(content) > LARGE:
+        digest = hashlib.sha256(content).digest()
+        inserted = await connection.fetchval(
+            _INSERT_LARGE, workflow_id, step, took, digest, result, len(content)
+        )
+    else:
+        inserted = await connection.fetchval(_INSERT, workflow_id, step, took, result)
     if inserted:
         return None
     # A second statement, because only a new snapshot shows the row of a replica that was faster.
-    stored: str = await connection.fetchval(
-        "select result::text from workflow_steps where workflow_id = $1 and step = $2", workflow_id, step
-    )
-    return stored
+    return (await results_of(connection, workflow_id, step))[step]
 
 
 async def finish_steps(connection: Connection, workflow_id: UUID, steps: Sequence[str]) -> set[str]:
@@ -65,6 +91,22 @@ async def delete_old_workflows(connection: Connection, older_than: timedelta, li
                 select workflow_id, step from workflow_steps
                 where finished_at < now() - $1::interval
                 order by finished_at limit $2 for update skip locked
+            )
+            """,
+            """
+            delete from large_results where (workflow_id, step) in (
+                select workflow_id, step from large_results
+                where finished_at < now() - $1::interval
+                order by finished_at limit $2 for update skip locked
+            )
+            """,
+            # After what referred to them.
+            """
+            delete from blobs where digest in (
+                select digest from blobs as b
+                where referenced_at < now() - $1::interval
+                  and not exists (select from large_results as r where r.digest = b.digest)
+                order by referenced_at limit $2 for update skip locked
             )
             """,
             """

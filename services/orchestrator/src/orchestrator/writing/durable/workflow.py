@@ -14,6 +14,7 @@ step whose row is there is not run again: its stored result is returned. Guarant
 * A step may *run* more than once (the process dies between work and row; two replicas run the same workflow), so its
   work has to be repeatable. Its *result* exists once: the first row stays, and everyone goes on with that one.
 * `finish` names a step to exactly one transaction that commits. What it guards is done once.
+* A result of more than 64 kB is kept once for all steps that have the same, and goes with the last of them.
 * Results are JSON of a pydantic type. Changing the type of a step means a new step name: a workflow that was under way
   during the upgrade would not understand its old result.
 """
@@ -58,8 +59,8 @@ class Workflow:
         if name not in self._results:
             begun = monotonic()
             result = await work()
-            took = timedelta(seconds=monotonic() - begun)
             async with self._database.connection() as connection:
+                took = timedelta(seconds=monotonic() - begun)
                 faster = await insert_result(
                     connection, self.workflow_id, name, result_type.dump_json(result).decode(), took
                 )
