@@ -43,7 +43,8 @@ Memory (`tests/fixtures/memory.py`)
     `as_in_an_image`   variables for a process that finds none of the packages that images do not have.
 
 `tests/fixtures/property_tests.py` has no fixture: it says how Hypothesis runs. Nor has `tests/fixtures/authorities.py`: it has
-clients of HTTP share what they read from the disk.
+clients of HTTP share what they read from the disk. `tests/fixtures/openapi/fuzzing.py` has `fuzz`, which asks a running service for
+everything that its OpenAPI document lets one ask.
 """
 
 # The folder of this member has the name of its package: imported first, or pytest would take the folder for the package.

@@ -1,6 +1,7 @@
 """An API over real HTTP: what all of them refuse, how, and how their document tells of it."""
 
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from http import HTTPStatus
 
 import httpx
@@ -11,7 +12,7 @@ from pydantic import BaseModel, SecretStr
 from starlette.requests import Request
 
 from chassis import ServiceKey
-from chassis.http.api import MayRead, MaySubmit, api, needs, router
+from chassis.http.api import MayRead, MaySubmit, api, in_utc, needs, router
 from chassis.http.callers import Caller, Scope
 from chassis.http.headers import SAFE_HEADERS
 from chassis.observing import traces
@@ -109,6 +110,7 @@ async def test_what_is_not_there_is_refused_in_a_sentence_and_nobody_is_sent_els
     assert answer.status_code == status
     assert answer.json()["detail"].endswith("/docs lists what there is")
     assert "location" not in answer.headers
+    assert answer.headers.get("allow") == ("POST, PUT" if status == 405 else None)
 
 
 async def test_a_route_is_for_callers_with_its_scope_and_is_told_who_they_are() -> None:
@@ -232,3 +234,16 @@ async def test_what_an_application_says_itself_stands(notes: httpx.AsyncClient) 
     assert page.headers.get_list("cache-control") == ["no-cache"]
     assert "style-src 'self'" in page.headers["content-security-policy"]
     assert page.headers.get_list("x-content-type-options") == ["nosniff"]
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["0001-01-01T00:00:00+23:59", "0001-12-31T23:59:59", "9999-12-31T23:59:59-23:59", "9999-01-01T00:00:00Z"],
+)
+def test_a_time_that_no_database_takes_or_no_zone_shows_is_refused(time: str) -> None:
+    with pytest.raises(ValueError, match="beyond the years 2 to 9998"):
+        in_utc(datetime.fromisoformat(time))
+
+
+def test_a_time_without_a_zone_is_one_of_utc() -> None:
+    assert in_utc(datetime.fromisoformat("2026-03-01T09:00:00")) == datetime(2026, 3, 1, 9, tzinfo=UTC)

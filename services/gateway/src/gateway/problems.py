@@ -5,13 +5,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis import redaction
+from chassis.http.api import Responses, refusal
 from chassis.http.problems import ProblemResponse
+
+NO_KEYS: Final[Responses] = refusal(
+    HTTPStatus.FAILED_DEPENDENCY, "Keys cannot be kept or opened; `detail` says what GATEWAY_KEYS lacks."
+)
+FROM_PROVIDERS: Final[Responses] = {
+    **refusal(HTTPStatus.PAYMENT_REQUIRED, "There is no money for it now; again after `Retry-After`."),
+    **refusal(
+        HTTPStatus.FAILED_DEPENDENCY, "No such provider is connected, or it failed; `type` says which it is."
+    ),
+    **refusal(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "Its turn at the provider does not come in time; again after `Retry-After`.",
+    ),
+}
+"""How the document speaks of what a route may refuse that asks a provider."""
 
 
 @dataclass(frozen=True, slots=True)

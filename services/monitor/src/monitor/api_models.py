@@ -2,13 +2,14 @@
 
 import base64
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from pydantic_core import from_json
 
+from chassis.http.api import Moment
 from monitor.domain import State
 from monitor.store import Decision
 
@@ -26,13 +27,6 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterVali
 Reason = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500), AfterValidator(_storable)
 ]
-
-
-def _in_utc(moment: datetime) -> datetime:
-    try:
-        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except OverflowError:
-        raise ValueError("is beyond the years 1 to 9999 in UTC; take `now` of a page") from None
 
 
 class DeadLetterView(BaseModel):
@@ -145,7 +139,7 @@ class _Bulk(BaseModel):
     type: Text | None = None
     group: Text | None = Field(default=None, description="Those that failed alike: `group` of the summary.")
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)] | None = None
-    until: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
+    until: Moment | None = Field(
         default=None, description="Only what was recorded by then: `now` of a page that was looked at."
     )
     after: UUID | None = Field(default=None, description="`next` of the answer before: go on from there.")

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from chassis import Connections
-from chassis.http.api import needs, router
+from chassis.http.api import Moment, needs, router
 from chassis.http.callers import Scope
 from gateway.calls import store
 from gateway.money import ALL, Caps, Spending, micros
@@ -160,7 +160,7 @@ def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
     )
     async def calls(
         brand: Annotated[Brand | None, Query()] = None,
-        before: Annotated[datetime | None, Query(description="`next` of the page before.")] = None,
+        before: Annotated[Moment | None, Query(description="`next` of the page before.")] = None,
         limit: Annotated[int, Query(ge=1, le=_MAX_PAGE)] = 50,
     ) -> CallList:
         async with connections.connection() as connection:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, Valida
 from chassis.http.api import UNKNOWN, needs, router
 from chassis.http.callers import Scope
 from gateway.credentials.accounts import Accounts
+from gateway.problems import NO_KEYS
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=63)]
 
@@ -61,6 +62,7 @@ def provider_routes(accounts: Accounts, kinds: Mapping[str, type[BaseModel]]) ->
         dependencies=[needs(Scope.ADMIN)],
         status_code=HTTPStatus.NO_CONTENT,
         summary="Connect a provider, or change it",
+        responses=NO_KEYS,
     )
     async def connect(name: Annotated[Name, Path()], request: ConnectRequest) -> None:
         key = request.key
@@ -82,7 +84,10 @@ def provider_routes(accounts: Accounts, kinds: Mapping[str, type[BaseModel]]) ->
         await accounts.disconnect(name)
 
     @routes.post(
-        "/rotate", dependencies=[needs(Scope.ADMIN)], summary="Seal every key with the first of GATEWAY_KEYS"
+        "/rotate",
+        dependencies=[needs(Scope.ADMIN)],
+        summary="Seal every key with the first of GATEWAY_KEYS",
+        responses=NO_KEYS,
     )
     async def rotate() -> Rotated:
         return Rotated(sealed_anew=await accounts.seal_anew())

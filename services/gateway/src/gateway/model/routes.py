@@ -10,7 +10,7 @@ from chassis.http.api import needs, router
 from chassis.http.callers import Scope
 from gateway.model.requests import ChatRequest
 from gateway.model.writing import Wanted, Writing
-from gateway.problems import Problem, ProblemError
+from gateway.problems import FROM_PROVIDERS, Problem, ProblemError
 from gateway.requests import Brand, IdempotencyKey
 
 COMPLETIONS: Final = "/v1/chat/completions"
@@ -37,6 +37,7 @@ def chat_routes(writing: Writing) -> APIRouter:
         dependencies=[needs(Scope.SUBMIT)],
         summary="Have a model write",
         response_model=None,
+        responses=FROM_PROVIDERS,
     )
     async def complete(
         request: ChatRequest,

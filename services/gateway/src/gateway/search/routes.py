@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from chassis.http.api import needs, router
 from chassis.http.callers import Scope
+from gateway.problems import FROM_PROVIDERS
 from gateway.providers.results import MAX_COUNT, Freshness, Query, Result
 from gateway.requests import Brand, IdempotencyKey
 from gateway.search.searching import Searching, Wanted
@@ -52,7 +53,7 @@ class SearchAnswer(BaseModel):
 def search_routes(searching: Searching) -> APIRouter:
     routes = router("/search", tags=["Search"])
 
-    @routes.post("", dependencies=[needs(Scope.SUBMIT)], summary="Search the web")
+    @routes.post("", dependencies=[needs(Scope.SUBMIT)], summary="Search the web", responses=FROM_PROVIDERS)
     async def search(request: SearchRequest, idempotency_key: IdempotencyKey = None) -> SearchAnswer:
         query = Query(
             text=request.query,

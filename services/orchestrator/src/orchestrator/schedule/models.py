@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, model_validator
 
+from chassis.http.api import in_utc
 from envelope.brand.payloads import Priority
 from orchestrator.answers import View
 from orchestrator.cycles import Keyword, fold
@@ -48,7 +49,9 @@ class ScheduleRequest(RequestBody):
     cron: Annotated[str | None, Field(max_length=200, examples=["0 6 * * SUN"])] = None
     """Minute, hour, day of the month, month, day of the week; by the clocks of `time_zone`."""
     time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
-    at: Annotated[AwareDatetime | None, Field(examples=["2027-03-01T09:00:00+01:00"])] = None
+    at: Annotated[
+        Annotated[AwareDatetime, AfterValidator(in_utc)] | None, Field(examples=["2027-03-01T09:00:00+01:00"])
+    ] = None
     """Once at this time, which names its offset."""
 
     @model_validator(mode="after")

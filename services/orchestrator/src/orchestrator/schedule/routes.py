@@ -1,6 +1,5 @@
 """Requests about schedules: made, read, paused, resumed and removed by name."""
 
-from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Final
 
@@ -14,6 +13,7 @@ from chassis.http.api import (
     IfNoneMatch,
     MayRead,
     MaySubmit,
+    Moment,
     conditional,
     refusal,
     router,
@@ -165,7 +165,7 @@ def _watching(database: Database) -> APIRouter:
         caller: MayRead,
         slug: Slug,
         name: Name,
-        after: Annotated[datetime | None, Query(description="`next` of the page before.")] = None,
+        after: Annotated[Moment | None, Query(description="`next` of the page before.")] = None,
         limit: Limit = PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:

@@ -4,14 +4,16 @@ Every refusal is a problem (`chassis.http.problems`) whose `detail` says what to
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import APIRouter, FastAPI, Header, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import APIKeyHeader
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http import idempotency
@@ -59,6 +61,26 @@ class Problem(BaseModel):
 IfNoneMatch = Annotated[
     str | None, Header(description="ETag of the representation you have; 304 if it is still current.")
 ]
+
+
+def in_utc(moment: datetime) -> datetime:
+    """A time of a request as any database takes it and any zone shows it; without a zone it is meant in UTC.
+
+    Raises:
+        ValueError: it is too near to the ends of the calendar for that.
+    """
+    try:
+        found = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        found = None
+    if found is None or not _FIRST_YEAR <= found.year <= _LAST_YEAR:
+        raise ValueError(f"is beyond the years {_FIRST_YEAR} to {_LAST_YEAR} in UTC")
+    return found
+
+
+_FIRST_YEAR: Final = 2
+_LAST_YEAR: Final = 9998
+Moment = Annotated[datetime, AfterValidator(in_utc)]
 
 
 def refusal(status: HTTPStatus, description: str) -> Responses:
@@ -280,15 +302,25 @@ def _complaint(error: Mapping[str, Any]) -> str:
     return template.format(**error.get("ctx", {})) if template else str(error["msg"])
 
 
+_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    detail = error.detail
+    detail, headers = error.detail, error.headers
     match error.status_code:
         case HTTPStatus.NOT_FOUND if request.scope.get("route") is None:
             detail = "there is nothing at this path; /docs lists what there is"
         case HTTPStatus.METHOD_NOT_ALLOWED:
             detail = f"this path does not take {request.method}; /docs lists what there is"
-    return ProblemResponse(error.status_code, detail, error.headers)
+            headers = {"Allow": ", ".join(method for method in _METHODS if _takes(request, method))}
+    return ProblemResponse(error.status_code, detail, headers)
+
+
+def _takes(request: Request, method: str) -> bool:
+    """Whether any route does at the path: the one that refused knows its own method alone."""
+    scope = {**request.scope, "method": method}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 
 async def _failed(_: Request, __: Exception) -> Response:

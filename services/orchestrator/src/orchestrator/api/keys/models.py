@@ -5,6 +5,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
+from chassis.http.api import in_utc
 from chassis.http.callers import SERVICE, Scope
 from orchestrator.answers import View
 from orchestrator.api.keys.store import KeyRow
@@ -34,7 +35,9 @@ class KeyRequest(RequestBody):
         AfterValidator(_distinct),
     ] = None
     """Slugs of the brands that it is for: for who has it, there is no other. Left out: all of them."""
-    expires_at: Annotated[AwareDatetime | None, Field(examples=["2030-01-01T00:00:00Z"])] = None
+    expires_at: Annotated[
+        Annotated[AwareDatetime, AfterValidator(in_utc)] | None, Field(examples=["2030-01-01T00:00:00Z"])
+    ] = None
     """Left out: it does not."""
 
     @model_validator(mode="after")

@@ -1,0 +1,36 @@
+"""Whatever its document lets one ask, the publisher answers as the document says."""
+
+from io import BytesIO
+from pathlib import Path
+
+import httpx
+import pytest
+from PIL import Image
+from pydantic import SecretStr
+
+from chassis import ServiceKey
+from chassis.testing import serving
+from messaging import Database
+from publisher.api import create_api
+from publisher.http_api import create_app
+from publisher.urls import SiteUrls
+from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
+
+KEY = "test-service-key-0123456789"
+
+
+@pytest.mark.parametrize("thorough", DEPTHS)
+async def test_the_publisher_is_as_documented(database: Database, tmp_path: Path, thorough: bool) -> None:
+    urls = SiteUrls.under("https://blog.example.org")
+    sites = create_app(database, urls, articles_per_page=2)
+    app = create_api(database, ServiceKey(SecretStr(KEY)), urls, sites=sites)
+    logo = BytesIO()
+    Image.new("RGB", (60, 20), (200, 0, 0)).save(logo, "PNG")
+    slugs = [f"brand-{number}" for number in range(20)]
+    async with (
+        serving(app) as origin,
+        httpx.AsyncClient(base_url=origin, headers={"X-Service-Key": KEY}) as api,
+    ):
+        for slug in slugs:
+            (await api.put(f"/v1/brands/{slug}/logo", content=logo.getvalue())).raise_for_status()
+        await fuzz(api, tmp_path, known={"path.slug": slugs}, thorough=thorough)
