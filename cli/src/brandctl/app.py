@@ -17,6 +17,7 @@ from brandctl.dead_letters import app as dead_letters_app
 from brandctl.errors import CommandError
 from brandctl.gateway import providers_app, spend_app
 from brandctl.orchestrator import (
+    audits_app,
     content_app,
     cycles_app,
     drafts_app,
@@ -38,6 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.add_typer(audits_app)
 app.add_typer(content_app)
 app.add_typer(cycles_app)
 app.add_typer(dead_letters_app)

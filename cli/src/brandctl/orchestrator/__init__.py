@@ -1,5 +1,6 @@
 """What the orchestrator is asked and told."""
 
+from brandctl.orchestrator.audits import app as audits_app
 from brandctl.orchestrator.content import app as content_app
 from brandctl.orchestrator.cycles import app as cycles_app
 from brandctl.orchestrator.drafts import app as drafts_app
@@ -10,6 +11,7 @@ from brandctl.orchestrator.watching import watch
 from brandctl.orchestrator.workflows import app as workflows_app
 
 __all__ = [
+    "audits_app",
     "content_app",
     "cycles_app",
     "drafts_app",

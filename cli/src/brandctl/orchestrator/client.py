@@ -123,6 +123,8 @@ class Schedule(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     name: str
+    kind: str = "research"
+    """research or audit."""
     state: str
     reason: str | None
     cron: str | None
@@ -139,9 +141,42 @@ class Firing(BaseModel):
     due_at: datetime
     at: datetime
     cycle_id: str | None
+    audit_id: str | None = None
     keywords: int
     missed: int
     failure: str | None
+
+
+class AuditNote(BaseModel):
+    """An audit in a list."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    audit_id: UUID
+    brand_slug: str
+    made_by: str
+    made_at: datetime
+    counts: dict[str, int]
+    cut: tuple[str, ...]
+    """Kinds of which there are more than are told."""
+
+
+class Finding(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    kind: str
+    subject: str
+    address: str
+    since: datetime
+    advice: str
+
+
+class Audit(AuditNote):
+    findings: tuple[Finding, ...]
+
+
+class _Audits(BaseModel):
+    items: tuple[AuditNote, ...]
 
 
 class _Page(BaseModel):
@@ -260,6 +295,20 @@ class Orchestrator(ServiceClient):
         """The latest."""
         answer = self._ask("GET", f"{_schedule(slug, name)}/firings")
         return self._read(_Firings, answer).items, answer
+
+    def make_audit(self, slug: str) -> tuple[Audit, dict[str, Any]]:
+        """Looks the brand over; also as it was answered."""
+        answer = self._ask("POST", f"{_of(slug)}/audits")
+        return self._read(Audit, answer), answer
+
+    def audits(self, slug: str, *, limit: int) -> tuple[tuple[AuditNote, ...], dict[str, Any]]:
+        """The latest; also as they were answered."""
+        answer = self._ask("GET", f"{_of(slug)}/audits", params={"limit": limit})
+        return self._read(_Audits, answer).items, answer
+
+    def audit(self, slug: str, audit_id: UUID) -> tuple[Audit, dict[str, Any]]:
+        answer = self._ask("GET", f"{_of(slug)}/audits/{audit_id}")
+        return self._read(Audit, answer), answer
 
 
 OrchestratorUrl = Annotated[str | None, Orchestrator.address_option()]

@@ -121,19 +121,19 @@ def firings(
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows what became of the latest due times: the cycle that each began, or why it was given up."""
+    """Shows what became of the latest due times: the cycle or audit that each began, or why it was given up."""
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
         found, answer = orchestrator.firings(brand, name)
     if as_json:
         print_json(answer)
         return
     show_table(
-        ("due", "fired", "cycle", "keywords", "missed", "given up because"),
+        ("due", "fired", "began", "keywords", "missed", "given up because"),
         [
             (
                 _moment(each.due_at),
                 _moment(each.at),
-                each.cycle_id or "-",
+                each.cycle_id or each.audit_id or "-",
                 str(each.keywords),
                 str(each.missed),
                 each.failure or "-",
@@ -193,12 +193,16 @@ def _when(schedule: Schedule) -> str:
 
 
 def _keywords(schedule: Schedule) -> str:
+    if schedule.kind == "audit":
+        return "-"
     if schedule.take is None:
         return str(schedule.keywords)
     return f"{schedule.handed_in}/{schedule.keywords}, {schedule.take} a time"
 
 
 def _each_time(schedule: Schedule) -> str:
+    if schedule.kind == "audit":
+        return "an audit"
     if schedule.take is None:
         return f"{schedule.keywords} keywords"
     return f"{schedule.take} of {schedule.keywords} keywords"

@@ -70,6 +70,7 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
     cycle = await http.post("/v1/brands/rival/research", json={"keywords": ["tea"]}, headers=ALL)
     weekly = await http.put("/v1/brands/rival/schedules/weekly", json=WEEKLY, headers=ALL)
     weekly.raise_for_status()
+    audit = await http.post("/v1/brands/rival/audits", headers=ALL)
     content_id = new_event_id()
     async with orchestrator_database.transaction() as tx:
         await insert_content(
@@ -108,6 +109,7 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         "brand": Place("rival", "noone"),
         "cycle_id": Place(cycle.json()["cycle_id"], str(new_event_id())),
         "name": Place("weekly", "dearly"),
+        "audit_id": Place(audit.json()["audit_id"], str(new_event_id())),
         "content_id": content,
         "id": content,
         "key_id": Place(key.json()["about"]["key_id"], "0" * 12),

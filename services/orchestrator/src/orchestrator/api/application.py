@@ -13,6 +13,7 @@ from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator import cycles, review, schedule, workflows
 from orchestrator.api.keys import SHOWN_ONCE, key_routes
+from orchestrator.audits import audit_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
 from orchestrator.review import agent_of, answer_refusals, review_routes
@@ -66,6 +67,7 @@ def http_api(
             {"name": "brands", "description": "Who writes, in what language, for which site and channels."},
             {"name": "cycles", "description": "Batches of keywords and their progress."},
             {"name": "schedules", "description": "Keywords handed in by the clock."},
+            {"name": "audits", "description": "What about a brand wants somebody's eye."},
             {"name": "content", "description": "The articles."},
             {"name": "drafts", "description": "What waits for a person, and what the person decides."},
             {"name": "workflows", "description": "How the writing of each article goes."},
@@ -75,6 +77,7 @@ def http_api(
     app.include_router(brand_routes(database, writers, agent_of))
     app.include_router(cycle_routes(database, room))
     app.include_router(schedule_routes(database))
+    app.include_router(audit_routes(database))
     app.include_router(content_routes(database))
     app.include_router(key_routes(database))
     app.include_router(review_routes(database, room))

@@ -15,6 +15,7 @@ MAX_TONE: Final = 300
 LEAST_WORDS: Final = 250
 MOST_WORDS: Final = 2000
 MOST_A_DAY: Final = 10_000
+MOST_DAYS: Final = 3650
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 LANGUAGE_PATTERN: Final = "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 
@@ -71,6 +72,8 @@ class BrandRequest(RequestBody):
 
     articles_per_day: Annotated[int | None, Field(ge=1, le=MOST_A_DAY, examples=[10])] = None
     """How many keywords are begun in a day, evenly spread: 10 is one every 144 minutes. Without it, as many as there is room for."""
+    stale_after_days: Annotated[int | None, Field(ge=1, le=MOST_DAYS, examples=[180])] = None
+    """After how many days an audit calls what an article was written from old; without it, 180."""
 
 
 class Counters(View):
@@ -114,6 +117,7 @@ class BrandView(View):
     approval: str
     """Which articles wait until a person has approved them: what the brand says, or else what is the default for it."""
     articles_per_day: int | None
+    stale_after_days: int | None
     paused_at: datetime | None
     """Since when nothing of it is begun, until somebody has it resumed."""
     created_at: datetime
@@ -134,6 +138,7 @@ class BrandView(View):
             words=brand.words,
             approval=brand.approves,
             articles_per_day=brand.articles_per_day,
+            stale_after_days=brand.stale_after_days,
             paused_at=brand.paused_at,
             created_at=brand.created_at,
             updated_at=brand.updated_at,

@@ -25,6 +25,8 @@ class Brand:
     approval: str | None
     """As it was asked for; None: by default."""
     articles_per_day: int | None
+    stale_after_days: int | None
+    """None: by default."""
     paused_at: datetime | None
     looked_at: datetime | None
     """When a person looked last at what waits."""
@@ -51,21 +53,23 @@ async def upsert_brand(
     words: int | None = None,
     approval: str | None = None,
     articles_per_day: int | None = None,
+    stale_after_days: int | None = None,
 ) -> tuple[Brand, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
     row = await connection.fetchrow(
         """
         insert into brands as b
             (slug, name, description, language, channels, target, writer, forbidden_words, tone, words, approval,
-             articles_per_day)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+             articles_per_day, stale_after_days)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
         on conflict (slug) do update
             set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
                 forbidden_words = $8, tone = $9, words = $10, approval = $11, articles_per_day = $12,
+                stale_after_days = $13,
                 updated_at = case
                     when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words, b.tone,
-                          b.words, b.approval, b.articles_per_day)
-                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+                          b.words, b.approval, b.articles_per_day, b.stale_after_days)
+                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -81,6 +85,7 @@ async def upsert_brand(
         words,
         approval,
         articles_per_day,
+        stale_after_days,
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -105,6 +110,7 @@ def _brand(row: asyncpg.Record) -> Brand:
         words=row["words"],
         approval=row["approval"],
         articles_per_day=row["articles_per_day"],
+        stale_after_days=row["stale_after_days"],
         paused_at=row["paused_at"],
         looked_at=row["looked_at"],
         created_at=row["created_at"],

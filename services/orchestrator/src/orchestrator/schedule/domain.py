@@ -18,12 +18,25 @@ from cronsim import CronSim, CronSimError
 FIELDS: Final = 5
 RETRIES: Final = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))
 """Pauses before a firing that failed is tried again; when it fails once more, it is parked."""
+WEEKLY_AUDIT: Final = "weekly-audit"
+"""What the schedule of each brand is called that has it looked over."""
+AUDIT_CRON: Final = "0 6 * * SUN"
+"""When that is, until somebody says otherwise; in UTC."""
 MOST_MISSED: Final = 1000
 """Missed firings are counted up to here: of every minute of a year, nobody needs the number."""
 
 
 class UntimelyError(ValueError):
     """There is no such time; the message says what is wrong with the expression or the zone."""
+
+
+class Kind(StrEnum):
+    """What a schedule does."""
+
+    RESEARCH = "research"
+    """Hands in its keywords."""
+    AUDIT = "audit"
+    """Has its brand looked over; each brand has one, which hands in nothing."""
 
 
 class ScheduleState(StrEnum):

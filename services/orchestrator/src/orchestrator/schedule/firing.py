@@ -1,21 +1,23 @@
 """Firing what is due. Every replica does; row locks share it out, and only the database's clock counts.
 
-A due time is claimed, its cycle is begun, its messages are put into the outbox and the next time is set in one transaction: a crash leaves
+A due time is claimed, its cycle is begun and its messages are put into the outbox, or its audit is made, and the next time is set, in
+one transaction: a crash leaves
 either all of it or nothing.
 """
 
 import asyncio
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, assert_never
 
 import structlog
 
 from chassis.database.pool import DatabaseUnavailableError
 from envelope import new_event_id
 from messaging import Database, Transaction
+from orchestrator.audits import BY_THE_CLOCK, audit_in
 from orchestrator.cycles import DEFAULT_ROOM, CycleId, NewCycle, Room, begin_cycle_in, readable
 from orchestrator.schedule import store
-from orchestrator.schedule.domain import ScheduleState
+from orchestrator.schedule.domain import Kind, ScheduleState
 from orchestrator.schedule.store import Firing, Schedule
 
 log = structlog.get_logger(__name__)
@@ -40,7 +42,7 @@ class Scheduler:
         while True:
             fired = await self.tick()
             if fired < AT_ONCE:
-                await self._clean()
+                await self._keep_house()
                 await asyncio.sleep((await self._rest()).total_seconds())
 
     async def tick(self) -> int:
@@ -70,7 +72,33 @@ class Scheduler:
 
     async def _fire(self, tx: Transaction, schedule: Schedule, now: datetime) -> None:
         plan, standing = schedule.plan, schedule.standing
-        keywords = plan.next_keywords(standing.position)
+        missed = plan.missed(standing.due_at, now)
+        firing = await self._carry_out(tx, schedule, now, missed)
+        await store.insert_firing(tx.connection, schedule.schedule_id, firing)
+        await store.stand(tx.connection, schedule.schedule_id, plan.fired(standing, now))
+        log.info(
+            "schedule_fired",
+            brand=schedule.brand_slug,
+            schedule=schedule.name,
+            cycle_id=firing.cycle_id and str(firing.cycle_id),
+            audit_id=firing.audit_id and str(firing.audit_id),
+            due_at=standing.due_at.isoformat(),
+            late_seconds=round((now - standing.due_at).total_seconds(), 3),
+            missed=missed,
+        )
+
+    async def _carry_out(self, tx: Transaction, schedule: Schedule, now: datetime, missed: int) -> Firing:
+        match schedule.kind:
+            case Kind.RESEARCH:
+                return await self._hand_in(tx, schedule, now, missed)
+            case Kind.AUDIT:
+                audit, _ = await audit_in(tx.connection, schedule.brand_slug, by=BY_THE_CLOCK)
+                return Firing(schedule.standing.due_at, now, None, audit.audit_id, 0, missed, None)
+            case _ as unreachable:
+                assert_never(unreachable)
+
+    async def _hand_in(self, tx: Transaction, schedule: Schedule, now: datetime, missed: int) -> Firing:
+        keywords = schedule.plan.next_keywords(schedule.standing.position)
         cycle_id = CycleId(new_event_id())
         await begin_cycle_in(
             tx,
@@ -86,22 +114,7 @@ class Scheduler:
             self._room,
             together=False,
         )
-        missed = plan.missed(standing.due_at, now)
-        await store.insert_firing(
-            tx.connection,
-            schedule.schedule_id,
-            Firing(standing.due_at, now, cycle_id, len(keywords), missed, None),
-        )
-        await store.stand(tx.connection, schedule.schedule_id, plan.fired(standing, now))
-        log.info(
-            "schedule_fired",
-            brand=schedule.brand_slug,
-            schedule=schedule.name,
-            cycle_id=str(cycle_id),
-            due_at=standing.due_at.isoformat(),
-            late_seconds=round((now - standing.due_at).total_seconds(), 3),
-            missed=missed,
-        )
+        return Firing(schedule.standing.due_at, now, cycle_id, None, len(keywords), missed, None)
 
     async def _note_failure(self, tried: Schedule, error: Exception) -> None:
         why = readable(f"{type(error).__name__}: {error}")
@@ -113,12 +126,13 @@ class Scheduler:
             after = schedule.plan.failed(schedule.standing, why, now)
             await store.stand(tx.connection, schedule.schedule_id, after)
             if after.due_at != tried.standing.due_at or after.state is not ScheduleState.ACTIVE:
-                given_up = Firing(tried.standing.due_at, now, None, 0, 0, why)
+                given_up = Firing(tried.standing.due_at, now, None, None, 0, 0, why)
                 await store.insert_firing(tx.connection, schedule.schedule_id, given_up)
                 log.error("firing_given_up", brand=schedule.brand_slug, schedule=schedule.name, reason=why)
 
-    async def _clean(self) -> None:
+    async def _keep_house(self) -> None:
         async with self._database.transaction() as tx:
+            await store.make_audits(tx.connection)
             await store.delete_old_firings(tx.connection, self._keep_firings, CLEANED_AT_ONCE)
 
     async def _rest(self) -> timedelta:

@@ -8,7 +8,7 @@ from chassis import Connection
 from envelope import new_event_id
 from orchestrator.brands import BrandSlug
 from orchestrator.schedule import store
-from orchestrator.schedule.domain import Plan, ScheduleState, Standing
+from orchestrator.schedule.domain import WEEKLY_AUDIT, Kind, Plan, ScheduleState, Standing
 from orchestrator.schedule.models import ScheduleRequest
 from orchestrator.schedule.store import Schedule
 
@@ -18,6 +18,10 @@ MAX_SCHEDULES: Final = 200
 
 class PastError(ValueError):
     """What is to happen once lies behind us."""
+
+
+class MisplacedError(ValueError):
+    """What is asked for does not go with the name of the schedule; the message says what does."""
 
 
 class TooManyError(ValueError):
@@ -30,18 +34,25 @@ async def put(
     """The schedule as stored, and whether it is new. The brand has to exist.
 
     Raises:
+        MisplacedError: it has no keywords, or it has some and its name is that of the weekly audit.
         PastError: it is to happen once, at a time that has passed.
         TooManyError: the brand has `MAX_SCHEDULES`.
     """
+    kind = _kind_of(name, request)
     plan = request.plan()
     now: datetime = await connection.fetchval("select now()")
     standing = await store.lock(connection, slug, name)
+    if standing is not None and standing.kind is not kind:
+        raise MisplacedError(
+            f"'{name}' hands in keywords: remove it first, and the weekly audit takes its place"
+        )
     if standing is not None and _asks_for(request, plan, standing):
         return standing, False
     wanted = Schedule(
         schedule_id=standing.schedule_id if standing else new_event_id(),
         brand_slug=slug,
         name=name,
+        kind=kind,
         priority=request.priority,
         cron=plan.timetable.cron if plan.timetable else None,
         time_zone=request.time_zone,
@@ -53,7 +64,7 @@ async def put(
     if standing is not None:
         await store.replace_with(connection, wanted)
         return wanted, False
-    if await store.count_of(connection, slug) >= MAX_SCHEDULES:
+    if kind is Kind.RESEARCH and await store.count_of(connection, slug) >= MAX_SCHEDULES:
         raise TooManyError(
             f"'{slug}' has {MAX_SCHEDULES} schedules, which is the limit; remove one that has ended"
         )
@@ -76,6 +87,19 @@ async def resume(connection: Connection, schedule: Schedule) -> Schedule:
         return schedule
     now: datetime = await connection.fetchval("select now()")
     return await _stand(connection, schedule, schedule.plan.resumed(schedule.standing, now))
+
+
+def _kind_of(name: str, request: ScheduleRequest) -> Kind:
+    if name == WEEKLY_AUDIT:
+        if request.keywords or request.cron is None:
+            raise MisplacedError(
+                f"'{WEEKLY_AUDIT}' has the brand looked over: give it a cron expression and a time zone, and no keywords; keywords"
+                " go into a schedule of another name"
+            )
+        return Kind.AUDIT
+    if not request.keywords:
+        raise MisplacedError("keywords: give at least one to hand in")
+    return Kind.RESEARCH
 
 
 async def _stand(connection: Connection, schedule: Schedule, standing: Standing) -> Schedule:

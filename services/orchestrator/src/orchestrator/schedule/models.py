@@ -11,7 +11,7 @@ from envelope.brand.payloads import Priority
 from orchestrator.answers import View
 from orchestrator.cycles import Keyword, fold
 from orchestrator.requests import RequestBody
-from orchestrator.schedule.domain import Plan, ScheduleState, Timetable, local, zone_called
+from orchestrator.schedule.domain import Kind, Plan, ScheduleState, Timetable, local, zone_called
 from orchestrator.schedule.store import Firing, Schedule
 
 MAX_KEYWORDS: Final = 1000
@@ -38,11 +38,11 @@ class ScheduleRequest(RequestBody):
 
     keywords: Annotated[
         tuple[Keyword, ...],
-        Field(min_length=1, max_length=MAX_KEYWORDS, examples=[["pour over ratio", "cold brew"]]),
+        Field(max_length=MAX_KEYWORDS, examples=[["pour over ratio", "cold brew"]]),
         BeforeValidator(_countable),
         AfterValidator(_each_once),
-    ]
-    """1 to 1,000. Handed in each time, or `take` of them after the other."""
+    ] = ()
+    """1 to 1,000. Handed in each time, or `take` of them after the other. None for `weekly-audit`, and for it alone."""
     take: Annotated[int | None, Field(ge=1, le=MAX_KEYWORDS, examples=[1])] = None
     """So many of the list at a time, until it is used up; without it, all of them every time."""
     priority: Priority = Priority.NORMAL
@@ -75,6 +75,8 @@ class ScheduleLine(View):
     """A schedule in a list."""
 
     name: Annotated[str, Field(examples=["weekly-basics"])]
+    kind: Kind
+    """What it does: hands in keywords (`research`), or has the brand looked over (`audit`)."""
     state: ScheduleState
     """`paused` by a person; `parked`: what was due once failed again and again; `ended`: it has fired for the last time."""
     reason: str | None
@@ -119,7 +121,9 @@ class FiringView(View):
     at: datetime
     """When it fired, or was given up."""
     cycle_id: UUID | None
-    """What it began; none if it was given up."""
+    """What it began; none if it was given up, or is an audit."""
+    audit_id: UUID | None
+    """The audit, if it is one."""
     keywords: int
     missed: int
     """Due times that went by while nothing ran, for all of which this firing stands."""
@@ -132,6 +136,7 @@ class FiringView(View):
             due_at=firing.due_at,
             at=firing.at,
             cycle_id=firing.cycle_id,
+            audit_id=firing.audit_id,
             keywords=firing.keywords,
             missed=firing.missed,
             failure=firing.failure,
@@ -150,6 +155,7 @@ def _shown(schedule: Schedule) -> dict[str, Any]:
     times = plan.next_times(standing, SHOWN_TIMES)
     return {
         "name": schedule.name,
+        "kind": schedule.kind,
         "state": standing.state,
         "reason": standing.reason,
         "cron": schedule.cron,

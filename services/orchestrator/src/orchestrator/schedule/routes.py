@@ -24,7 +24,8 @@ from messaging import Database
 from orchestrator.answers import LOCATION
 from orchestrator.brands import BrandSlug, Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.schedule import store
-from orchestrator.schedule.making import PastError, TooManyError, pause, put, resume
+from orchestrator.schedule.domain import Kind
+from orchestrator.schedule.making import MisplacedError, PastError, TooManyError, pause, put, resume
 from orchestrator.schedule.models import (
     FiringList,
     FiringView,
@@ -86,7 +87,7 @@ def _making(database: Database) -> APIRouter:
             async with database.transaction() as tx:
                 brand = await _brand(tx.connection, slug, caller)
                 schedule, is_new = await put(tx.connection, brand, name, request)
-        except PastError as error:
+        except (MisplacedError, PastError) as error:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
         except TooManyError as error:
             raise HTTPException(HTTPStatus.CONFLICT, str(error)) from error
@@ -98,12 +99,22 @@ def _making(database: Database) -> APIRouter:
         return view
 
     @routes.delete(
-        "/{name}", summary="Remove a schedule", status_code=HTTPStatus.NO_CONTENT, responses=UNKNOWN
+        "/{name}",
+        summary="Remove a schedule",
+        status_code=HTTPStatus.NO_CONTENT,
+        responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "It is the weekly audit, which stays.")},
     )
     async def delete_schedule(caller: MaySubmit, slug: Slug, name: Name) -> None:
         """What it has begun goes on. Removing what is not there is no error."""
         async with database.transaction() as tx:
-            await store.delete(tx.connection, await _brand(tx.connection, slug, caller), name)
+            brand = await _brand(tx.connection, slug, caller)
+            schedule = await store.lock(tx.connection, brand, name)
+            if schedule is not None and schedule.kind is Kind.AUDIT:
+                raise HTTPException(
+                    HTTPStatus.CONFLICT,
+                    f"'{name}' cannot be removed; pause it with POST /v1/brands/{slug}/schedules/{name}/pause",
+                )
+            await store.delete(tx.connection, brand, name)
 
     @routes.post("/{name}/pause", summary="Pause a schedule", responses=UNKNOWN)
     async def pause_schedule(caller: MaySubmit, slug: Slug, name: Name) -> ScheduleView:

@@ -10,10 +10,19 @@ import asyncpg
 from chassis import Connection
 from envelope.brand.payloads import Priority
 from orchestrator.brands import BrandSlug
-from orchestrator.schedule.domain import Plan, ScheduleState, Standing, Timetable, zone_called
+from orchestrator.schedule.domain import (
+    AUDIT_CRON,
+    WEEKLY_AUDIT,
+    Kind,
+    Plan,
+    ScheduleState,
+    Standing,
+    Timetable,
+    zone_called,
+)
 
 _COLUMNS: Final = """
-    select schedule_id, brand_slug, name, keywords, take, position, priority, cron, time_zone, state, due_at, try_at,
+    select schedule_id, brand_slug, name, kind, keywords, take, position, priority, cron, time_zone, state, due_at, try_at,
            failures, reason, created_at, updated_at
     from schedules
 """
@@ -33,6 +42,7 @@ class Schedule:
     schedule_id: UUID
     brand_slug: BrandSlug
     name: str
+    kind: Kind
     priority: Priority
     cron: str | None
     time_zone: str
@@ -49,6 +59,7 @@ class Firing:
     due_at: datetime
     at: datetime
     cycle_id: UUID | None
+    audit_id: UUID | None
     keywords: int
     missed: int
     failure: str | None
@@ -72,7 +83,10 @@ async def schedules_of(connection: Connection, slug: str, *, after: str, limit: 
 
 
 async def count_of(connection: Connection, slug: str) -> int:
-    count: int = await connection.fetchval("select count(*) from schedules where brand_slug = $1", slug)
+    """Of a brand's schedules, those that somebody has made."""
+    count: int = await connection.fetchval(
+        "select count(*) from schedules where brand_slug = $1 and kind = 'research'", slug
+    )
     return count
 
 
@@ -83,8 +97,8 @@ async def insert(connection: Connection, schedule: Schedule) -> bool:
         await connection.fetchval(
             """
             insert into schedules (schedule_id, brand_slug, name, keywords, take, position, priority, cron, time_zone,
-                                   state, due_at, try_at, failures, reason, created_at, updated_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+                                   state, due_at, try_at, failures, reason, created_at, updated_at, kind)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
             on conflict (brand_slug, name) do nothing returning true
             """,
             schedule.schedule_id,
@@ -103,6 +117,7 @@ async def insert(connection: Connection, schedule: Schedule) -> bool:
             standing.reason,
             schedule.created_at,
             schedule.updated_at,
+            schedule.kind,
         )
     )
 
@@ -130,6 +145,24 @@ async def replace_with(connection: Connection, schedule: Schedule) -> None:
         standing.failures,
         standing.reason,
     )
+
+
+async def make_audits(connection: Connection) -> int:
+    """Gives each brand that has none its weekly audit; returns to how many."""
+    now: datetime = await connection.fetchval("select now()")
+    first = Timetable.read(AUDIT_CRON, "UTC").after(now)
+    status = await connection.execute(
+        """
+        insert into schedules (schedule_id, brand_slug, name, kind, keywords, priority, cron, time_zone, state, due_at, try_at)
+        select gen_random_uuid(), slug, $1, 'audit', '{}', 'normal', $2, 'UTC', 'active', $3, $3 from brands
+        where not exists (select from schedules where brand_slug = slug and name = $1)
+        on conflict (brand_slug, name) do nothing
+        """,
+        WEEKLY_AUDIT,
+        AUDIT_CRON,
+        first,
+    )
+    return int(status.split()[-1])
 
 
 async def delete(connection: Connection, slug: str, name: str) -> None:
@@ -175,10 +208,10 @@ async def insert_firing(connection: Connection, schedule_id: UUID, firing: Firin
     """
     stored = await connection.fetchval(
         """
-        insert into firings (schedule_id, due_at, at, cycle_id, keywords, missed, failure)
-        values ($1, $2, $3, $4, $5, $6, $7)
+        insert into firings (schedule_id, due_at, at, cycle_id, keywords, missed, failure, audit_id)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)
         on conflict (schedule_id, due_at) do update
-            set at = $3, cycle_id = $4, keywords = $5, missed = $6, failure = $7 where firings.failure is not null
+            set at = $3, cycle_id = $4, keywords = $5, missed = $6, failure = $7, audit_id = $8 where firings.failure is not null
         returning true
         """,
         schedule_id,
@@ -188,6 +221,7 @@ async def insert_firing(connection: Connection, schedule_id: UUID, firing: Firin
         firing.keywords,
         firing.missed,
         firing.failure,
+        firing.audit_id,
     )
     if not stored:
         raise AlreadyFiredError(f"it has fired for {firing.due_at.isoformat()} already")
@@ -199,7 +233,7 @@ async def firings_of(
     """The latest first; only those due before `before`, if given."""
     rows = await connection.fetch(
         """
-        select due_at, at, cycle_id, keywords, missed, failure from firings
+        select due_at, at, cycle_id, audit_id, keywords, missed, failure from firings
         where schedule_id = $1 and ($2::timestamptz is null or due_at < $2) order by due_at desc limit $3
         """,
         schedule_id,
@@ -257,6 +291,7 @@ def _schedule(row: asyncpg.Record) -> Schedule:
         schedule_id=row["schedule_id"],
         brand_slug=row["brand_slug"],
         name=row["name"],
+        kind=Kind(row["kind"]),
         priority=Priority(row["priority"]),
         cron=cron,
         time_zone=zone,

@@ -9,7 +9,7 @@ from orchestrator.writing.durable import delete_old_workflows
 from orchestrator.writing.handlers import ContentWorkflow
 from orchestrator.writing.judging import measure_edited
 from orchestrator.writing.models import MeasureView, SourceView
-from orchestrator.writing.quality import fingerprint
+from orchestrator.writing.quality import NEAR_DUPLICATE, Fingerprint, estimate, fingerprint
 from orchestrator.writing.research import ResearchClient
 from orchestrator.writing.routes import content_routes
 from orchestrator.writing.store import (
@@ -37,10 +37,12 @@ from orchestrator.writing.writer import (
 
 __all__ = [
     "IS_UNSEEN",
+    "NEAR_DUPLICATE",
     "Article",
     "ContentId",
     "ContentWorkflow",
     "Desk",
+    "Fingerprint",
     "InsufficientSourcesError",
     "MeasureView",
     "NoArticleError",
@@ -58,6 +60,7 @@ __all__ = [
     "cited_in",
     "content_routes",
     "delete_old_workflows",
+    "estimate",
     "find_content",
     "find_version",
     "fingerprint",

@@ -67,7 +67,7 @@ _SEEN: Final = """
            (select count(*) from keywords as k where k.keyword = s.keywords[1]) as cycles,
            (select count(*) from firings as f where f.schedule_id = s.schedule_id and f.failure is null) as firings,
            (select count(*) from firings as f where f.schedule_id = s.schedule_id and f.failure is not null) as given_up
-    from schedules as s
+    from schedules as s where s.kind = 'research'
 """
 
 

@@ -9,6 +9,7 @@ from orchestrator.writing.quality.likeness import (
     said_by,
 )
 from orchestrator.writing.quality.measures import (
+    NEAR_DUPLICATE,
     QUOTED,
     REPEATED,
     WRITTEN,
@@ -21,6 +22,7 @@ from orchestrator.writing.quality.measures import (
 )
 
 __all__ = [
+    "NEAR_DUPLICATE",
     "QUOTED",
     "REPEATED",
     "WRITTEN",

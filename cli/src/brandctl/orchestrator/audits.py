@@ -1,0 +1,132 @@
+"""`brandctl audits`: what about a brand wants somebody's eye."""
+
+from datetime import datetime
+from itertools import groupby
+from typing import Annotated, Final
+from uuid import UUID
+
+import typer
+
+from brandctl.asking import AsJson, KeyFile
+from brandctl.errors import CommandError
+from brandctl.orchestrator.client import Audit, AuditNote, Orchestrator, OrchestratorUrl
+from brandctl.tables import show_table
+from brandctl.terminal import out, print_json, say
+
+app = typer.Typer(
+    name="audits",
+    no_args_is_help=True,
+    help=f"""What about a brand wants somebody's eye: looked for every Sunday at 6:00 UTC, and when asked for.
+
+Found are articles whose research is old, near-duplicates among what is published, keywords without an article, drafts that have
+waited for a week, dead letters that hold a keyword, and schedules that are parked. When it is done is the brand's schedule
+weekly-audit: brandctl schedules set BRAND weekly-audit --cron "0 7 * * MON" --time-zone Europe/Berlin, or pause.
+
+{Orchestrator.help()}
+
+For example:
+
+    brandctl audits run acme
+    brandctl audits list acme
+    brandctl audits show acme
+""",
+)
+
+Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
+_HEADINGS: Final = {
+    "stale_article": "Articles whose research is old",
+    "near_duplicate": "Articles that say nearly the same",
+    "keyword_without_article": "Keywords without an article",
+    "draft_waiting": "Drafts that wait for a decision",
+    "dead_letter": "Keywords that a dead letter holds",
+    "schedule_parked": "Schedules that were given up",
+}
+
+
+@app.command()
+def run(
+    brand: Brand, as_json: AsJson = False, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
+) -> None:
+    """Looks a brand over now, and shows what is found. Again within a minute, it shows the same report."""
+    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        audit, answer = orchestrator.make_audit(brand)
+    if as_json:
+        print_json(answer)
+        return
+    say(out(), page(audit))
+
+
+@app.command(name="list")
+def list_audits(
+    brand: Brand,
+    limit: Annotated[int, typer.Option(min=1, max=50, help="So many, the latest.")] = 20,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Lists the latest audits of a brand, and how much each found."""
+    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        found, answer = orchestrator.audits(brand, limit=limit)
+    if as_json:
+        print_json(answer)
+        return
+    show_table(
+        ("id", "made", "by", "findings"),
+        [(str(each.audit_id), _moment(each.made_at), each.made_by, _counted(each)) for each in found],
+    )
+
+
+@app.command()
+def show(
+    brand: Brand,
+    audit_id: Annotated[
+        UUID | None, typer.Argument(metavar="AUDIT", help="Its id.", show_default="the latest")
+    ] = None,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Shows an audit as a page to read: what was found, since when, and what to do."""
+    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        if audit_id is None:
+            latest, _ = orchestrator.audits(brand, limit=1)
+            if not latest:
+                raise CommandError(f"'{brand}' has not been looked over yet: brandctl audits run {brand}")
+            audit_id = latest[0].audit_id
+        audit, answer = orchestrator.audit(brand, audit_id)
+    if as_json:
+        print_json(answer)
+        return
+    say(out(), page(audit))
+
+
+def page(audit: Audit) -> str:
+    """Markdown."""
+    lines = [f"# Audit of {audit.brand_slug}, {_moment(audit.made_at)}, by {audit.made_by}"]
+    if not audit.findings:
+        lines += ["", "Nothing was found."]
+    for kind, findings in groupby(audit.findings, key=lambda finding: finding.kind):
+        lines += ["", f"## {_HEADINGS.get(kind, kind)} ({_count(audit, kind)})", ""]
+        for each in findings:
+            lines += [
+                f"- **{_line(each.subject)}**, since {each.since:%Y-%m-%d}: {_line(each.address)}",
+                f"  {_line(each.advice)}",
+            ]
+    return "\n".join(lines)
+
+
+def _counted(audit: AuditNote) -> str:
+    counted = (f"{kind} {_count(audit, kind)}" for kind, count in audit.counts.items() if count)
+    return ", ".join(counted) or "none"
+
+
+def _count(audit: AuditNote, kind: str) -> str:
+    return f"{audit.counts.get(kind, 0)}{'+' if kind in audit.cut else ''}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _moment(time: datetime) -> str:
+    return time.isoformat(sep=" ", timespec="minutes")

@@ -1,0 +1,41 @@
+"""How an audit is made: what is known is read, what is found is stored, in one transaction."""
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from chassis import Connection
+from envelope import new_event_id
+from orchestrator.audits import store
+from orchestrator.audits.domain import STALE_AFTER_DAYS, report
+from orchestrator.audits.store import Audit
+from orchestrator.brands import UnknownBrandError, find_brand
+
+log = structlog.get_logger(__name__)
+
+BY_THE_CLOCK: Final = "schedule"
+AGAIN_AFTER: Final = timedelta(minutes=1)
+"""Asked for once more before that, an audit is the one that was made."""
+
+
+async def audit_in(connection: Connection, slug: str, *, by: str) -> tuple[Audit, bool]:
+    """The audit of a brand, and whether it is new: one of the last minute stands for what is asked for now.
+
+    Raises:
+        UnknownBrandError: nobody has made the brand.
+    """
+    brand = await find_brand(connection, slug)
+    if brand is None:
+        raise UnknownBrandError(slug)
+    await store.lock_auditing(connection, slug)
+    if (recent := await store.find_recent(connection, slug, AGAIN_AFTER)) is not None:
+        return recent, False
+    stale_after = timedelta(days=brand.stale_after_days or STALE_AFTER_DAYS)
+    known = await store.known_of(connection, slug, stale_after)
+    # Comparing hundreds of articles takes a while, in which others are served.
+    found = await asyncio.to_thread(report, slug, known)
+    audit = await store.insert_audit(connection, new_event_id(), slug, found, by=by)
+    log.info("brand_audited", brand=slug, audit_id=str(audit.audit_id), by=by, findings=len(audit.findings))
+    return audit, True

@@ -1,0 +1,210 @@
+"""What an audit finds in what is known of a brand, and what to do about it. Pure: no I/O, no clock, no randomness."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import combinations
+from typing import Final
+from uuid import UUID
+
+from orchestrator.writing import NEAR_DUPLICATE, Fingerprint, estimate
+
+STALE_AFTER_DAYS: Final = 180
+"""An article from research that is older is stale, unless its brand says otherwise."""
+KEYWORDS_WITHIN: Final = timedelta(days=30)
+"""Keywords without an article are told for so long after they have ended."""
+DRAFTS_WAIT: Final = timedelta(days=7)
+MOST_OF_A_KIND: Final = 100
+"""Findings of one kind that are told, those that are the most urgent."""
+
+
+class FindingKind(StrEnum):
+    STALE_ARTICLE = "stale_article"
+    NEAR_DUPLICATE = "near_duplicate"
+    KEYWORD_WITHOUT_ARTICLE = "keyword_without_article"
+    DRAFT_WAITING = "draft_waiting"
+    DEAD_LETTER = "dead_letter"
+    SCHEDULE_PARKED = "schedule_parked"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedArticle:
+    content_id: UUID
+    title: str
+    published_url: str
+    created_at: datetime
+    """When it was written from its research."""
+    fingerprint: Fingerprint = frozenset()
+    """Empty where there is none: it is not compared then."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostKeyword:
+    """One that was handed in and never published; as it stands in the latest of its cycles."""
+
+    keyword: str
+    cycle_id: UUID
+    is_refused: bool
+    is_dead_letter: bool
+    """A dead letter is why it failed."""
+    reason: str
+    ended_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingDraft:
+    content_id: UUID
+    title: str
+    is_correction: bool
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedSchedule:
+    name: str
+    due_at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a brand: of each kind as much as is told and one more, the most urgent first."""
+
+    stale: Sequence[PublishedArticle]
+    """The oldest first."""
+    compared: Sequence[PublishedArticle]
+    """The newest first."""
+    lost: Sequence[LostKeyword]
+    """The latest first."""
+    dead: Sequence[LostKeyword]
+    """Those that failed over a dead letter, the latest first."""
+    drafts: Sequence[WaitingDraft]
+    """The one that has waited longest first."""
+    parked: Sequence[ParkedSchedule]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    kind: FindingKind
+    subject: str
+    """The keyword, the title of the article or the name of the schedule."""
+    id: str
+    """By which the API finds it: of an article its `content_id`, of a keyword its `cycle_id`, of a schedule its name."""
+    address: str
+    """Where it can be seen: the page, or a path of the API."""
+    since: datetime
+    advice: str
+    """What to do; a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    findings: tuple[Finding, ...]
+    """By kind; of each kind the most urgent first."""
+    cut: tuple[FindingKind, ...]
+    """Kinds of which there are more than are told."""
+
+    @property
+    def counts(self) -> dict[FindingKind, int]:
+        """How many findings of each kind are told, the kinds without any included."""
+        counts = dict.fromkeys(FindingKind, 0)
+        for finding in self.findings:
+            counts[finding.kind] += 1
+        return counts
+
+
+def report(brand_slug: str, known: Known) -> Report:
+    """What is found in what is known."""
+    by_kind = {
+        FindingKind.STALE_ARTICLE: [_stale(each) for each in known.stale],
+        FindingKind.NEAR_DUPLICATE: list(_near_duplicates(known.compared)),
+        FindingKind.KEYWORD_WITHOUT_ARTICLE: [_without_article(each) for each in known.lost],
+        FindingKind.DRAFT_WAITING: [_waiting(each) for each in known.drafts],
+        FindingKind.DEAD_LETTER: [_dead(each) for each in known.dead],
+        FindingKind.SCHEDULE_PARKED: [_parked(brand_slug, each) for each in known.parked],
+    }
+    return Report(
+        findings=tuple(found for findings in by_kind.values() for found in findings[:MOST_OF_A_KIND]),
+        cut=tuple(kind for kind, findings in by_kind.items() if len(findings) > MOST_OF_A_KIND),
+    )
+
+
+def _stale(article: PublishedArticle) -> Finding:
+    return Finding(
+        FindingKind.STALE_ARTICLE,
+        article.title,
+        str(article.content_id),
+        article.published_url,
+        article.created_at,
+        f"read whether it still holds; then correct it (brandctl drafts edit {article.content_id}) or take it down",
+    )
+
+
+def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[Finding]:
+    """Each pair once, told of the newer one; those that say most of each other first."""
+    pairs = []
+    for newer, older in combinations(articles, 2):
+        share = max(
+            estimate(newer.fingerprint, older.fingerprint), estimate(older.fingerprint, newer.fingerprint)
+        )
+        if share >= NEAR_DUPLICATE:
+            pairs.append((share, newer, older))
+    for share, newer, older in sorted(pairs, key=lambda pair: -pair[0]):
+        yield Finding(
+            FindingKind.NEAR_DUPLICATE,
+            newer.title,
+            str(newer.content_id),
+            newer.published_url,
+            newer.created_at,
+            f"about {share:.0%} of it and of '{older.title}' ({older.published_url}) is the same: keep one, and take the"
+            " other down or make it different",
+        )
+
+
+def _without_article(lost: LostKeyword) -> Finding:
+    todo = (
+        "give research more sources on it and hand it in again, or leave it"
+        if lost.is_refused
+        else "mend the cause and hand it in again"
+    )
+    return _of_keyword(FindingKind.KEYWORD_WITHOUT_ARTICLE, lost, todo)
+
+
+def _dead(lost: LostKeyword) -> Finding:
+    todo = "see brandctl dead-letters list, mend the cause and have it replayed"
+    return _of_keyword(FindingKind.DEAD_LETTER, lost, todo)
+
+
+def _of_keyword(kind: FindingKind, lost: LostKeyword, todo: str) -> Finding:
+    return Finding(
+        kind,
+        lost.keyword,
+        str(lost.cycle_id),
+        f"/v1/cycles/{lost.cycle_id}",
+        lost.ended_at,
+        f"{todo} ({lost.reason})",
+    )
+
+
+def _waiting(draft: WaitingDraft) -> Finding:
+    what = "correction" if draft.is_correction else "draft"
+    return Finding(
+        FindingKind.DRAFT_WAITING,
+        draft.title,
+        str(draft.content_id),
+        f"/v1/drafts/{draft.content_id}",
+        draft.since,
+        f"this {what} waits for a decision: brandctl drafts show {draft.content_id}, then approve, edit or reject it",
+    )
+
+
+def _parked(brand_slug: str, schedule: ParkedSchedule) -> Finding:
+    return Finding(
+        FindingKind.SCHEDULE_PARKED,
+        schedule.name,
+        schedule.name,
+        f"/v1/brands/{brand_slug}/schedules/{schedule.name}",
+        schedule.due_at,
+        f"mend the cause, then brandctl schedules resume {brand_slug} {schedule.name}, or remove it ({schedule.reason})",
+    )

@@ -1,0 +1,66 @@
+"""What the API gives of audits."""
+
+from datetime import datetime
+from typing import Annotated, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from orchestrator.answers import View
+from orchestrator.audits.domain import FindingKind
+from orchestrator.audits.store import Audit, AuditNote
+
+
+class FindingView(View):
+    kind: FindingKind
+    subject: Annotated[str, Field(examples=["cold brew"])]
+    """The keyword, the title of the article or the name of the schedule."""
+    id: str
+    """Of an article its `content_id`, of a keyword its `cycle_id`, of a schedule its name."""
+    address: str
+    """Where it can be seen: the page, or a path of the API."""
+    since: datetime
+    advice: Annotated[str, Field(examples=["mend the cause and hand it in again"])]
+    """What to do."""
+
+
+class AuditLine(View):
+    """An audit in a list."""
+
+    audit_id: UUID
+    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
+    made_by: Annotated[str, Field(examples=["schedule"])]
+    """`schedule`, or whoever asked for it."""
+    made_at: datetime
+    counts: dict[FindingKind, int]
+    """How many findings of each kind are told."""
+    cut: tuple[FindingKind, ...]
+    """Kinds of which there are more than the 100 that are told."""
+
+    @classmethod
+    def of(cls, audit: AuditNote) -> Self:
+        return cls(
+            audit_id=audit.audit_id,
+            brand_slug=audit.brand_slug,
+            made_by=audit.made_by,
+            made_at=audit.made_at,
+            counts={FindingKind(kind): count for kind, count in audit.counts.items()},
+            cut=tuple(FindingKind(kind) for kind in audit.cut),
+        )
+
+
+class AuditView(AuditLine):
+    findings: tuple[FindingView, ...]
+    """By kind; of each kind the most urgent first."""
+
+    @classmethod
+    def of_audit(cls, audit: Audit) -> Self:
+        findings = tuple(FindingView.model_validate(finding) for finding in audit.findings)
+        return cls(**AuditLine.of(audit).model_dump(), findings=findings)
+
+
+class AuditList(View):
+    items: tuple[AuditLine, ...]
+    """The latest first."""
+    next: UUID | None
+    """`after` of the next page; none if this is the last."""

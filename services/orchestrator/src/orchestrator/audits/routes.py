@@ -1,0 +1,88 @@
+"""Requests about audits: made when asked for, listed and read."""
+
+from http import HTTPStatus
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Query, Response
+
+from chassis import Connection
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, MaySubmit, conditional, router
+from chassis.http.callers import Caller
+from messaging import Database
+from orchestrator.answers import LOCATION
+from orchestrator.audits import store
+from orchestrator.audits.auditing import audit_in
+from orchestrator.audits.models import AuditLine, AuditList, AuditView
+from orchestrator.brands import BrandSlug, Slug, UnknownBrandError, find_brand, seen_slug
+
+PAGE: Final = 50
+
+
+def audit_routes(database: Database) -> APIRouter:
+    routes = router("/brands/{slug}/audits", tags=["audits"])
+
+    @routes.post(
+        "",
+        summary="Look a brand over now",
+        status_code=HTTPStatus.CREATED,
+        responses={
+            200: {"model": AuditView, "description": "One was made within the last minute: it is this one."},
+            201: {"headers": LOCATION, "description": "The audit is new."},
+            **UNKNOWN,
+        },
+    )
+    async def post_audit(caller: MaySubmit, slug: Slug, response: Response) -> AuditView:
+        """Changes nothing but that there is a report. Asked for again within a minute, the report is the same."""
+        brand = seen_slug(slug, caller)
+        async with database.transaction() as tx:
+            audit, is_new = await audit_in(tx.connection, brand, by=caller.name)
+        if is_new:
+            response.headers["Location"] = f"/v1/brands/{slug}/audits/{audit.audit_id}"
+        else:
+            response.status_code = HTTPStatus.OK
+        return AuditView.of_audit(audit)
+
+    @routes.get("", summary="List audits", response_model=AuditList, responses={**READ, **UNKNOWN})
+    async def get_audits(
+        caller: MayRead,
+        slug: Slug,
+        after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
+        limit: Annotated[int, Query(ge=1, le=PAGE, description="Entries at most.")] = PAGE,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """The latest first; the newest 100 of a brand are kept."""
+        async with database.connection() as connection:
+            brand = await _brand(connection, slug, caller)
+            found = await store.audits_of(connection, brand, after=after, limit=limit + 1)
+        page = found[:limit]
+        answer = AuditList(
+            items=tuple(AuditLine.of(each) for each in page),
+            next=page[-1].audit_id if len(found) > limit else None,
+        )
+        return conditional(answer.model_dump_json(), if_none_match)
+
+    @routes.get(
+        "/{audit_id}", summary="Read an audit", response_model=AuditView, responses={**READ, **UNKNOWN}
+    )
+    async def get_audit(
+        caller: MayRead, slug: Slug, audit_id: UUID, if_none_match: IfNoneMatch = None
+    ) -> Response:
+        async with database.connection() as connection:
+            brand = await _brand(connection, slug, caller)
+            audit = await store.find_audit(connection, brand, audit_id)
+        if audit is None:
+            raise HTTPException(
+                HTTPStatus.NOT_FOUND,
+                f"'{slug}' has no audit {audit_id}; GET /v1/brands/{slug}/audits lists those that are kept",
+            )
+        return conditional(AuditView.of_audit(audit).model_dump_json(), if_none_match)
+
+    return routes
+
+
+async def _brand(connection: Connection, slug: str, caller: Caller) -> BrandSlug:
+    brand = seen_slug(slug, caller)
+    if await find_brand(connection, brand) is None:
+        raise UnknownBrandError(slug)
+    return brand

@@ -1,0 +1,210 @@
+"""SQL over what an audit looks at, and over audits, beside the functions that run it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+
+from chassis import Connection
+from orchestrator.audits.domain import (
+    DRAFTS_WAIT,
+    KEYWORDS_WITHIN,
+    MOST_OF_A_KIND,
+    Known,
+    LostKeyword,
+    ParkedSchedule,
+    PublishedArticle,
+    Report,
+    WaitingDraft,
+)
+
+COMPARED: Final = 500
+"""Published articles, the newest, that are compared with each other; as many as a new one is compared with."""
+KEPT: Final = 100
+"""Audits of a brand."""
+_PUBLISHED: Final = "brand_slug = $1 and published_url is not null and taken_down_at is null"
+_DEAD: Final = "reason like 'dead letter on %'"
+"""As the router words it when a keyword is lost to one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditNote:
+    """An audit in a list."""
+
+    audit_id: UUID
+    brand_slug: str
+    made_by: str
+    made_at: datetime
+    counts: Mapping[str, int]
+    cut: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit(AuditNote):
+    findings: tuple[Mapping[str, Any], ...]
+    """Each a `Finding` as JSON."""
+
+
+async def known_of(connection: Connection, slug: str, stale_after: timedelta) -> Known:
+    most = MOST_OF_A_KIND + 1
+    stale = await connection.fetch(
+        f"""
+        select content_id, title, published_url, created_at from content
+        where {_PUBLISHED} and created_at < now() - $2::interval order by created_at, content_id limit $3
+        """,  # noqa: S608  (a constant)
+        slug,
+        stale_after,
+        most,
+    )
+    compared = await connection.fetch(
+        f"""
+        select content_id, title, published_url, created_at, fingerprint from content
+        where {_PUBLISHED} and fingerprint is not null order by created_at desc, content_id desc limit $2
+        """,  # noqa: S608  (a constant)
+        slug,
+        COMPARED,
+    )
+    drafts = await connection.fetch(
+        """
+        select c.content_id, coalesce(v.title, c.title) as title, offered_version is not null as is_correction,
+               coalesce(v.made_at, c.waits_since, c.created_at) as since
+        from content as c
+            left join content_versions as v on v.content_id = c.content_id and v.version = c.offered_version
+        where brand_slug = $1
+          and ((held_for <> '{}' and decision is null) or offered_version is not null)
+          and coalesce(v.made_at, c.waits_since, c.created_at) < now() - $2::interval
+        order by since, content_id limit $3
+        """,
+        slug,
+        DRAFTS_WAIT,
+        most,
+    )
+    parked = await connection.fetch(
+        """
+        select name, due_at, coalesce(reason, '') as reason from schedules
+        where brand_slug = $1 and state = 'parked' order by due_at, name limit $2
+        """,
+        slug,
+        most,
+    )
+    return Known(
+        stale=[PublishedArticle(**row) for row in stale],
+        compared=[
+            PublishedArticle(**{**row, "fingerprint": frozenset(row["fingerprint"])}) for row in compared
+        ],
+        lost=await _lost(
+            connection,
+            f"is_unpublished and not ({_DEAD}) and ended_at >= now() - $2::interval",
+            slug,
+            KEYWORDS_WITHIN,
+            most,
+        ),
+        dead=await _lost(connection, f"{_DEAD} and $2::interval is not null", slug, KEYWORDS_WITHIN, most),
+        drafts=[WaitingDraft(**row) for row in drafts],
+        parked=[ParkedSchedule(**row) for row in parked],
+    )
+
+
+async def _lost(
+    connection: Connection, condition: str, slug: str, within: timedelta, most: int
+) -> list[LostKeyword]:
+    rows = await connection.fetch(
+        f"""
+        select keyword, cycle_id, state = 'refused' as is_refused, {_DEAD} as is_dead_letter, reason, ended_at
+        from (
+            -- Of a keyword that was handed in more than once, what came of it the last time, unless it was published once.
+            select distinct on (lower(k.keyword)) k.keyword, cycle_id, k.state, coalesce(k.reason, '') as reason,
+                   k.moved_at as ended_at, k.published_url is null as is_unpublished
+            from cycles as c join keywords as k using (cycle_id) where c.brand_slug = $1
+            order by lower(k.keyword), k.published_url is null, c.created_at desc, cycle_id desc
+        ) as latest
+        where state in ('failed', 'refused') and {condition}
+        order by ended_at desc, keyword limit $3
+        """,  # noqa: S608  (constants)
+        slug,
+        within,
+        most,
+    )
+    return [LostKeyword(**row) for row in rows]
+
+
+async def lock_auditing(connection: Connection, slug: str) -> None:
+    """Nobody else looks the brand over until the transaction ends."""
+    await connection.execute(
+        "select pg_advisory_xact_lock(hashtextextended('orchestrator.audits.' || $1::text, 0))", slug
+    )
+
+
+async def find_recent(connection: Connection, slug: str, within: timedelta) -> Audit | None:
+    """The newest, if it is not older."""
+    row = await connection.fetchrow(
+        """
+        select * from audits where brand_slug = $1 and made_at > clock_timestamp() - $2::interval
+        order by audit_id desc limit 1
+        """,
+        slug,
+        within,
+    )
+    return _audit(row) if row else None
+
+
+async def insert_audit(
+    connection: Connection, audit_id: UUID, slug: str, report: Report, *, by: str
+) -> Audit:
+    """Stores it; of the brand's earlier ones, the newest are kept."""
+    findings = [{**asdict(finding), "since": finding.since.isoformat()} for finding in report.findings]
+    row = await connection.fetchrow(
+        """
+        insert into audits (audit_id, brand_slug, made_by, made_at, findings, counts, cut)
+        values ($1, $2, $3, clock_timestamp(), $4::text::jsonb, $5::text::jsonb, $6) returning *
+        """,
+        audit_id,
+        slug,
+        by,
+        json.dumps(findings),
+        json.dumps(report.counts),
+        list(report.cut),
+    )
+    await connection.execute(
+        """
+        delete from audits where brand_slug = $1 and audit_id < (
+            select audit_id from audits where brand_slug = $1 order by audit_id desc offset $2 limit 1)
+        """,
+        slug,
+        KEPT - 1,
+    )
+    assert row is not None
+    return _audit(row)
+
+
+async def find_audit(connection: Connection, slug: str, audit_id: UUID) -> Audit | None:
+    row = await connection.fetchrow(
+        "select * from audits where audit_id = $1 and brand_slug = $2", audit_id, slug
+    )
+    return _audit(row) if row else None
+
+
+async def audits_of(connection: Connection, slug: str, *, after: UUID | None, limit: int) -> list[AuditNote]:
+    """The latest first; those before `after`, if given."""
+    rows = await connection.fetch(
+        """
+        select audit_id, brand_slug, made_by, made_at, counts, cut from audits
+        where brand_slug = $1 and ($2::uuid is null or audit_id < $2) order by audit_id desc limit $3
+        """,
+        slug,
+        after,
+        limit,
+    )
+    return [AuditNote(**_values(row)) for row in rows]
+
+
+def _audit(row: asyncpg.Record) -> Audit:
+    return Audit(**{**_values(row), "findings": tuple(json.loads(row["findings"]))})
+
+
+def _values(row: asyncpg.Record) -> dict[str, Any]:
+    return {**row, "counts": json.loads(row["counts"]), "cut": tuple(row["cut"])}
