@@ -108,6 +108,12 @@ async def test_a_name_is_short_and_can_be_printed(http: httpx.AsyncClient, key: 
     assert (answer.status_code, "1 to 200 printable ASCII" in answer.json()["detail"]) == (422, True)
 
 
+async def test_an_address_that_no_database_keeps_is_nobodys(http: httpx.AsyncClient) -> None:
+    answer = await http.post(f"{RESEARCH}%00", json=TEA, headers=KEYED)
+
+    assert answer.status_code == 404
+
+
 async def test_a_key_that_is_made_is_kept_nowhere(
     http: httpx.AsyncClient, orchestrator_database: Database
 ) -> None:

@@ -108,7 +108,8 @@ class Idempotency:
         key = None
         if scope["type"] == "http" and scope["method"] == "POST" and scope["path"].startswith(API_PREFIX):
             key = Headers(scope=scope).get(HEADER)
-        if key is None:
+        # No route has such a path, and no database keeps it: whatever the key, the answer is that there is nothing.
+        if key is None or "\0" in scope["path"]:
             await self._app(scope, receive, send)
             return
         await (await self._answer(key, scope, receive))(scope, receive, send)
