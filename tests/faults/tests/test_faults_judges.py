@@ -6,7 +6,7 @@ import pytest
 
 from envelope import new_event_id
 from faults.playing.stack import Keyword, Seen, judge
-from faults.scenarios import batches, schedules
+from faults.scenarios.services import batches, requests, schedules
 from faults.strange_input.door import LONGEST_DETAIL, complaint_about
 from faults.strange_input.messages import SECRET, Expected, Strange
 from messaging.flow import dead_letters
@@ -117,3 +117,24 @@ def test_each_keyword_of_a_batch_is_asked_for_once_and_ends_as_answered(
     monkeypatch.setattr(batches, "end_of", lambda _: "completed")
     assert complaint in "; ".join(each.detail for each in batches.judge(ended, requested, total=2))
     assert not list(batches.judge(ENDED, REQUESTED, total=2))
+
+
+ONE, OTHER = b'{"cycle_id": "1"}', b'{"cycle_id": "2"}'
+
+
+@pytest.mark.parametrize(
+    ("cycles", "answers", "replayed", "complaint"),
+    [
+        (Counter(tea=1), [{ONE}, {OTHER}], 2, "1 requests have begun no cycle"),
+        (Counter(tea=2, jam=1), [{ONE}, {OTHER}], 2, "more than one cycle, such as tea"),
+        (Counter(tea=1, jam=1), [{ONE, OTHER}, {OTHER}], 2, "answered in two ways"),
+        (Counter(tea=1, jam=1), [{ONE}, {b"422 no"}], 2, "a request was refused"),
+        (Counter(tea=1, jam=1), [{ONE}, {OTHER}], 0, "1 answers died on the way, and 0 were had again"),
+    ],
+)
+def test_a_request_that_is_sent_again_has_one_cycle_and_one_answer(
+    cycles: Counter[str], answers: list[set[bytes]], replayed: int, complaint: str
+) -> None:
+    found = requests.judge(cycles, answers, died=1, replayed=replayed)
+    assert complaint in "; ".join(each.detail for each in found)
+    assert not list(requests.judge(Counter(tea=1, jam=1), [{ONE}, {OTHER}], died=1, replayed=2))

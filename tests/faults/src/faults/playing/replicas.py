@@ -1,4 +1,4 @@
-"""Two orchestrators on one database, killed one after the other."""
+"""Two orchestrators side by side, to be killed one after the other."""
 
 import asyncio
 import time
@@ -15,20 +15,24 @@ KILLED: Final = "orchestrator killed"
 
 
 class Replicas:
-    """Two orchestrators on one database."""
+    """Two orchestrators on one database.
+
+    Attributes:
+        urls: where their APIs answer.
+    """
 
     def __init__(self, world: World, environments: Sequence[dict[str, str]], urls: Sequence[str]) -> None:
+        self.urls = urls
         self._world = world
         self._environments = environments
-        self.urls = urls
-        """Of their APIs."""
         self._children: list[processes.Child] = []
         self._next = 0
 
     @classmethod
     @asynccontextmanager
-    async def running(cls, world: World, database_url: str) -> AsyncIterator["Replicas"]:
-        places = [services.choose_addresses() for _ in range(2)]
+    async def running(cls, world: World, database_url: str, **variables: str) -> AsyncIterator["Replicas"]:
+        """`variables` are set for both of them."""
+        both = [services.choose_addresses() for _ in range(2)]
         environments = [
             services.environment(
                 "orchestrator",
@@ -38,9 +42,10 @@ class Replicas:
                 service_key=KEY,
                 corpus=CORPUS,
             )
-            for addresses in places
+            | variables
+            for addresses in both
         ]
-        replicas = cls(world, environments, [each.url("orchestrator") for each in places])
+        replicas = cls(world, environments, [addresses.url("orchestrator") for addresses in both])
         try:
             for number in range(len(environments)):
                 replicas._children.append(replicas._start(number))
@@ -52,17 +57,26 @@ class Replicas:
         """The one that was not killed the last time, once it works; the other goes on meanwhile."""
         number, self._next = self._next, 1 - self._next
         process = self._children[number].process
-        await self._at_work(number)
+        await self.at_work(number)
         process.kill()
         await asyncio.to_thread(process.wait)
         self._world.history.fault(KILLED)
         self._children[number] = self._start(number)
 
+    async def start_again(self, number: int) -> None:
+        """One that was killed by a fail point of its own."""
+        process = self._children[number].process
+        await asyncio.to_thread(process.wait)
+        self._world.history.fault(KILLED)
+        self._children[number] = self._start(number)
+        await self.at_work(number)
+
     def _start(self, number: int) -> processes.Child:
         logs = self._world.folder / f"orchestrator-{number}-{time.monotonic_ns()}"
         return services.start("orchestrator", self._environments[number], logs)
 
-    async def _at_work(self, number: int) -> None:
+    async def at_work(self, number: int) -> None:
+        """Waits until it is."""
         child = self._children[number]
 
         def started() -> bool:

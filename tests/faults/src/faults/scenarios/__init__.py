@@ -7,7 +7,7 @@ from faults.playing.scenario import REGISTRY, Scenario
 
 
 def load() -> dict[str, Scenario]:
-    """All scenarios: those of every module here."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    """All scenarios: those of every module here and below."""
+    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
+        importlib.import_module(module.name)
     return REGISTRY

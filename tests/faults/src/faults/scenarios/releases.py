@@ -6,7 +6,7 @@ from faults.judging.results import Outcome
 from faults.playing.releases import Release, ReleasedStack, why_no_former_release
 from faults.playing.scenario import scenario
 from faults.playing.world import World
-from faults.scenarios.pipeline import at_work
+from faults.scenarios.services.pipeline import at_work
 
 _PER_SECOND: Final = 2.0
 _FAULTS: Final = ("upgraded", "put back", "upgraded again")

@@ -1,0 +1,1 @@
+"""What is broken around the real services, one of them or all."""
