@@ -34,6 +34,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "reason": st.sampled_from(["insufficient_sources", "exhausted"]),
     "article_context": CONTEXTS,
     "channels": st.lists(words(20, min_size=1), max_size=4),
+    "findings": st.dictionaries(words(20, min_size=1), st.integers(min_value=0, max_value=2**53), max_size=4),
     "until": st.datetimes(timezones=st.just(UTC)),
     "revision": st.none() | st.integers(min_value=2, max_value=10_000),
 }

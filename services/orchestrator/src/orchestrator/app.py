@@ -6,6 +6,7 @@ from chassis import ServiceKey
 from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
+    AuditCompleted,
     ContentGenerate,
     ContentGenerated,
     ContentPublished,
@@ -20,6 +21,7 @@ from envelope.brand.payloads import (
 )
 from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.api import KnownCallers, http_api
+from orchestrator.audits import let_go
 from orchestrator.brands import EXTRACTIVE, MODEL
 from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
 from orchestrator.review import Returns, count_drafts
@@ -69,6 +71,7 @@ def build(settings: Settings) -> Service:
             DeadLetterRecorded,
         ),
         on_batch(note_waits, ResearchWaiting),
+        on_batch(let_go, AuditCompleted),
     )
     service.consume(
         "orchestrator-commands",

@@ -1,6 +1,7 @@
 """Audits on a real database: what is found, made once however often it is asked for, and made weekly on several replicas."""
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -67,6 +68,13 @@ async def run_sql(database: Database, statement: str, *arguments: Any) -> None:
 async def value(database: Database, query: str) -> Any:
     async with database.connection() as connection:
         return await connection.fetchval(query)
+
+
+async def sent(database: Database) -> list[Any]:
+    """The messages that are to be published."""
+    async with database.connection() as connection:
+        rows = await connection.fetch("select body from outbox order by event_id")
+    return [json.loads(row["body"]) for row in rows]
 
 
 async def audited(api: httpx.AsyncClient, path: str = PATH) -> dict[str, Any]:
@@ -199,6 +207,9 @@ async def test_asked_for_often_within_a_minute_one_is_made(acme: Database, api: 
     assert sorted(answer.status_code for answer in answers) == [200] * 9 + [201]
     assert len({answer.json()["audit_id"] for answer in answers}) == 1
     assert await value(acme, "select count(*) from audits") == 1
+    (told,) = await sent(acme)
+    assert (told["type"], told["payload"]["audit_id"]) == ("audit.completed", answers[0].json()["audit_id"])
+    assert told["payload"]["findings"] == answers[0].json()["counts"]
 
     await run_sql(acme, "update audits set made_at = made_at - interval '1 minute'")
     assert (await api.post(PATH)).status_code == 201

@@ -45,6 +45,7 @@ PUBLISHES = {
     "orchestrator": {
         *(("commands", f"{service}-commands") for service in SERVICES),
         ("brand-events", "content.generated"),
+        ("brand-events", "audit.completed"),
         ("brand-events", "content.refused"),
         *(
             (exchange, queue)

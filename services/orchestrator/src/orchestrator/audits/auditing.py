@@ -1,17 +1,19 @@
 """How an audit is made: what is known is read, what is found is stored, in one transaction."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
 import structlog
 
-from chassis import Connection
-from envelope import new_event_id
+from envelope import DomainMessage, new_event_id
+from envelope.brand.payloads import AuditCompleted
+from messaging import Transaction
 from orchestrator.audits import store
 from orchestrator.audits.domain import STALE_AFTER_DAYS, report
 from orchestrator.audits.store import Audit
-from orchestrator.brands import UnknownBrandError, find_brand
+from orchestrator.brands import BrandSlug, UnknownBrandError, find_brand
 
 log = structlog.get_logger(__name__)
 
@@ -20,12 +22,13 @@ AGAIN_AFTER: Final = timedelta(minutes=1)
 """Asked for once more before that, an audit is the one that was made."""
 
 
-async def audit_in(connection: Connection, slug: str, *, by: str) -> tuple[Audit, bool]:
-    """The audit of a brand, and whether it is new: one of the last minute stands for what is asked for now.
+async def audit_in(tx: Transaction, slug: BrandSlug, *, by: str) -> tuple[Audit, bool]:
+    """The audit of a brand, told to everybody if it is new, and whether it is new: one of the last minute stands for what is asked for now.
 
     Raises:
         UnknownBrandError: nobody has made the brand.
     """
+    connection = tx.connection
     brand = await find_brand(connection, slug)
     if brand is None:
         raise UnknownBrandError(slug)
@@ -37,5 +40,11 @@ async def audit_in(connection: Connection, slug: str, *, by: str) -> tuple[Audit
     # Comparing hundreds of articles takes a while, in which others are served.
     found = await asyncio.to_thread(report, slug, known)
     audit = await store.insert_audit(connection, new_event_id(), slug, found, by=by)
+    counts = {kind.value: count for kind, count in found.counts.items()}
+    tx.send(AuditCompleted(brand_slug=slug, audit_id=audit.audit_id, findings=counts))
     log.info("brand_audited", brand=slug, audit_id=str(audit.audit_id), by=by, findings=len(audit.findings))
     return audit, True
+
+
+async def let_go(events: Sequence[DomainMessage[AuditCompleted]], tx: Transaction) -> None:
+    """All events come to the orchestrator; this one is for others, and nothing follows from it here."""

@@ -36,7 +36,7 @@ def audit_routes(database: Database) -> APIRouter:
         """Changes nothing but that there is a report. Asked for again within a minute, the report is the same."""
         brand = seen_slug(slug, caller)
         async with database.transaction() as tx:
-            audit, is_new = await audit_in(tx.connection, brand, by=caller.name)
+            audit, is_new = await audit_in(tx, brand, by=caller.name)
         if is_new:
             response.headers["Location"] = f"/v1/brands/{slug}/audits/{audit.audit_id}"
         else:

@@ -36,6 +36,7 @@ CATALOGUE: Final = Catalogue(
         command("social.create", payloads.SocialCreate, to="social", producers=_BRAIN),
         event("social.posted", payloads.SocialPosted, producers=("social",)),
         event("social.failed", payloads.SocialFailed, producers=("social",)),
+        event("audit.completed", payloads.AuditCompleted, producers=_BRAIN),
         event("dead_letter.recorded", payloads.DeadLetterRecorded, producers=("monitor",)),
     ),
 )

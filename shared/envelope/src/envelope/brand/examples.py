@@ -24,6 +24,7 @@ _RESEARCH: Final = _uuid7(_START + timedelta(seconds=1), 101)
 _CONTENT: Final = _uuid7(_START + timedelta(seconds=2), 102)
 _REPLAY: Final = _uuid7(_START + timedelta(minutes=20), 103)
 _POST: Final = _uuid7(_START + timedelta(seconds=9), 104)
+_AUDIT: Final = _uuid7(_START + timedelta(seconds=12), 105)
 _CORRELATION: Final = str(_uuid7(_START, 100))
 
 _SUBJECT: Final[dict[str, Any]] = {"brand_slug": "the-daily-grind", "keyword": "pour-over coffee"}
@@ -104,6 +105,14 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
             until=_START + timedelta(hours=1),
         ),
         payloads.ResearchRequested,
+    ),
+    (
+        payloads.AuditCompleted(
+            brand_slug="the-daily-grind",
+            audit_id=_AUDIT,
+            findings={"stale_article": 3, "keyword_without_article": 1},
+        ),
+        None,
     ),
     (
         payloads.DeadLetterRecorded(

@@ -152,6 +152,14 @@ class SocialFailed(Payload):
     detail: Detail = ""
 
 
+class AuditCompleted(Payload):
+    """A brand was looked over; the report can be read under `audit_id`. `findings` has how many there are of each kind."""
+
+    brand_slug: BrandSlug
+    audit_id: UUID
+    findings: dict[Name, Annotated[int, Field(ge=0)]] = Field(default={}, max_length=50)
+
+
 class DeadLetterRecorded(Payload):
     """A message ended as a dead letter of `queue`; brand, keyword and content as far as its payload names them."""
 
