@@ -236,12 +236,9 @@ async def test_what_an_application_says_itself_stands(notes: httpx.AsyncClient) 
     assert page.headers.get_list("x-content-type-options") == ["nosniff"]
 
 
-@pytest.mark.parametrize(
-    "time",
-    ["0001-01-01T00:00:00+23:59", "0001-12-31T23:59:59", "9999-12-31T23:59:59-23:59", "9999-01-01T00:00:00Z"],
-)
-def test_a_time_that_no_database_takes_or_no_zone_shows_is_refused(time: str) -> None:
-    with pytest.raises(ValueError, match="beyond the years 2 to 9998"):
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+def test_a_time_that_its_zone_moves_out_of_the_calendar_is_refused(time: str) -> None:
+    with pytest.raises(ValueError, match="beyond the years 1 to 9999"):
         in_utc(datetime.fromisoformat(time))
 
 

@@ -18,6 +18,18 @@ MAX_KEYWORDS: Final = 1000
 SHOWN_TIMES: Final = 3
 
 
+_LAST_YEAR: Final = 9998
+
+
+def _in_any_zone(moment: datetime) -> datetime:
+    found = in_utc(moment)
+    if found.year > _LAST_YEAR:
+        raise ValueError(
+            f"is beyond the year {_LAST_YEAR}, and not every zone could show it; take an earlier one"
+        )
+    return found
+
+
 def _countable(keywords: Any) -> Any:
     if isinstance(keywords, list | tuple) and len(keywords) > MAX_KEYWORDS:
         raise ValueError(
@@ -50,7 +62,8 @@ class ScheduleRequest(RequestBody):
     """Minute, hour, day of the month, month, day of the week; by the clocks of `time_zone`."""
     time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
     at: Annotated[
-        Annotated[AwareDatetime, AfterValidator(in_utc)] | None, Field(examples=["2027-03-01T09:00:00+01:00"])
+        Annotated[AwareDatetime, AfterValidator(_in_any_zone)] | None,
+        Field(examples=["2027-03-01T09:00:00+01:00"]),
     ] = None
     """Once at this time, which names its offset."""
 

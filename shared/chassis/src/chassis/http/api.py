@@ -64,22 +64,17 @@ IfNoneMatch = Annotated[
 
 
 def in_utc(moment: datetime) -> datetime:
-    """A time of a request as any database takes it and any zone shows it; without a zone it is meant in UTC.
+    """A time of a request as a database takes it; without a zone it is meant in UTC.
 
     Raises:
-        ValueError: it is too near to the ends of the calendar for that.
+        ValueError: its zone moves it out of the calendar.
     """
     try:
-        found = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:
-        found = None
-    if found is None or not _FIRST_YEAR <= found.year <= _LAST_YEAR:
-        raise ValueError(f"is beyond the years {_FIRST_YEAR} to {_LAST_YEAR} in UTC")
-    return found
+        raise ValueError("is beyond the years 1 to 9999 in UTC") from None
 
 
-_FIRST_YEAR: Final = 2
-_LAST_YEAR: Final = 9998
 Moment = Annotated[datetime, AfterValidator(in_utc)]
 
 
