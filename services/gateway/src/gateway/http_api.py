@@ -6,7 +6,7 @@ from typing import Final
 from fastapi import FastAPI
 
 from chassis import Connections
-from chassis.http.api import api
+from chassis.http.api import add_routes, api
 from chassis.http.callers import Authorise
 from gateway.calls.routes import spend_routes
 from gateway.credentials import Accounts
@@ -45,9 +45,12 @@ def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
         description=DESCRIPTION,
     )
     app.add_exception_handler(ProblemError, answer_problem)
-    app.include_router(search_routes(rooms.searching))
-    app.include_router(chat_routes(rooms.writing))
-    app.include_router(provider_routes(rooms.accounts, KINDS))
-    app.include_router(spend_routes(rooms.connections, rooms.spending))
-    app.include_router(page_routes(rooms.reader))
+    add_routes(
+        app,
+        search_routes(rooms.searching),
+        chat_routes(rooms.writing),
+        provider_routes(rooms.accounts, KINDS),
+        spend_routes(rooms.connections, rooms.spending),
+        page_routes(rooms.reader),
+    )
     return app

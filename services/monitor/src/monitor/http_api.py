@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, HTTPException, Query
 
-from chassis.http.api import UNKNOWN, api, needs, refusal, router
+from chassis.http.api import UNKNOWN, add_routes, api, needs, refusal, router
 from chassis.http.callers import Authorise, Scope
 from envelope.brand import CATALOGUE
 from messaging import Database
@@ -47,9 +47,12 @@ _STATUS: Final = {
 
 def create_api(database: Database, operations: Operations, authorise: Authorise) -> FastAPI:
     app = api("Brand Engine: monitor", authorise, answers=database, description=DESCRIPTION)
-    app.include_router(_reading_routes(database))
-    app.include_router(_operating_routes(database, operations))
-    app.include_router(_bulk_routes(database, operations))
+    add_routes(
+        app,
+        _reading_routes(database),
+        _operating_routes(database, operations),
+        _bulk_routes(database, operations),
+    )
     return app
 
 

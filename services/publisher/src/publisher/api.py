@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from chassis.http.api import api
+from chassis.http.api import add_routes, api
 from chassis.http.callers import Authorise
 from chassis.http.service_key import API_PREFIX
 from messaging import Database
@@ -20,7 +20,7 @@ DESCRIPTION: Final = "How the sites look. What they say comes with the articles.
 def create_api(database: Database, authorise: Authorise, urls: SiteUrls, *, sites: ASGIApp) -> FastAPI:
     """The API under `/v1`, behind the key; everything else is the sites'."""
     app = api("Brand Engine: publisher", authorise, files=FILES, description=DESCRIPTION)
-    app.include_router(logo_routes(database, urls))
+    add_routes(app, logo_routes(database, urls))
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith(API_PREFIX):

@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, api, conditional, needs, refusal, router
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, add_routes, api, conditional, needs, refusal, router
 from chassis.http.callers import Authorise, Scope
 from messaging import Database
 from research import index_store, store
@@ -121,10 +121,13 @@ def create_api(
         has_gateway: whether the web can be read.
     """
     app = api("Brand Engine: research", authorise, files=FILES, answers=database)
-    app.include_router(_routes(database))
-    app.include_router(_document_routes(database, look_again))
-    app.include_router(upload_routes(database, look_for_uploads))
-    app.include_router(source_routes(database, has_gateway=has_gateway))
+    add_routes(
+        app,
+        _routes(database),
+        _document_routes(database, look_again),
+        upload_routes(database, look_for_uploads),
+        source_routes(database, has_gateway=has_gateway),
+    )
     return app
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from fastapi import FastAPI, Request, Response
 
-from chassis.http.api import api
+from chassis.http.api import add_routes, api
 from chassis.http.callers import Authorise
 from chassis.http.problems import ProblemResponse
 from messaging import Database
@@ -74,14 +74,17 @@ def http_api(
             {"name": "keys", "description": "Who may do what."},
         ],
     )
-    app.include_router(brand_routes(database, writers, agent_of))
-    app.include_router(cycle_routes(database, room))
-    app.include_router(schedule_routes(database))
-    app.include_router(audit_routes(database))
-    app.include_router(content_routes(database))
-    app.include_router(key_routes(database))
-    app.include_router(review_routes(database, room))
-    app.include_router(workflow_routes(database, room, stuck_after))
+    add_routes(
+        app,
+        brand_routes(database, writers, agent_of),
+        cycle_routes(database, room),
+        schedule_routes(database),
+        audit_routes(database),
+        content_routes(database),
+        key_routes(database),
+        review_routes(database, room),
+        workflow_routes(database, room, stuck_after),
+    )
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)
     answer_refusals(app)

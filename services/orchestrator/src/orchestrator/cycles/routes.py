@@ -16,6 +16,7 @@ from chassis.http.api import (
     MayOperate,
     MayRead,
     MaySubmit,
+    add_routes,
     conditional,
     refusal,
     router,
@@ -66,9 +67,7 @@ UNDER_WAY: Final = refusal(
 def cycle_routes(database: Database, room: Room = DEFAULT_ROOM) -> APIRouter:
     """For readers of the API's page, what is about a whole brand belongs to the brand."""
     routes = APIRouter()
-    routes.include_router(_handing_in(database, room))
-    routes.include_router(_watching(database))
-    routes.include_router(_controlling(database, room))
+    add_routes(routes, _handing_in(database, room), _watching(database), _controlling(database, room))
     return routes
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 
-from chassis.http.api import UNKNOWN, MayRead, MayReview, refusal, router
+from chassis.http.api import UNKNOWN, MayRead, MayReview, add_routes, refusal, router
 from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator.brands import Slug, UnknownBrandError, seen_slug
@@ -41,9 +41,7 @@ OVERTAKEN: Final = refusal(
 
 def review_routes(database: Database, room: Room) -> APIRouter:
     routes = APIRouter()
-    routes.include_router(version_routes(database))
-    routes.include_router(_looking(database, room))
-    routes.include_router(_deciding(database, room))
+    add_routes(routes, version_routes(database), _looking(database, room), _deciding(database, room))
     return routes
 
 

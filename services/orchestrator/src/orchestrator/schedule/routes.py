@@ -14,6 +14,7 @@ from chassis.http.api import (
     MayRead,
     MaySubmit,
     Moment,
+    add_routes,
     conditional,
     refusal,
     router,
@@ -58,8 +59,7 @@ Limit = Annotated[int, Query(ge=1, le=PAGE, description="Entries at most.")]
 
 def schedule_routes(database: Database) -> APIRouter:
     routes = APIRouter()
-    routes.include_router(_making(database))
-    routes.include_router(_watching(database))
+    add_routes(routes, _making(database), _watching(database))
     return routes
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, HTTPException, Path, Query, Response
 
 from chassis.api_keys import ApiKey
-from chassis.http.api import UNKNOWN, MayAdminister, refusal, router
+from chassis.http.api import UNKNOWN, MayAdminister, add_routes, refusal, router
 from chassis.http.callers import Caller
 from messaging import Database
 from orchestrator.answers import LOCATION
@@ -27,8 +27,7 @@ KeyId = Annotated[str, Path(pattern="^[0-9A-Za-z]{12}$", examples=["4fX0w8QbVn2L
 
 def key_routes(database: Database) -> APIRouter:
     routes = APIRouter()
-    routes.include_router(_making(database))
-    routes.include_router(_looking_after(database))
+    add_routes(routes, _making(database), _looking_after(database))
     return routes
 
 
