@@ -126,6 +126,8 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "post_url": _urls,
     "brand_name": _some_text,
     "channels": st.lists(_some_text, max_size=20),
+    "audit_id": _identities,
+    "findings": st.dictionaries(_codes, st.integers(0, 2**31 - 1), max_size=10),
     "article_context": st.fixed_dictionaries(
         {"title": _some_text, "keyword": _some_text, "meta_description": _text},
         optional={"key_points": st.lists(_text, max_size=20)},
