@@ -7,7 +7,7 @@ from orchestrator.cycles.domain import (
     BRAND_RESEARCH,
     CycleId,
     ReusedKeyError,
-    fold,
+    fold_duplicates,
 )
 from orchestrator.cycles.facts import readable
 from orchestrator.cycles.handlers import route
@@ -37,7 +37,7 @@ __all__ = [
     "begin_cycle_in",
     "cancel_writing",
     "cycle_routes",
-    "fold",
+    "fold_duplicates",
     "give_turns",
     "load_keywords",
     "lock_brand",

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, mode
 from chassis.http.api import in_utc
 from envelope.brand.payloads import Priority
 from orchestrator.answers import View
-from orchestrator.cycles import Keyword, fold
+from orchestrator.cycles import Keyword, fold_duplicates
 from orchestrator.requests import RequestBody
 from orchestrator.schedule.domain import Kind, Plan, ScheduleState, Timetable, local, zone_called
 from orchestrator.schedule.store import Firing, Schedule
@@ -39,10 +39,7 @@ def _countable(keywords: Any) -> Any:
 
 
 def _each_once(keywords: tuple[str, ...]) -> tuple[str, ...]:
-    first: dict[str, str] = {}
-    for keyword in keywords:
-        first.setdefault(fold(keyword), keyword)
-    return tuple(first.values())
+    return tuple(fold_duplicates((keyword, Priority.NORMAL) for keyword in keywords))
 
 
 class ScheduleRequest(RequestBody):

@@ -23,7 +23,15 @@ from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
 from messaging import Database
 from orchestrator.answers import LOCATION
-from orchestrator.brands import BrandSlug, Slug, UnknownBrandError, find_brand, seen_slug
+from orchestrator.brands import (
+    MAX_SLUG,
+    SLUG_PATTERN,
+    BrandSlug,
+    Slug,
+    UnknownBrandError,
+    find_brand,
+    seen_slug,
+)
 from orchestrator.schedule import store
 from orchestrator.schedule.domain import Kind
 from orchestrator.schedule.making import MisplacedError, PastError, TooManyError, pause, put, resume
@@ -40,19 +48,18 @@ from orchestrator.schedule.store import Schedule
 LARGER_BODIES: Final = {"/v1/brands/{slug}/schedules/{name}": 2_500_000}
 """1,000 keywords of 200 characters, each written as two JSON escapes, come to 2.4 MB."""
 PAGE: Final = 50
-NAME_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
 
 Name = Annotated[
     str,
     Path(
         description="Lower-case letters and digits, joined by single hyphens.",
         examples=["weekly-basics"],
-        pattern=NAME_PATTERN,
-        max_length=63,
+        pattern=SLUG_PATTERN,
+        max_length=MAX_SLUG,
     ),
 ]
 After = Annotated[
-    str | None, Query(pattern=NAME_PATTERN, max_length=63, description="`next` of the page before.")
+    str | None, Query(pattern=SLUG_PATTERN, max_length=MAX_SLUG, description="`next` of the page before.")
 ]
 Limit = Annotated[int, Query(ge=1, le=PAGE, description="Entries at most.")]
 
