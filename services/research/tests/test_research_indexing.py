@@ -9,10 +9,10 @@ import pytest
 
 from chassis.testing import eventually
 from messaging import Database
-from research import index_store
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
 from research.domain import Found, Insufficient
+from research.index import listing
 from research.reading.pool import Readers
 
 TEXTS = {
@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Folder:
 
 async def counts(database: Database) -> dict[str, int]:
     async with database.connection() as connection:
-        return await index_store.counts(connection)
+        return await listing.counts(connection)
 
 
 async def test_a_file_that_was_only_touched_is_not_read_again(

@@ -8,9 +8,9 @@ import pytest
 from messaging import Database
 from research.clients.local_corpus import LocalCorpus
 from research.domain import Found, Insufficient
-from research.near_duplicates import are_one_text, shingles
+from research.index.repeated import fingerprint, without
+from research.ranking.near_duplicates import are_one_text, shingles
 from research.reading.pool import Readers
-from research.repeated import fingerprint, without
 
 OFFER = "Whoever orders two bags of the house blend by Friday gets a cup with our lion on it, brewed for cold brew coffee."
 PAGES = {

@@ -13,10 +13,10 @@ from pydantic import SecretStr
 from chassis import ServiceKey
 from chassis.testing import eventually
 from messaging import Database
-from research import index_store
 from research.clients.local_corpus import LocalCorpus
 from research.domain import Found
 from research.http_api import create_api
+from research.index import listing
 from research.reading.pool import Readers
 
 KEY = "a-service-key-for-tests"
@@ -81,9 +81,7 @@ def folder(tmp_path: Path) -> Folder:
 
 async def problems(database: Database) -> dict[str, str | None]:
     async with database.connection() as connection:
-        found = await index_store.documents(
-            connection, state=index_store.State.SET_ASIDE, after="", limit=100
-        )
+        found = await listing.documents(connection, state=listing.State.SET_ASIDE, after="", limit=100)
     return {each.path: each.problem for each in found}
 
 

@@ -19,7 +19,7 @@ from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError, Wanted
 from research.domain import Document, Found, Insufficient
 from research.http_api import create_api
-from research.index_store import FileState, IndexedFile
+from research.index.files import FileState, IndexedFile
 from research.reading.pool import Readers
 from research.sources.domain import Sources
 from research.uploads import UploadReading, store, unread

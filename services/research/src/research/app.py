@@ -7,11 +7,12 @@ from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import QueuePolicy, Service, on_each
-from research import index_store, uploads
+from research import uploads
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
 from research.handlers import Handlers
 from research.http_api import create_api
+from research.index import listing
 from research.reading.pool import Readers
 from research.settings import Settings
 from research.web.gateway import Gateway
@@ -75,5 +76,5 @@ def _web(service: Service, settings: Settings, readers: Readers) -> Web | None:
 
 async def _documents(connection: Connection) -> dict[str, int]:
     """How many there are in each state."""
-    folder, uploaded = await index_store.counts(connection), await uploads.counts(connection)
+    folder, uploaded = await listing.counts(connection), await uploads.counts(connection)
     return {state: count + uploaded[state] for state, count in folder.items()}

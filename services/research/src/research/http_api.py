@@ -12,8 +12,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, add_routes, api, conditional, needs, refusal, router
 from chassis.http.callers import Authorise, Scope
 from messaging import Database
-from research import index_store, store
-from research.index_store import State
+from research import store
+from research.index import listing
+from research.index.listing import State
 from research.sources.routes import source_routes
 from research.uploads import FILES, upload_routes
 
@@ -142,10 +143,10 @@ def _document_routes(database: Database, look_again: Callable[[], None]) -> APIR
     ) -> DocumentList:
         async with database.connection() as connection:
             # PostgreSQL takes no NUL, and no path has one.
-            found = await index_store.documents(
+            found = await listing.documents(
                 connection, state=state, after=after.replace("\0", ""), limit=limit + 1
             )
-            counts = await index_store.counts(connection)
+            counts = await listing.counts(connection)
         return DocumentList(
             items=[DocumentView.model_validate(each) for each in found[:limit]],
             next=found[limit - 1].path if len(found) > limit else None,
@@ -163,7 +164,7 @@ def _document_routes(database: Database, look_again: Callable[[], None]) -> APIR
         document_id: Annotated[int, Path(ge=1, le=MAX_ID)],
     ) -> Released:
         async with database.transaction() as tx:
-            state = await index_store.release(tx.connection, document_id)
+            state = await listing.release(tx.connection, document_id)
         match state:
             case None:
                 raise HTTPException(

@@ -12,7 +12,7 @@ from chassis.testing import serving
 from messaging import Database
 from research.domain import RankedPassage, Source
 from research.http_api import create_api
-from research.index_store import FileState, IndexedFile, save_files
+from research.index.files import FileState, IndexedFile, save_files
 from research.store import save_research
 from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from chassis import Connection
 from research.clients.licences import licence_name
-from research.index_store import FileState, IndexedFile
+from research.index.files import FileState, IndexedFile
 from research.reading.formats import SUFFIXES, UnreadableFileError, max_bytes
 
 MAX_PATH_BYTES = 1_000

@@ -14,8 +14,24 @@ import structlog
 
 from chassis import Connection, DatabaseUnavailableError
 from messaging import Database
-from research import index_store, progress, reads
-from research.index_store import FileState, IndexedFile
+from research.index import lookup, progress, reads
+from research.index.files import (
+    FileState,
+    IndexedFile,
+    content_hashes,
+    forget_content,
+    forget_files,
+    forget_other_folders,
+    known_files,
+    save_files,
+    touch_files,
+)
+from research.index.leaving_out import (
+    leave_out,
+    repeated_paragraphs,
+    with_too_little_left_out,
+    with_too_much_left_out,
+)
 from research.reading.formats import UnreadableFileError
 from research.reading.pool import HostileDocumentError, Readers
 
@@ -84,14 +100,14 @@ class Indexer:
         started = self._reported = time.monotonic()
         found = await self._files.scan()
         async with self._database.connection() as connection:
-            known = await index_store.known_files(connection, self._corpus)
+            known = await known_files(connection, self._corpus)
             await reads.take_back(connection, self._reader)
             starts = await reads.left_behind(connection, self._corpus)
         changed = [state for state in found if known.get(state.path) != state]
         gone = sorted(known.keys() - {state.path for state in found})
         async with self._database.transaction() as tx:
-            await index_store.forget_other_folders(tx.connection, self._corpus)
-            await index_store.forget_files(tx.connection, self._corpus, gone)
+            await forget_other_folders(tx.connection, self._corpus)
+            await forget_files(tx.connection, self._corpus, gone)
             await reads.end(
                 tx.connection, self._corpus, {state.path for state in starts.keys() - set(changed)}
             )
@@ -113,7 +129,7 @@ class Indexer:
                 await self._leave_out_what_repeats(readers)
                 self._has_looked = True
                 async with self._database.connection() as connection:
-                    await index_store.describe_to_planner(connection)
+                    await lookup.describe_to_planner(connection)
             async with self._database.transaction() as tx:
                 await progress.complete(tx.connection, self._corpus)
             settled()
@@ -159,9 +175,7 @@ class Indexer:
     async def _read_all(self, readers: Readers, states: Sequence[FileState]) -> list[IndexedFile]:
         async with self._database.connection() as connection:
             await reads.begin(connection, self._corpus, states, self._reader)
-            hashes = await index_store.content_hashes(
-                connection, self._corpus, [each.path for each in states]
-            )
+            hashes = await content_hashes(connection, self._corpus, [each.path for each in states])
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(self._read(readers, state, hashes.get(state.path))) for state in states
@@ -197,33 +211,29 @@ class Indexer:
 
     async def _write(self, files: Sequence[IndexedFile]) -> None:
         async with self._database.transaction() as tx:
-            await index_store.touch_files(
-                tx.connection, self._corpus, [file.state for file in files if file.unchanged]
-            )
+            await touch_files(tx.connection, self._corpus, [file.state for file in files if file.unchanged])
             read = [file for file in files if not file.unchanged]
-            await index_store.save_files(
-                tx.connection, self._corpus, await self._files.confirmed(tx.connection, read)
-            )
+            await save_files(tx.connection, self._corpus, await self._files.confirmed(tx.connection, read))
             await reads.end(tx.connection, self._corpus, [file.state.path for file in files])
             await progress.advance(tx.connection, self._corpus, len(files))
 
     async def _leave_out_what_repeats(self, readers: Readers) -> None:
         async with self._database.connection() as connection:
-            await index_store.describe_to_planner(connection)
-            often = frozenset(await index_store.repeated_paragraphs(connection, self._corpus))
-            again = await index_store.with_too_much_left_out(connection, self._corpus, often)
-            touched = await index_store.with_too_little_left_out(connection, self._corpus, often)
+            await lookup.describe_to_planner(connection)
+            often = frozenset(await repeated_paragraphs(connection, self._corpus))
+            again = await with_too_much_left_out(connection, self._corpus, often)
+            touched = await with_too_little_left_out(connection, self._corpus, often)
         if again:
             # What no longer repeats is in the files alone.
             async with self._database.transaction() as tx:
-                await index_store.forget_content(tx.connection, self._corpus, [state.path for state in again])
+                await forget_content(tx.connection, self._corpus, [state.path for state in again])
                 await progress.advance(tx.connection, self._corpus, -len(again))
             await self._index(readers, again)
             async with self._database.connection() as connection:
-                touched = await index_store.with_too_little_left_out(connection, self._corpus, often)
+                touched = await with_too_little_left_out(connection, self._corpus, often)
         for document_id in touched:
             async with self._database.transaction() as tx:
-                await index_store.leave_out(tx.connection, document_id, often)
+                await leave_out(tx.connection, document_id, often)
         if touched:
             log.info("corpus_repeats_left_out", paragraphs=len(often), documents=len(touched))
 

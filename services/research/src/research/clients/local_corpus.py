@@ -8,18 +8,18 @@ from pathlib import Path
 
 from chassis import Connection
 from messaging import Database
-from research import index_store, progress
 from research.clients import corpus_folder
 from research.clients.corpus_folder import CorpusUnavailableError
 from research.clients.indexer import Indexer
 from research.clients.licences import is_free
 from research.clients.page_hits import with_pages
 from research.clients.provider import NotReadyError, ProviderUnavailableError
-from research.domain import Candidate, Findings, Found, Hits, Insufficient, Page, abbreviation, decide
-from research.index_store import corpus_of_brand
-from research.progress import Progress
+from research.domain import Candidate, Findings, Found, Insufficient, Page
+from research.index import lookup, progress
+from research.index.files import corpus_of_brand
+from research.index.progress import Progress
+from research.ranking import Hits, Query, abbreviation, decide
 from research.reading.pool import Readers
-from research.relevance import Query
 
 # How long a request waits for the first reading of a corpus before it makes do with what has been read: longer than some
 # hundreds of pages take, far shorter than the deadline of the handler that waits.
@@ -97,7 +97,7 @@ class LocalCorpus:
     async def can_search(self, keyword: str) -> bool:
         """Whether the keyword has any word that is looked for."""
         async with self._database.connection() as connection:
-            return bool((await index_store.parse_query(connection, [], keyword)).terms)
+            return bool((await lookup.parse_query(connection, [], keyword)).terms)
 
     async def search(
         self,
@@ -154,8 +154,8 @@ class LocalCorpus:
     async def _look_up(
         self, connection: Connection, corpora: Sequence[str], pages: Sequence[Page], keyword: str
     ) -> Hits:
-        query: Query = await index_store.parse_query(connection, corpora, keyword)
-        found = await index_store.candidates(connection, corpora, query) if query.terms else []
+        query: Query = await lookup.parse_query(connection, corpora, keyword)
+        found = await lookup.candidates(connection, corpora, query) if query.terms else []
         return await with_pages(connection, Hits(query, list(map(self._with_rights, found))), pages)
 
     def _with_rights(self, candidate: Candidate) -> Candidate:

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chassis import Connection
-from research.domain import Candidate, Hits, Page, Passage
-from research.relevance import Places, Query
+from research.domain import Candidate, Page, Passage
+from research.ranking import Hits, Places, Query
 
 
 async def with_pages(connection: Connection, hits: Hits, pages: Sequence[Page]) -> Hits:

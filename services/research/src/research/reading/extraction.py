@@ -15,8 +15,8 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
-from research.definitions import NAME_LINE
 from research.domain import Document, Passage
+from research.ranking.definitions import NAME_LINE
 from research.reading import asciidoc, furniture, restructured_text
 from research.reading.blocks import Block, blocks_of
 from research.reading.cleaning import flags_of, one_line, visible

@@ -1,6 +1,6 @@
 """What a page carries beside its text: notices, author boxes, offers, comments, ways to other pages. Pure.
 
-What repeats over the pages of one folder is told apart elsewhere (`research.repeated`); here is what one page shows.
+What repeats over the pages of one folder is told apart elsewhere (`research.index.repeated`); here is what one page shows.
 """
 
 import re

@@ -7,9 +7,9 @@ from typing import Final
 
 from chassis import Connection
 from messaging import Database
-from research import progress
 from research.clients.indexer import Indexer
-from research.index_store import FileState, IndexedFile, corpus_of_brand
+from research.index import progress
+from research.index.files import FileState, IndexedFile, corpus_of_brand
 from research.reading.formats import UnreadableFileError
 from research.reading.pool import Readers
 from research.uploads import store

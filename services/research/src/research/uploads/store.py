@@ -10,8 +10,7 @@ from typing import Final
 import asyncpg
 
 from chassis import Connection
-from research import index_store
-from research.index_store import FileState, IndexedFile, corpus_of_brand
+from research.index.files import FileState, IndexedFile, corpus_of_brand, hollow_out
 
 MAX_DOCUMENTS: Final = 1_000
 MAX_BYTES: Final = 200_000_000
@@ -206,7 +205,7 @@ async def remove(connection: Connection, brand: str, upload: int) -> bool:
     )
     if path is None:
         return False
-    await index_store.hollow_out(connection, corpus_of_brand(brand), path)
+    await hollow_out(connection, corpus_of_brand(brand), path)
     await look_anew(connection, brand)
     return True
 

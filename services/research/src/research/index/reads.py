@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from chassis import Connection
-from research.index_store import FileState
+from research.index.files import FileState
 
 MAX_STARTS: Final = 2
 """Starts without an end before a document is set aside: once among others, once alone."""

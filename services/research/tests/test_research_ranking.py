@@ -5,19 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from research.domain import (
-    MAX_PASSAGES_PER_SOURCE,
-    MAX_SOURCES,
-    Candidate,
-    Found,
-    Hits,
-    Insufficient,
-    Passage,
-    abbreviation,
-    decide,
-    normalise_keyword,
-)
-from research.relevance import Query, Term
+from research.domain import Candidate, Found, Insufficient, Passage, normalise_keyword
+from research.ranking import MAX_PASSAGES_PER_SOURCE, MAX_SOURCES, Hits, Query, Term, abbreviation, decide
 
 PHRASE = {"hot": [4], "standbi": [5]}
 NEAR = {"hot": [4], "standbi": [9]}

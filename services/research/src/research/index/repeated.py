@@ -1,6 +1,6 @@
 """Paragraphs that repeat over the documents of a folder: a notice, an offer, an author's box, whatever markup they are in. Pure.
 
-Which ones repeat is counted in the database (`index_store.repeated_paragraphs`).
+Which ones repeat is counted in the database (`leaving_out.repeated_paragraphs`).
 """
 
 import re

@@ -1,0 +1,1 @@
+"""The corpus index: documents and passages in the service's own database."""
