@@ -1,29 +1,16 @@
 """`brandctl audits`: as a page, and in a process of its own, beside an orchestrator's API."""
 
-import asyncio
 import json
-import os
-import sys
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from uuid import UUID
 
 import httpx
-from pydantic import SecretStr
 
 from brandctl.orchestrator.audits import page
 from brandctl.orchestrator.client import Audit, Finding
-from chassis import ServiceKey
-from chassis.database.pool import Connections
-from chassis.testing import serving
-from envelope.brand import CATALOGUE
 from messaging import Database
-from messaging.broker.publisher import Publisher
-from messaging.flow.relay import Relay
-from orchestrator.api import http_api
+from tests.fixtures.commands.brandctl import Operator
 
-KEY = "test-service-key-0123456789"
 NOW = datetime(2026, 3, 1, 6, tzinfo=UTC)
 
 
@@ -75,51 +62,23 @@ def test_nothing_found_is_said() -> None:
     assert page(audit()).endswith("\n\nNothing was found.")
 
 
-async def brandctl(url: str, folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, output and what is said about it."""
-    inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "brandctl",
-        "audits",
-        *arguments,
-        cwd=folder,
-        env=inherited | {"TERM": "dumb", "ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
-
-
 async def test_an_audit_is_made_listed_and_read(
-    make_database: Callable[[str], Awaitable[str]], tmp_path: Path
+    brandctl: Operator, api: httpx.AsyncClient, orchestrator_database: Database
 ) -> None:
-    connections = Connections(await make_database("orchestrator"), name="orchestrator test", size=4)
-    await connections.open()
-    relay = Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none"))
-    database = Database(connections, relay, "orchestrator", CATALOGUE)
-    try:
-        async with (
-            serving(http_api(database, ServiceKey(SecretStr(KEY)))) as url,
-            httpx.AsyncClient(base_url=url, headers={"X-Service-Key": KEY}, trust_env=False) as api,
-        ):
-            (await api.put("/v1/brands/acme", json={"name": "Acme"})).raise_for_status()
-            before = await brandctl(url, tmp_path, "show", "acme")
-            await api.post("/v1/brands/acme/research", json={"keywords": ["siphon coffee"]})
-            async with database.connection() as connection:
-                await connection.execute(
-                    "update keywords set state = 'refused', reason = 'no_sources: nothing says enough about it'"
-                )
-            made = await brandctl(url, tmp_path, "run", "acme")
-            listed = await brandctl(url, tmp_path, "list", "acme")
-            shown = await brandctl(url, tmp_path, "show", "acme")
-            as_json = await brandctl(url, tmp_path, "show", "acme", "--json")
-    finally:
-        await connections.close()
+    audits = brandctl.of("audits")
+    before = await audits("show", "acme")
+    none = await audits("list", "acme")
+    await api.post("/v1/brands/acme/research", json={"keywords": ["siphon coffee"]})
+    async with orchestrator_database.connection() as connection:
+        await connection.execute(
+            "update keywords set state = 'refused', reason = 'no_sources: nothing says enough about it'"
+        )
+    made = await audits("run", "acme")
+    listed = await audits("list", "acme")
+    shown = await audits("show", "acme")
+    as_json = await audits("show", "acme", "--json")
 
+    assert (none.code, none.out, "brandctl audits run" in none.err) == (0, "", True)
     assert (before[0], "brandctl audits run acme" in before[2]) == (1, True)
     assert made == shown
     assert made[0] == 0, made[2]

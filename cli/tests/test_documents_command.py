@@ -1,9 +1,6 @@
 """`brandctl documents` as a process of its own, against a running research service with a hostile document."""
 
-import asyncio
 import json
-import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +13,7 @@ from pydantic import SecretStr
 from chassis.testing import eventually, running
 from research.app import build
 from research.settings import Settings
+from tests.fixtures.commands.brandctl import Ended, Operator
 from tests.fixtures.pdf_files import pdf
 
 KEY = "test-service-key-0123456789"
@@ -25,38 +23,16 @@ HOSTILE = "<b></b>" * 700_000
 
 
 @dataclass(frozen=True)
-class Result:
-    code: int
-    out: str
-    err: str
+class Documents:
+    """The command, beside a corpus of one's own."""
 
-
-@dataclass(frozen=True)
-class Operator:
-    """Runs the command as somebody at a shell would, beside a corpus of one's own."""
-
+    operator: Operator
     url: str
     corpus: Path
     database_url: str
 
-    async def __call__(self, *arguments: str) -> Result:
-        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "brandctl",
-            "documents",
-            *arguments,
-            cwd=self.corpus.parent,
-            env=inherited | {"TERM": "dumb", "RESEARCH_URL": self.url, "SERVICE_KEY": KEY},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        assert process.returncode is not None
-        assert KEY not in out.decode() + err.decode()
-        return Result(process.returncode, out.decode(), err.decode())
+    async def __call__(self, *arguments: str) -> Ended:
+        return await self.operator(*arguments)
 
     async def rows(self, *arguments: str) -> list[list[str]]:
         lines = (await self("list", *arguments)).out.splitlines()
@@ -73,7 +49,7 @@ class Operator:
 @pytest.fixture
 async def operator(
     make_database: Callable[..., Awaitable[str]], rabbitmq_url: str, tmp_path: Path
-) -> AsyncIterator[Operator]:
+) -> AsyncIterator[Documents]:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     (corpus / "good.md").write_text(PROSE)
@@ -88,7 +64,9 @@ async def operator(
         http_port=0,
     )
     async with running(build(settings)) as service:
-        found = Operator(f"http://127.0.0.1:{service.port}", corpus, database_url)
+        url = f"http://127.0.0.1:{service.port}"
+        operator = Operator(tmp_path, {"RESEARCH_URL": url, "SERVICE_KEY": KEY}, "documents")
+        found = Documents(operator, url, corpus, database_url)
 
         async def all_seen() -> bool:
             return len(await found.states()) == 3
@@ -97,7 +75,7 @@ async def operator(
         yield found
 
 
-async def test_a_hostile_document_is_found_mended_and_released(operator: Operator) -> None:
+async def test_a_hostile_document_is_found_mended_and_released(operator: Documents) -> None:
     ((number, state, path, size, passages, _, problem),) = await operator.rows("--set-aside")
     assert (state, path, size, passages) == ("set_aside", "hostile.html", str(len(HOSTILE)), "0")
     assert "160 MB of memory" in problem
@@ -116,7 +94,7 @@ async def test_a_hostile_document_is_found_mended_and_released(operator: Operato
     assert (again.code, "may have been released" in again.err) == (1, True)
 
 
-async def test_how_many_files_are_still_to_be_read_is_said(operator: Operator) -> None:
+async def test_how_many_files_are_still_to_be_read_is_said(operator: Documents) -> None:
     assert "still to be read" not in (await operator("list")).err
     connection = await asyncpg.connect(operator.database_url)
     await connection.execute("update indexing set to_read = done + 7")
@@ -124,7 +102,7 @@ async def test_how_many_files_are_still_to_be_read_is_said(operator: Operator) -
     assert "7 files are still to be read" in (await operator("list", "--json")).err
 
 
-async def test_nothing_to_do_is_said(operator: Operator) -> None:
+async def test_nothing_to_do_is_said(operator: Documents) -> None:
     (operator.corpus / "hostile.html").unlink()
     ((number, *_),) = await operator.rows("--set-aside")
     assert (await operator("release", number)).code == 0
@@ -140,7 +118,7 @@ async def test_nothing_to_do_is_said(operator: Operator) -> None:
         assert (await operator(*usage)).code == 2
 
 
-async def test_a_brands_documents_are_added_listed_and_removed(operator: Operator, tmp_path: Path) -> None:
+async def test_a_brands_documents_are_added_listed_and_removed(operator: Documents, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("guide.md", "scan.pdf", "notes.docx")]
     for file, content in zip(files, (PROSE.encode(), pdf("0 0 9 9 re f"), b"PK"), strict=True):
         file.write_bytes(content)

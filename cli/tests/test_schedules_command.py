@@ -1,86 +1,13 @@
 """`brandctl schedules` as a process of its own, beside an orchestrator's API."""
 
-import asyncio
-import json
-import os
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import httpx
 import pytest
-from pydantic import SecretStr
 
-from chassis import ServiceKey
-from chassis.database.pool import Connections
-from chassis.testing import serving
-from envelope.brand import CATALOGUE
-from messaging import Database
-from messaging.broker.publisher import Publisher
-from messaging.flow.relay import Relay
-from orchestrator.api import http_api
-
-KEY = "test-service-key-0123456789"
-
-
-@dataclass(frozen=True)
-class Result:
-    code: int
-    out: str
-    err: str
-
-
-@dataclass(frozen=True)
-class Operator:
-    """Runs the command as somebody at a shell would."""
-
-    url: str
-    folder: Path
-
-    async def __call__(self, *arguments: str, typed: str = "") -> Result:
-        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "brandctl",
-            "schedules",
-            *arguments,
-            cwd=self.folder,
-            env=inherited | {"TERM": "dumb", "ORCHESTRATOR_URL": self.url, "SERVICE_KEY": KEY},
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate(typed.encode())
-        assert process.returncode is not None
-        return Result(process.returncode, out.decode(), err.decode())
-
-    async def json(self, *arguments: str, typed: str = "") -> Any:
-        result = await self(*arguments, "--json", typed=typed)
-        assert result.code == 0, result.err
-        return json.loads(result.out)
+from tests.fixtures.commands.brandctl import Operator
 
 
 @pytest.fixture
-async def schedules(
-    make_database: Callable[[str], Awaitable[str]], tmp_path: Path
-) -> AsyncIterator[Operator]:
-    connections = Connections(await make_database("orchestrator"), name="orchestrator test", size=4)
-    await connections.open()
-    relay = Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none"))
-    database = Database(connections, relay, "orchestrator", CATALOGUE)
-    headers = {"X-Service-Key": KEY}
-    try:
-        async with (
-            serving(http_api(database, ServiceKey(SecretStr(KEY)))) as url,
-            httpx.AsyncClient(base_url=url, headers=headers, trust_env=False) as api,
-        ):
-            (await api.put("/v1/brands/acme", json={"name": "Acme"})).raise_for_status()
-            yield Operator(url, tmp_path)
-    finally:
-        await connections.close()
+def schedules(brandctl: Operator) -> Operator:
+    return brandctl.of("schedules")
 
 
 async def test_a_schedule_from_its_making_to_its_end(schedules: Operator) -> None:

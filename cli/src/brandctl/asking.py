@@ -8,6 +8,7 @@ A command of a service takes `address_option()` of its client, `KeyFile` and, if
 What goes wrong there is a `CommandError`, which nobody needs to catch: it ends the command with its message and exit code.
 """
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, ClassVar, Self, TypeVar
@@ -35,6 +36,11 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 class ServiceError(CommandError):
     """A service cannot be reached, refused, or is another one."""
+
+
+class _Page(BaseModel):
+    items: tuple[dict[str, Any], ...]
+    next: int | str | None
 
 
 class ServiceClient:
@@ -91,10 +97,13 @@ class ServiceClient:
     ) -> None:
         self._http.close()
 
-    def _ask(self, method: str, path: str, **request: Any) -> dict[str, Any]:
-        """The JSON object that is answered; an empty one if there is nothing to say."""
+    def _ask(
+        self, method: str, path: str, *, params: Mapping[str, Any] | None = None, **request: Any
+    ) -> dict[str, Any]:
+        """The JSON object that is answered; an empty one if there is nothing to say. Parameters that are None are not sent."""
+        given = {name: value for name, value in (params or {}).items() if value is not None}
         try:
-            response = self._http.request(method, f"{self._url}{path}", **request)
+            response = self._http.request(method, f"{self._url}{path}", params=given, **request)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ServiceError(
                 f"the {self.service} service at {self._url} cannot be reached: {error}"
@@ -110,6 +119,15 @@ class ServiceClient:
         if not isinstance(answer, dict):
             raise self._stranger()
         return answer
+
+    def _pages(self, path: str, params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """What is answered, page after page; `after` among the parameters says where the first one begins."""
+        after = params.get("after")
+        while True:
+            answer = self._ask("GET", path, params={**params, "after": after})
+            yield answer
+            if (after := self._read(_Page, answer).next) is None:
+                return
 
     def _read(self, model: type[_Model], answer: dict[str, Any]) -> _Model:
         """The answer, understood."""

@@ -107,13 +107,11 @@ class Monitor(ServiceClient):
     service = "monitor"
 
     def page(self, **filters: str | int | bool | None) -> Page:
-        given = {name: value for name, value in filters.items() if value is not None}
-        answer = self._call("GET", "", params=given)
+        answer = self._call("GET", "", params=filters)
         return Page(answer["items"], answer["next"], answer["matching"], answer["open"], answer["now"])
 
     def summary(self, **filters: str | None) -> list[dict[str, Any]]:
-        given = {name: value for name, value in filters.items() if value is not None}
-        groups: list[dict[str, Any]] = self._call("GET", "/summary", params=given)["groups"]
+        groups: list[dict[str, Any]] = self._call("GET", "/summary", params=filters)["groups"]
         return groups
 
     def full(self, dead: str) -> dict[str, Any]:

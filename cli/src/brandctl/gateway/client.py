@@ -16,8 +16,7 @@ class Gateway(ServiceClient):
         Raises:
             ServiceError: it cannot be reached, refused, or is no gateway.
         """
-        given = {name: value for name, value in parameters.items() if value is not None}
-        return self._ask(method, f"/v1{path}", json=body, params=given)
+        return self._ask(method, f"/v1{path}", json=body, params=parameters)
 
 
 GatewayUrl = Annotated[str | None, Gateway.address_option()]

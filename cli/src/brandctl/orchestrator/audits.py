@@ -9,8 +9,8 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError
+from brandctl.listing import AfterId, Listing
 from brandctl.orchestrator.client import Audit, AuditNote, Orchestrator, OrchestratorUrl
-from brandctl.tables import show_table
 from brandctl.terminal import out, print_json, say
 
 app = typer.Typer(
@@ -43,6 +43,30 @@ _HEADINGS: Final = {
 }
 
 
+def _counted(audit: AuditNote) -> str:
+    counted = (f"{kind} {_count(audit, kind)}" for kind, count in audit.counts.items() if count)
+    return ", ".join(counted) or "none"
+
+
+def _count(audit: AuditNote, kind: str) -> str:
+    return f"{audit.counts.get(kind, 0)}{'+' if kind in audit.cut else ''}"
+
+
+def _moment(time: datetime) -> str:
+    return time.isoformat(sep=" ", timespec="minutes")
+
+
+_AUDITS: Final = Listing[AuditNote](
+    {
+        "id": lambda audit: str(audit.audit_id),
+        "made": lambda audit: _moment(audit.made_at),
+        "by": lambda audit: audit.made_by,
+        "findings": _counted,
+    },
+    nothing="it has not been looked over yet: brandctl audits run",
+)
+
+
 @app.command()
 def run(
     brand: Brand, as_json: AsJson = False, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
@@ -59,6 +83,7 @@ def run(
 @app.command(name="list")
 def list_audits(
     brand: Brand,
+    after: AfterId = None,
     limit: Annotated[int, typer.Option(min=1, max=50, help="So many, the latest.")] = 20,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
@@ -66,14 +91,8 @@ def list_audits(
 ) -> None:
     """Lists the latest audits of a brand, and how much each found."""
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
-        found, answer = orchestrator.audits(brand, limit=limit)
-    if as_json:
-        print_json(answer)
-        return
-    show_table(
-        ("id", "made", "by", "findings"),
-        [(str(each.audit_id), _moment(each.made_at), each.made_by, _counted(each)) for each in found],
-    )
+        found, answer = orchestrator.audits(brand, after=after, limit=limit)
+    _AUDITS.show(found, answer, as_json=as_json, more=answer.get("next"))
 
 
 @app.command()
@@ -115,18 +134,5 @@ def page(audit: Audit) -> str:
     return "\n".join(lines)
 
 
-def _counted(audit: AuditNote) -> str:
-    counted = (f"{kind} {_count(audit, kind)}" for kind, count in audit.counts.items() if count)
-    return ", ".join(counted) or "none"
-
-
-def _count(audit: AuditNote, kind: str) -> str:
-    return f"{audit.counts.get(kind, 0)}{'+' if kind in audit.cut else ''}"
-
-
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _moment(time: datetime) -> str:
-    return time.isoformat(sep=" ", timespec="minutes")

@@ -179,11 +179,6 @@ class _Audits(BaseModel):
     items: tuple[AuditNote, ...]
 
 
-class _Page(BaseModel):
-    items: tuple[dict[str, Any], ...]
-    next: str | None
-
-
 class _Firings(BaseModel):
     items: tuple[Firing, ...]
 
@@ -219,8 +214,9 @@ class Orchestrator(ServiceClient):
     ) -> dict[str, Any]:
         """Hands in keywords as JSON, text or CSV; returns what is answered. The same `key` again begins no other cycle."""
         headers = {"Content-Type": media_type, **({"Idempotency-Key": key} if key else {})}
-        parameters = {"priority": priority} if priority else {}
-        answer = self._ask("POST", f"{_of(slug)}/research", content=body, headers=headers, params=parameters)
+        answer = self._ask(
+            "POST", f"{_of(slug)}/research", content=body, headers=headers, params={"priority": priority}
+        )
         self._read(_Submitted, answer)
         return answer
 
@@ -238,13 +234,11 @@ class Orchestrator(ServiceClient):
         return self._read(Progress, answer), answer
 
     def cycles(
-        self, *, brand: str | None, state: str | None, limit: int
+        self, *, brand: str | None, state: str | None, after: UUID | None, limit: int
     ) -> tuple[tuple[Progress, ...], dict[str, Any]]:
         """The latest cycles; also as they were answered."""
-        wanted = {"brand": brand, "state": state, "limit": limit}
-        answer = self._ask(
-            "GET", "/v1/cycles", params={name: value for name, value in wanted.items() if value is not None}
-        )
+        wanted = {"brand": brand, "state": state, "after": after, "limit": limit}
+        answer = self._ask("GET", "/v1/cycles", params=wanted)
         return self._read(_Cycles, answer).items, answer
 
     def keywords(
@@ -252,8 +246,7 @@ class Orchestrator(ServiceClient):
     ) -> tuple[KeywordsPage, dict[str, Any]]:
         """A page of the keywords of a cycle; also as it was answered."""
         wanted = {"state": state, "after": after, "limit": limit}
-        parameters = {name: value for name, value in wanted.items() if value is not None}
-        answer = self._ask("GET", f"/v1/cycles/{cycle_id}/keywords", params=parameters)
+        answer = self._ask("GET", f"/v1/cycles/{cycle_id}/keywords", params=wanted)
         return self._read(KeywordsPage, answer), answer
 
     def control(self, cycle_id: UUID, action: str) -> tuple[Progress, dict[str, Any]]:
@@ -268,13 +261,8 @@ class Orchestrator(ServiceClient):
 
     def schedules(self, slug: str) -> Iterator[tuple[Schedule, dict[str, Any]]]:
         """Those of a brand, page after page; each also as it was answered."""
-        after: str | None = None
-        while True:
-            given = {"after": after} if after else {}
-            page = self._read(_Page, self._ask("GET", f"{_of(slug)}/schedules", params=given))
-            yield from ((self._read(Schedule, item), item) for item in page.items)
-            if (after := page.next) is None:
-                return
+        for page in self._pages(f"{_of(slug)}/schedules", {}):
+            yield from ((self._read(Schedule, item), item) for item in page["items"])
 
     def schedule(self, slug: str, name: str) -> tuple[Schedule, dict[str, Any]]:
         answer = self._ask("GET", _schedule(slug, name))
@@ -284,9 +272,10 @@ class Orchestrator(ServiceClient):
         answer = self._ask("PUT", _schedule(slug, name), json=wanted)
         return self._read(Schedule, answer), answer
 
-    def change_schedule(self, slug: str, name: str, change: str) -> Schedule:
+    def change_schedule(self, slug: str, name: str, change: str) -> tuple[Schedule, dict[str, Any]]:
         """`change` is pause or resume."""
-        return self._read(Schedule, self._ask("POST", f"{_schedule(slug, name)}/{change}"))
+        answer = self._ask("POST", f"{_schedule(slug, name)}/{change}")
+        return self._read(Schedule, answer), answer
 
     def remove_schedule(self, slug: str, name: str) -> None:
         self._ask("DELETE", _schedule(slug, name))
@@ -301,9 +290,12 @@ class Orchestrator(ServiceClient):
         answer = self._ask("POST", f"{_of(slug)}/audits")
         return self._read(Audit, answer), answer
 
-    def audits(self, slug: str, *, limit: int) -> tuple[tuple[AuditNote, ...], dict[str, Any]]:
+    def audits(
+        self, slug: str, *, limit: int, after: UUID | None = None
+    ) -> tuple[tuple[AuditNote, ...], dict[str, Any]]:
         """The latest; also as they were answered."""
-        answer = self._ask("GET", f"{_of(slug)}/audits", params={"limit": limit})
+        wanted = {"after": after, "limit": limit}
+        answer = self._ask("GET", f"{_of(slug)}/audits", params=wanted)
         return self._read(_Audits, answer).items, answer
 
     def audit(self, slug: str, audit_id: UUID) -> tuple[Audit, dict[str, Any]]:

@@ -1,11 +1,12 @@
 """`brandctl cycles`: the batches of keywords, what became of each, and holding them back."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
 
 from brandctl.asking import AsJson, KeyFile
+from brandctl.listing import AfterId, Listing, OfBrand
 from brandctl.orchestrator.client import KeywordProgress, Orchestrator, OrchestratorUrl, Progress
 from brandctl.orchestrator.watching import told
 from brandctl.tables import show_table
@@ -26,7 +27,7 @@ For example:
 """,
 )
 
-_COLOURS = {
+_COLOURS: Final = {
     "completed": "green",
     "refused": "yellow",
     "needs_review": "yellow",
@@ -34,19 +35,34 @@ _COLOURS = {
     "failed": "red",
     "cancelled": "red",
 }
+_CYCLES: Final = Listing[Progress](
+    {
+        "id": lambda cycle: str(cycle.cycle_id),
+        "brand": lambda cycle: cycle.brand_slug,
+        "state": lambda cycle: cycle.state,
+        "%": lambda cycle: str(cycle.percent),
+        "pending": lambda cycle: str(cycle.pending),
+        "processing": lambda cycle: str(cycle.processing),
+        "completed": lambda cycle: str(cycle.completed),
+        "failed": lambda cycle: str(cycle.failed),
+        "of": lambda cycle: str(cycle.total),
+        "begun": lambda cycle: f"{cycle.created_at:%Y-%m-%d %H:%M}",
+    },
+    nothing="no such cycle; hand in keywords with brandctl submit",
+    colours=_COLOURS,
+)
 
 CycleId = Annotated[UUID, typer.Argument(metavar="CYCLE", help="Id of a cycle.")]
 
 
 @app.command(name="list")
 def list_cycles(
-    brand: Annotated[
-        str | None, typer.Option(help="Those of this brand.", show_default="of all brands")
-    ] = None,
+    brand: OfBrand = None,
     state: Annotated[
         str | None,
         typer.Option(help="running, paused, completed, failed or cancelled.", show_default="in any state"),
     ] = None,
+    after: AfterId = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 50,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
@@ -59,20 +75,8 @@ def list_cycles(
         brandctl cycles list --brand acme
     """
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
-        found, answer = orchestrator.cycles(brand=brand, state=state, limit=limit)
-    if as_json:
-        print_json(answer)
-        return
-    if not found:
-        note("no such cycle; hand in keywords with brandctl submit")
-        return
-    show_table(
-        ("id", "brand", "state", "%", "pending", "processing", "completed", "failed", "of", "begun"),
-        [_row(cycle) for cycle in found],
-        colours=_COLOURS,
-    )
-    if answer.get("next"):
-        note("There are more: --limit shows up to 1,000.")
+        found, answer = orchestrator.cycles(brand=brand, state=state, after=after, limit=limit)
+    _CYCLES.show(found, answer, as_json=as_json, more=answer.get("next"))
 
 
 @app.command()
@@ -103,51 +107,41 @@ def show(
             [(each.keyword, each.state, _result(each)) for each in keywords],
             colours=_COLOURS,
         )
-    note(f"{progress.brand_slug}, {progress.state}: {told(progress)}; {progress.not_sent} not sent yet")
+    note(_how_far(progress))
     if more is not None:
         note(f"There are more keywords: --limit shows more than {limit}.")
 
 
-@app.command()
-def pause(
-    cycle_id: CycleId,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Sends none of its keywords to research or to the writers until it is resumed. What is under way goes on to its end."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
-        _say(*orchestrator.control(cycle_id, "pause"), as_json=as_json)
+def _controlling(action: str, what_it_does: str) -> None:
+    """A command that does this to a cycle and says how far it is then."""
+
+    @app.command(name=action, help=what_it_does)
+    def command(
+        cycle_id: CycleId,
+        as_json: AsJson = False,
+        orchestrator_url: OrchestratorUrl = None,
+        key_file: KeyFile = None,
+    ) -> None:
+        with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+            progress, answer = orchestrator.control(cycle_id, action)
+        if as_json:
+            print_json(answer)
+        note(_how_far(progress))
 
 
-@app.command()
-def resume(
-    cycle_id: CycleId,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Has a paused cycle go on where it stood."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
-        _say(*orchestrator.control(cycle_id, "resume"), as_json=as_json)
+_controlling(
+    "pause",
+    "Sends none of its keywords to research or to the writers until it is resumed. What is under way goes on to its end.",
+)
+_controlling("resume", "Has a paused cycle go on where it stood.")
+_controlling(
+    "cancel",
+    "Ends for good what is not being written yet. What is being written, published or promoted goes on to its end.",
+)
 
 
-@app.command()
-def cancel(
-    cycle_id: CycleId,
-    as_json: AsJson = False,
-    orchestrator_url: OrchestratorUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Ends for good what is not being written yet. What is being written, published or promoted goes on to its end."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
-        _say(*orchestrator.control(cycle_id, "cancel"), as_json=as_json)
-
-
-def _say(progress: Progress, answer: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(answer)
-    note(f"{progress.brand_slug}, {progress.state}: {told(progress)}; {progress.not_sent} not sent yet")
+def _how_far(progress: Progress) -> str:
+    return f"{progress.brand_slug}, {progress.state}: {told(progress)}; {progress.not_sent} not sent yet"
 
 
 def _keywords(
@@ -165,21 +159,6 @@ def _keywords(
         answered += answer["items"]
         after = page.next
     return found, answered, after
-
-
-def _row(cycle: Progress) -> tuple[str, ...]:
-    return (
-        str(cycle.cycle_id),
-        cycle.brand_slug,
-        cycle.state,
-        str(cycle.percent),
-        str(cycle.pending),
-        str(cycle.processing),
-        str(cycle.completed),
-        str(cycle.failed),
-        str(cycle.total),
-        f"{cycle.created_at:%Y-%m-%d %H:%M}",
-    )
 
 
 def _result(keyword: KeywordProgress) -> str:

@@ -14,9 +14,9 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
 from brandctl.errors import CommandError
+from brandctl.listing import AfterId, Limit, Listing, OfBrand
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
 from brandctl.orchestrator.draft_file import DraftFile, DraftFileError
-from brandctl.tables import show_table
 from brandctl.terminal import note, out, print_json, printable
 
 app = typer.Typer(
@@ -34,7 +34,19 @@ For example:
 """,
 )
 
-_COLOURS: Final = {"waiting": "yellow", "correction": "yellow", "rejected": "red", "approved": "green"}
+_DRAFTS: Final = Listing[dict[str, Any]](
+    {
+        "id": lambda draft: draft["content_id"],
+        "brand": lambda draft: draft["brand_slug"],
+        "version": lambda draft: str(draft["version"]),
+        "state": lambda draft: draft["state"],
+        "words": lambda draft: str(draft["word_count"]),
+        "title": lambda draft: draft["title"],
+        "why": lambda draft: "; ".join(draft["held_for"]),
+    },
+    nothing="nothing waits",
+    colours={"waiting": "yellow", "correction": "yellow", "rejected": "red", "approved": "green"},
+)
 
 ContentId = Annotated[UUID, typer.Argument(metavar="ID", help="`content_id`, as `list` and cycles show it.")]
 Version = Annotated[
@@ -60,9 +72,8 @@ class Drafts(ServiceClient):
 
     service = "orchestrator"
 
-    def page(self, **query: str | int | None) -> dict[str, Any]:
-        given = {name: value for name, value in query.items() if value is not None}
-        return self._ask("GET", "/v1/drafts", params=given)
+    def page(self, **query: str | int | UUID | None) -> dict[str, Any]:
+        return self._ask("GET", "/v1/drafts", params=query)
 
     def draft(self, content_id: UUID) -> dict[str, Any]:
         return self._ask("GET", f"/v1/drafts/{content_id}")
@@ -82,13 +93,13 @@ class Drafts(ServiceClient):
 
 @app.command(name="list")
 def list_drafts(
-    brand: Annotated[str | None, typer.Option(help="Slug of the brand; else all.")] = None,
+    brand: OfBrand = None,
     state: Annotated[
         State | None,
         typer.Option(help="In this state alone.", show_default="all about which something is open"),
     ] = None,
-    after: Annotated[UUID | None, typer.Option(help="The last id of the page before.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="At most so many.")] = 50,
+    after: AfterId = None,
+    limit: Limit = 50,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
@@ -100,33 +111,8 @@ def list_drafts(
         brandctl drafts list --brand acme --json | jq -r '.items[].content_id'
     """
     with Drafts.at(orchestrator_url, key_file) as drafts:
-        answer = drafts.page(
-            brand=brand, state=state and state.value, after=None if after is None else str(after), limit=limit
-        )
-    if as_json:
-        print_json(answer)
-        return
-    if not answer["items"]:
-        note("nothing waits")
-        return
-    show_table(
-        ("id", "brand", "version", "state", "words", "title", "why"),
-        [
-            (
-                each["content_id"],
-                each["brand_slug"],
-                str(each["version"]),
-                each["state"],
-                str(each["word_count"]),
-                each["title"],
-                "; ".join(each["held_for"]),
-            )
-            for each in answer["items"]
-        ],
-        colours=_COLOURS,
-    )
-    if answer["next"]:
-        note(f"there are more: --after {answer['next']}")
+        answer = drafts.page(brand=brand, state=state, after=after, limit=limit)
+    _DRAFTS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
 
 
 @app.command()

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 from brandctl.asking import AsJson, KeyFile, ServiceClient
 from brandctl.errors import CommandError, UsageError
+from brandctl.listing import Listing
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
-from brandctl.tables import show_table
 from brandctl.terminal import note, print_json, printable
 
 app = typer.Typer(
@@ -31,7 +31,6 @@ For example:
 )
 
 _UNITS: Final = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
-_COLOURS: Final = {"open": "green", "expired": "yellow", "revoked": "red"}
 
 
 class Scope(StrEnum):
@@ -67,11 +66,6 @@ class _NewKey(BaseModel):
     about: Key
 
 
-class _Page(BaseModel):
-    items: tuple[dict[str, Any], ...]
-    next: str | None
-
-
 class _Keys(ServiceClient):
     service = "orchestrator"
 
@@ -81,13 +75,8 @@ class _Keys(ServiceClient):
 
     def all(self) -> Iterator[tuple[Key, dict[str, Any]]]:
         """Page after page; each also as it was answered."""
-        after = ""
-        while True:
-            page = self._read(_Page, self._ask("GET", "/v1/keys", params={"after": after, "limit": 200}))
-            yield from ((self._read(Key, item), item) for item in page.items)
-            if page.next is None:
-                return
-            after = page.next
+        for page in self._pages("/v1/keys", {"limit": 200}):
+            yield from ((self._read(Key, item), item) for item in page["items"])
 
     def named(self, name: str) -> Key:
         """The one with that id, or that name and not revoked."""
@@ -106,6 +95,20 @@ class _Keys(ServiceClient):
     def revoke(self, key: Key) -> None:
         self._ask("DELETE", f"/v1/keys/{key.key_id}")
 
+
+_KEYS: Final = Listing[Key](
+    {
+        "id": lambda key: key.key_id,
+        "name": lambda key: key.name,
+        "state": lambda key: key.state,
+        "scopes": lambda key: " ".join(key.scopes),
+        "brands": lambda key: "all" if key.brands is None else " ".join(key.brands),
+        "expires": lambda key: f"{key.expires_at:%Y-%m-%d}" if key.expires_at else "never",
+        "last used": lambda key: f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "never",
+    },
+    nothing="there is no key yet; make one with brandctl keys create",
+    colours={"open": "green", "expired": "yellow", "revoked": "red"},
+)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the key, or its id.")]
 
@@ -153,28 +156,8 @@ def list_keys(
     """Lists keys, what they open, and when they were used last; those that were revoked, too."""
     with _Keys.at(orchestrator_url, key_file) as keys:
         found = list(keys.all())
-    if as_json:
-        print_json({"items": [answer for _, answer in found]})
-        return
-    if not found:
-        note("there is no key yet; make one with brandctl keys create")
-        return
-    show_table(
-        ("id", "name", "state", "scopes", "brands", "expires", "last used"),
-        [
-            (
-                key.key_id,
-                key.name,
-                key.state,
-                " ".join(key.scopes),
-                "all" if key.brands is None else " ".join(key.brands),
-                f"{key.expires_at:%Y-%m-%d}" if key.expires_at else "never",
-                f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "never",
-            )
-            for key, _ in found
-        ],
-        colours=_COLOURS,
-    )
+    answers = {"items": [answer for _, answer in found]}
+    _KEYS.show([key for key, _ in found], answers, as_json=as_json)
 
 
 @app.command()

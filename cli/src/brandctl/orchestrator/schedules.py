@@ -1,12 +1,13 @@
 """`brandctl schedules`: what a brand does by the clock."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from brandctl.asking import AsJson, KeyFile
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Schedule
+from brandctl.listing import Listing
+from brandctl.orchestrator.client import Firing, Orchestrator, OrchestratorUrl, Schedule
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
@@ -30,7 +31,46 @@ For example:
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What the schedule is called.")]
-_COLOURS = {"active": "green", "paused": "yellow", "parked": "red", "ended": "dim"}
+
+
+def _when(schedule: Schedule) -> str:
+    return f"{schedule.cron} {schedule.time_zone}" if schedule.cron else "once"
+
+
+def _keywords(schedule: Schedule) -> str:
+    if schedule.kind == "audit":
+        return "-"
+    if schedule.take is None:
+        return str(schedule.keywords)
+    return f"{schedule.handed_in}/{schedule.keywords}, {schedule.take} a time"
+
+
+def _moment(time: datetime) -> str:
+    return time.isoformat(sep=" ", timespec="minutes")
+
+
+_SCHEDULES: Final = Listing[Schedule](
+    {
+        "name": lambda schedule: schedule.name,
+        "state": lambda schedule: schedule.state,
+        "when": _when,
+        "keywords": _keywords,
+        "next": lambda schedule: _moment(schedule.next[0]) if schedule.next else "-",
+    },
+    nothing="there is none; make one with brandctl schedules set",
+    colours={"active": "green", "paused": "yellow", "parked": "red", "ended": "dim"},
+)
+_FIRINGS: Final = Listing[Firing](
+    {
+        "due": lambda firing: _moment(firing.due_at),
+        "fired": lambda firing: _moment(firing.at),
+        "began": lambda firing: firing.cycle_id or firing.audit_id or "-",
+        "keywords": lambda firing: str(firing.keywords),
+        "missed": lambda firing: str(firing.missed),
+        "given up because": lambda firing: firing.failure or "-",
+    },
+    nothing="it was not due yet",
+)
 
 
 @app.command(name="set")
@@ -87,17 +127,7 @@ def list_schedules(
     """Lists the schedules of a brand, with their state and the next firing."""
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
         found = list(orchestrator.schedules(brand))
-    if as_json:
-        print_json([answer for _, answer in found])
-        return
-    show_table(
-        ("name", "state", "when", "keywords", "next"),
-        [
-            (each.name, each.state, _when(each), _keywords(each), _moment(each.next[0]) if each.next else "-")
-            for each, _ in found
-        ],
-        colours=_COLOURS,
-    )
+    _SCHEDULES.show([each for each, _ in found], [answer for _, answer in found], as_json=as_json)
 
 
 @app.command()
@@ -124,50 +154,44 @@ def firings(
     """Shows what became of the latest due times: the cycle or audit that each began, or why it was given up."""
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
         found, answer = orchestrator.firings(brand, name)
-    if as_json:
-        print_json(answer)
-        return
-    show_table(
-        ("due", "fired", "began", "keywords", "missed", "given up because"),
-        [
-            (
-                _moment(each.due_at),
-                _moment(each.at),
-                each.cycle_id or each.audit_id or "-",
-                str(each.keywords),
-                str(each.missed),
-                each.failure or "-",
-            )
-            for each in found
-        ],
-    )
+    _FIRINGS.show(found, answer, as_json=as_json)
 
 
-@app.command()
-def pause(
-    brand: Brand, name: Name, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
-) -> None:
-    """Keeps a schedule from firing until it is resumed."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
-        note(_told(orchestrator.change_schedule(brand, name, "pause")))
+def _changing(change: str, what_it_does: str) -> None:
+    """A command that changes one schedule and says how it stands then."""
+
+    @app.command(name=change, help=what_it_does)
+    def command(
+        brand: Brand,
+        name: Name,
+        as_json: AsJson = False,
+        orchestrator_url: OrchestratorUrl = None,
+        key_file: KeyFile = None,
+    ) -> None:
+        with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+            schedule, answer = orchestrator.change_schedule(brand, name, change)
+        if as_json:
+            print_json(answer)
+        note(_told(schedule))
 
 
-@app.command()
-def resume(
-    brand: Brand, name: Name, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
-) -> None:
-    """Lets a paused schedule go on with its next time, and one that is parked try again now."""
-    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
-        note(_told(orchestrator.change_schedule(brand, name, "resume")))
+_changing("pause", "Keeps a schedule from firing until it is resumed.")
+_changing("resume", "Lets a paused schedule go on with its next time, and one that is parked try again now.")
 
 
 @app.command()
 def remove(
-    brand: Brand, name: Name, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None
+    brand: Brand,
+    name: Name,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
 ) -> None:
     """Removes a schedule. What it has begun goes on."""
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
         orchestrator.remove_schedule(brand, name)
+    if as_json:
+        print_json({"removed": name})
     note(f"{name} is removed")
 
 
@@ -188,25 +212,9 @@ def _told(schedule: Schedule) -> str:
     return f"{schedule.name} is {schedule.state}{following}{because}"
 
 
-def _when(schedule: Schedule) -> str:
-    return f"{schedule.cron} {schedule.time_zone}" if schedule.cron else "once"
-
-
-def _keywords(schedule: Schedule) -> str:
-    if schedule.kind == "audit":
-        return "-"
-    if schedule.take is None:
-        return str(schedule.keywords)
-    return f"{schedule.handed_in}/{schedule.keywords}, {schedule.take} a time"
-
-
 def _each_time(schedule: Schedule) -> str:
     if schedule.kind == "audit":
         return "an audit"
     if schedule.take is None:
         return f"{schedule.keywords} keywords"
     return f"{schedule.take} of {schedule.keywords} keywords"
-
-
-def _moment(time: datetime) -> str:
-    return time.isoformat(sep=" ", timespec="minutes")

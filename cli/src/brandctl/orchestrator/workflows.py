@@ -7,6 +7,7 @@ from uuid import UUID
 import typer
 
 from brandctl.asking import AsJson, KeyFile, ServiceClient
+from brandctl.listing import AfterId, Limit, Listing, OfBrand
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
@@ -54,9 +55,8 @@ class Workflows(ServiceClient):
 
     service = "orchestrator"
 
-    def page(self, **query: str | int | None) -> dict[str, Any]:
-        given = {name: value for name, value in query.items() if value is not None}
-        return self._ask("GET", "/v1/workflows", params=given)
+    def page(self, **query: str | int | UUID | None) -> dict[str, Any]:
+        return self._ask("GET", "/v1/workflows", params=query)
 
     def workflow(self, content_id: UUID) -> dict[str, Any]:
         return self._ask("GET", f"/v1/workflows/{content_id}")
@@ -68,12 +68,32 @@ class Workflows(ServiceClient):
         return self._ask("POST", f"/v1/workflows/{content_id}/cancel")
 
 
+def _moment(stamp: str | None) -> str:
+    """To the second, in UTC."""
+    return "" if stamp is None else stamp.replace("T", " ")[:19]
+
+
+_WORKFLOWS: Final = Listing[dict[str, Any]](
+    {
+        "id": lambda workflow: workflow["content_id"],
+        "brand": lambda workflow: workflow["brand_slug"],
+        "keyword": lambda workflow: workflow["keyword"],
+        "state": lambda workflow: workflow["state"],
+        "attempt": lambda workflow: str(workflow["attempt"]),
+        "last sign": lambda workflow: _moment(workflow["last_sign_at"]),
+        "why": lambda workflow: workflow["waits"] or workflow["problem"] or "",
+    },
+    nothing="there are none",
+    colours=_COLOURS,
+)
+
+
 @app.command(name="list")
 def list_workflows(
-    brand: Annotated[str | None, typer.Option(help="Slug of the brand; else all.")] = None,
+    brand: OfBrand = None,
     state: Annotated[State | None, typer.Option(help="In this state alone.", show_default="all")] = None,
-    after: Annotated[UUID | None, typer.Option(help="The last id of the page before.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="At most so many.")] = 50,
+    after: AfterId = None,
+    limit: Limit = 50,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
@@ -85,33 +105,9 @@ def list_workflows(
         brandctl workflows list --state stuck --json | jq -r '.items[].content_id'
     """
     with Workflows.at(orchestrator_url, key_file) as workflows:
-        answer = workflows.page(
-            brand=brand, state=state and state.value, after=None if after is None else str(after), limit=limit
-        )
-    if as_json:
-        print_json(answer)
-        return
-    if not answer["items"]:
-        note("there are none" if state is None else f"none is {state.value}")
-        return
-    show_table(
-        ("id", "brand", "keyword", "state", "attempt", "last sign", "why"),
-        [
-            (
-                each["content_id"],
-                each["brand_slug"],
-                each["keyword"],
-                each["state"],
-                str(each["attempt"]),
-                _moment(each["last_sign_at"]),
-                each["waits"] or each["problem"] or "",
-            )
-            for each in answer["items"]
-        ],
-        colours=_COLOURS,
-    )
-    if answer["next"]:
-        note(f"there are more: --after {answer['next']}")
+        answer = workflows.page(brand=brand, state=state, after=after, limit=limit)
+    nothing = f"none is {state}" if state else ""
+    _WORKFLOWS.show(answer["items"], answer, as_json=as_json, more=answer["next"], nothing=nothing)
 
 
 @app.command()
@@ -215,8 +211,3 @@ def _told(found: dict[str, Any]) -> str:
     if found["state"] in {"running", "stuck", "waiting"}:
         said.append(f"last sign {_moment(found['last_sign_at'])}")
     return "; ".join(said)
-
-
-def _moment(stamp: str | None) -> str:
-    """To the second, in UTC."""
-    return "" if stamp is None else stamp.replace("T", " ")[:19]

@@ -32,7 +32,6 @@ class Document(BaseModel):
 
 class _Page(BaseModel):
     items: tuple[Document, ...]
-    next: int | str | None
     counts: dict[str, int] = {}
 
 
@@ -46,20 +45,16 @@ class Research(ServiceClient):
 
     def documents(self, brand: str | None, state: str | None) -> Iterator[Document]:
         """Those of a brand, or without one the folder's, page after page. `waiting` is up to date behind the first of them."""
-        after: int | str | None = "" if brand is None else 0
-        while after is not None:
-            given = {"limit": str(_PAGE), "after": str(after)} | ({"state": state} if state else {})
-            page = self._read(_Page, self._ask("GET", _documents_of(brand), params=given))
+        for answer in self._pages(_documents_of(brand), {"limit": _PAGE, "state": state}):
+            page = self._read(_Page, answer)
             self.waiting = page.counts.get("waiting", 0)
             yield from page.items
-            after = page.next
 
     def add(self, brand: str, name: str, content: bytes, about: dict[str, Any]) -> Document:
-        given = {"name": name} | {key: value for key, value in about.items() if value is not None}
         answer = self._ask(
             "POST",
             _documents_of(brand),
-            params=given,
+            params={"name": name, **about},
             content=content,
             headers={"Content-Type": "application/octet-stream"},
         )

@@ -1,6 +1,7 @@
 """`brandctl documents`: what research reads, the folder's files and the documents of brands, and what it gave up."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -8,9 +9,9 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import CommandError
+from brandctl.listing import Listing
 from brandctl.research.client import Document, Research, ResearchUrl
-from brandctl.tables import show_table
-from brandctl.terminal import note, print_json
+from brandctl.terminal import note
 
 app = typer.Typer(
     name="documents",
@@ -34,7 +35,26 @@ For example:
 
 _Thing = TypeVar("_Thing")
 
-_COLOURS: Final = {"read": "green", "skipped": "yellow", "set_aside": "red", "waiting": "cyan"}
+
+def _rights(document: Document) -> str:
+    """Whose it is, and under which licence."""
+    return ", ".join(filter(None, ("own" if document.own else "", document.licence or "")))
+
+
+_FILES: Final = Listing[Document](
+    {
+        "id": lambda document: str(document.id),
+        "state": lambda document: document.state,
+        "path": lambda document: document.path,
+        "size": lambda document: str(document.size),
+        "passages": lambda document: str(document.passages),
+        "since": lambda document: document.since.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+        "title or problem": lambda document: document.problem or document.title,
+    },
+    nothing="Research has read no document.",
+    colours={"read": "green", "skipped": "yellow", "set_aside": "red", "waiting": "cyan"},
+)
+_OF_BRAND: Final = replace(_FILES, columns={**_FILES.columns, "rights": _rights})
 
 Brand = Annotated[str, typer.Option(help="Slug of the brand whose documents these are.")]
 BrandOrFolder = Annotated[
@@ -136,13 +156,12 @@ def list_documents(
         found = list(research.documents(brand, state))
     if research.waiting > 0:
         note(f"Reading goes on: {research.waiting} files are still to be read.")
-    if as_json:
-        unsaid = {"licence", "own"} if brand is None else set()
-        print_json({"items": [document.model_dump(mode="json", exclude=unsaid) for document in found]})
-    elif found:
-        _show(found)
+    listing, unsaid = (_FILES, {"licence", "own"}) if brand is None else (_OF_BRAND, set())
+    told = {"items": [document.model_dump(mode="json", exclude=unsaid) for document in found]}
+    if found or as_json:
+        listing.show(found, told, as_json=as_json)
     if not found:
-        nothing = "Research has read no document." if brand is None else f"{brand} has no document."
+        nothing = listing.nothing if brand is None else f"{brand} has no document."
         raise CommandError(f"No document is {state.replace('_', ' ')}." if state else nothing)
 
 
@@ -189,27 +208,3 @@ def _each(things: Iterable[_Thing], do: Callable[[_Thing], str]) -> None:
             note(str(error))
     if refused:
         raise typer.Exit(1)
-
-
-def _show(documents: Sequence[Document]) -> None:
-    of_brand = documents[0].own is not None
-    headings = ["id", "state", "path", "size", "passages", "since", "title or problem"]
-    rows = [
-        (
-            str(each.id),
-            each.state,
-            each.path,
-            str(each.size),
-            str(each.passages),
-            each.since.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
-            each.problem or each.title,
-            *([_rights(each)] if of_brand else []),
-        )
-        for each in documents
-    ]
-    show_table([*headings, "rights"] if of_brand else headings, rows, colours=_COLOURS)
-
-
-def _rights(document: Document) -> str:
-    """Whose it is, and under which licence."""
-    return ", ".join(filter(None, ("own" if document.own else "", document.licence or "")))
