@@ -172,6 +172,12 @@ def requests(job: str) -> Sequence[Json]:
             description="4xx: the caller must change something. 5xx: we must, or the database is away.",
         ),
         graph(
+            "Wrong keys",
+            target(rate("wrong_keys_total", "answer", where=job), "{{answer}}"),
+            stacked=True,
+            description="refused: looked at; slowed: not, because the address has sent many. Left over from a rotation, or a stranger.",
+        ),
+        graph(
             "Time of a request (95 %)",
             target(quantile(0.95, "http_request_seconds", "route", where=job), "{{route}}"),
             unit="s",

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import asyncpg
 import structlog
 import uvicorn
+from pydantic import SecretStr
 from starlette.applications import Starlette
 
 from chassis import redaction
@@ -17,6 +18,7 @@ from chassis.database.pool import Connections, DatabaseUnavailableError
 from chassis.http import server
 from chassis.http.limits import Limits, RequestLimit
 from chassis.http.request_metrics import MeasuredRequests, request_seconds
+from chassis.http.throttling.wrong_keys import SlowedAddresses, WrongKeys
 from chassis.observing import traces
 from chassis.observing.build import BuildInfo
 from chassis.observing.metrics import Metrics, Read, TableGauge
@@ -51,6 +53,9 @@ class App:
         self.metrics.add_collector(BuildInfo(system, name, settings.revision))
         self._request_seconds = request_seconds(system)
         self.metrics.add_collector(self._request_seconds)
+        own_key: SecretStr | None = getattr(settings, "service_key", None)  # not every process has one
+        self._wrong_keys = WrongKeys(system, () if own_key is None else (own_key.get_secret_value(),))
+        self.metrics.add_collector(self._wrong_keys.collector())
         self._app: Starlette = Starlette()
         self._background: list[tuple[str, Background]] = [("metrics", self.metrics.keep_sampling)]
         self._stop = asyncio.Event()
@@ -114,15 +119,19 @@ class App:
 
     def _make_servers(self) -> list[uvicorn.Server]:
         """The process's own first; then one for `/metrics`, where that has a port to itself."""
-        host, port = self.settings.http_host, self.settings.http_port
+        host, port, proxies = self.settings.http_host, self.settings.http_port, self.settings.trusted_proxies
         limits = Limits(connections=self.settings.http_connections)
-        measured = MeasuredRequests(RequestLimit(self._app, limits.requests), self._request_seconds)
+        slowing = SlowedAddresses(self._app, self._wrong_keys)
+        measured = MeasuredRequests(RequestLimit(slowing, limits.requests), self._request_seconds)
         self._app.router.routes[:0] = server.health_routes(self.problems, self.remarks)
         if (metrics_port := self.settings.metrics_port) is None:
             self._app.router.routes.insert(0, self.metrics.route())
-            return [server.server(measured, host, port, limits=limits)]
+            return [server.server(measured, host, port, limits=limits, proxies=proxies)]
         shown = Starlette(routes=[self.metrics.route()])
-        return [server.server(measured, host, port, limits=limits), server.server(shown, host, metrics_port)]
+        return [
+            server.server(measured, host, port, limits=limits, proxies=proxies),
+            server.server(shown, host, metrics_port),
+        ]
 
     async def _serve(self) -> None:
         await asyncio.gather(*(each.serve() for each in self._servers))

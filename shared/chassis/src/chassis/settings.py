@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Collection
+from ipaddress import ip_network
 from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from chassis import addresses, secret_files
 
@@ -71,6 +72,28 @@ def _service_key(key: SecretStr) -> SecretStr:
 
 ServiceKeyText = Annotated[SecretStr, AfterValidator(_service_key)]
 """A key of at least 16 visible ASCII characters, and no trivial one."""
+
+
+def _proxies(given: object) -> object:
+    """The text of a variable, taken apart.
+
+    Raises:
+        ValueError: one of them is neither an address nor a network.
+    """
+    if not isinstance(given, str):
+        return given
+    parts = tuple(part.strip() for part in given.split(",") if part.strip())
+    for part in parts:
+        try:
+            ip_network(part)
+        except ValueError:
+            raise ValueError(
+                f"'{part[:60]}' is neither an address nor a network; write them like 10.0.0.5, 10.1.0.0/16"
+            ) from None
+    return parts
+
+
+Proxies = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_proxies)]
 
 
 class ProcessSettings(BaseSettings):
@@ -138,6 +161,8 @@ class AppSettings(DatabaseSettings):
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8000
     http_connections: Annotated[int, Field(ge=16, le=100_000)] = 512
     """At a time; past it, the one that has waited longest without asking for anything is closed. Half as many requests."""
+    trusted_proxies: Proxies = ()
+    """Addresses and networks of reverse proxies in front of the process, `10.0.0.5, 10.1.0.0/16`: their `X-Forwarded-For` is believed."""
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
     """Where `/metrics` is answered instead of on `http_port`: for a process whose own port is open to visitors."""
     database_connections: Annotated[int, Field(ge=2, le=100)] = 10

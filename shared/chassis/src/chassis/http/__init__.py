@@ -1,1 +1,1 @@
-"""Serving HTTP and asking others by it: server, service key, guard, public pages, clients, spans."""
+"""Serving HTTP and asking others by it: server, service key, guard, throttling, public pages, clients, spans."""

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from starlette.requests import Request
+from starlette.types import Scope as RequestScope
 
 _PLACE: Final = "caller"
 
@@ -55,6 +56,11 @@ Authorise: TypeAlias = Callable[[Request], Awaitable[Caller]]
 def remember(request: Request, caller: Caller) -> None:
     """Notes with the request who sent it, for the routes."""
     request.scope[_PLACE] = caller
+
+
+def is_known(scope: RequestScope) -> bool:
+    """Whether the guard has let the request through."""
+    return _PLACE in scope
 
 
 def caller_of(request: Request) -> Caller:

@@ -1,6 +1,6 @@
 """The server itself, and health."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import uvicorn
@@ -50,8 +50,13 @@ class _Server(uvicorn.Server):
         yield
 
 
-def server(app: ASGIApp, host: str, port: int, *, limits: Limits | None = None) -> uvicorn.Server:
-    """An HTTP server for the app; `await server.serve()` runs it, `server.should_exit = True` ends it."""
+def server(
+    app: ASGIApp, host: str, port: int, *, limits: Limits | None = None, proxies: Sequence[str] = ()
+) -> uvicorn.Server:
+    """An HTTP server for the app; `await server.serve()` runs it, `server.should_exit = True` ends it.
+
+    Of `proxies`, addresses and networks, it believes what they say of the client's address in `X-Forwarded-For`; of nobody else.
+    """
     limits = limits or Limits()
     config = uvicorn.Config(
         SafeHeaders(app),
@@ -62,8 +67,9 @@ def server(app: ASGIApp, host: str, port: int, *, limits: Limits | None = None) 
         lifespan="off",
         timeout_graceful_shutdown=5,
         server_header=False,
-        # Nothing here depends on what a proxy says of its clients, or anybody else.
-        proxy_headers=False,
+        proxy_headers=bool(proxies),
+        # Never left to uvicorn, which would take it from its own variable, or believe this machine.
+        forwarded_allow_ips=list(proxies),
         http=limited_protocol(limits),
         ws="none",
         timeout_keep_alive=limits.idle_seconds,

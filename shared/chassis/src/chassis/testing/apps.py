@@ -1,7 +1,7 @@
 """Running a process for real, inside a test."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -28,9 +28,11 @@ async def running(app: AppT) -> AsyncIterator[AppT]:
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, *, limits: Limits | None = None) -> AsyncIterator[str]:
+async def serving(
+    app: ASGIApp, *, limits: Limits | None = None, proxies: Sequence[str] = ()
+) -> AsyncIterator[str]:
     """Serves an application alone, without a process around it, on a free port; yields `http://127.0.0.1:port`."""
-    alone = server(app, "127.0.0.1", 0, limits=limits)
+    alone = server(app, "127.0.0.1", 0, limits=limits, proxies=proxies)
     task = asyncio.create_task(alone.serve())
     try:
         await eventually(lambda: alone.started)

@@ -1,0 +1,1 @@
+"""Having callers wait: those who send wrong keys."""
