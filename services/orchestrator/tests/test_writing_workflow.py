@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from chassis.observing.metrics import Families
 from envelope import DomainMessage, new_event_id
-from envelope.brand.payloads import ContentGenerate
+from envelope.brand.payloads import ContentGenerate, ContentPublished
 from messaging import Context, Database, Record, RetryLater, Unprocessable
 from orchestrator.brands import upsert_brand
 from orchestrator.writing import Article, ContentWorkflow, Passage, Source, Writer
@@ -299,6 +299,10 @@ async def test_any_writer_can_be_handed_to_the_workflow(
     ]
 
 
+def published_at(content_id: UUID, url: str) -> ContentPublished:
+    return ContentPublished(brand_slug="daily-grind", content_id=content_id, published_url=url)
+
+
 async def end(
     database: Database, workflow: ContentWorkflow, message: DomainMessage[ContentGenerate], context: Context
 ) -> StoredContent | None:
@@ -392,7 +396,7 @@ async def test_what_the_brand_has_said_already_waits_with_the_address_where_it_s
     assert first is not None
     address = "http://site.test/sites/daily-grind/kiln"
     async with orchestrator_database.transaction() as tx:
-        await mark_published(tx.connection, {first.content_id: address})
+        await mark_published(tx.connection, [published_at(first.content_id, address)])
         # As an article of before there were fingerprints.
         await tx.connection.execute("update content set fingerprint = null, measures = '[]'")
     other = message_of(
@@ -451,7 +455,9 @@ async def test_an_article_is_linked_with_what_the_brand_has_published(
                 article=shelves,
                 sources=(),
             )
-        await mark_published(tx.connection, {each: url for each, url in addresses.items() if url})
+        await mark_published(
+            tx.connection, [published_at(each, url) for each, url in addresses.items() if url]
+        )
 
     content = await end(orchestrator_database, workflow, command, context)
 

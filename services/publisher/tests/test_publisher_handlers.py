@@ -101,6 +101,7 @@ async def test_an_article_becomes_a_page_and_its_address_is_announced(
         "brand_slug": "daily-grind",
         "content_id": str(content_id),
         "published_url": "https://example.org/news/sites/daily-grind/cold-brew",
+        "as_of": "2026-01-01T10:00:00Z",
     }
     page = await publisher.page("cold-brew")
     assert page.title == "Cold brew at home"
@@ -130,17 +131,42 @@ async def test_a_changed_article_updates_its_page_at_the_same_address(
     content_id = orchestrator.add()
     first = await publisher.url(content_id)
     before, changed_at = await publisher.page("cold-brew"), await publisher.site_changed_at()
-    orchestrator.documents[content_id] |= {
-        "title": "Colder brew",
-        "slug": "colder-brew",
-        "updated_at": "2026-02-01T10:00:00Z",
-    }
+    orchestrator.documents[content_id] |= {"title": "Colder brew", "updated_at": "2026-02-01T10:00:00Z"}
     assert await publisher.url(content_id) == first
     after = await publisher.page("cold-brew")
     assert after.title == "Colder brew"
     assert after.published_at == before.published_at
     assert after.updated_at > before.updated_at
     assert await publisher.site_changed_at() > changed_at
+
+
+async def test_a_page_moves_to_the_address_its_article_asks_for_and_no_other_gets_the_one_before(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    base = "https://example.org/news/sites/daily-grind"
+    content_id = orchestrator.add()
+    await publisher.url(content_id)
+    before, changed_at = await publisher.page("cold-brew"), await publisher.site_changed_at()
+    document = orchestrator.documents[content_id]
+    moved = {"slug": "colder-brew", "updated_at": "2026-02-01T10:00:00Z"}
+    orchestrator.documents[content_id] = document | moved
+    for _ in range(2):
+        message = await publisher.publish(content_id)
+        assert message["payload"]["published_url"] == f"{base}/colder-brew"
+        assert message["payload"]["as_of"] == moved["updated_at"]
+    after = await publisher.page("colder-brew")
+    assert (after.content_id, after.published_at) == (content_id, before.published_at)
+    assert after.updated_at > before.updated_at
+    assert await publisher.site_changed_at() > changed_at
+
+    # What was asked before the move, and comes late, moves nothing back.
+    orchestrator.documents[content_id] = document
+    assert await publisher.url(content_id) == f"{base}/colder-brew"
+    assert await publisher.url(orchestrator.add(title="Another")) == f"{base}/cold-brew-2"
+
+    orchestrator.documents[content_id] = document | {"updated_at": "2026-03-01T10:00:00Z"}
+    assert await publisher.url(content_id) == f"{base}/cold-brew"
+    assert await publisher.url(orchestrator.add(slug="colder-brew")) == f"{base}/colder-brew-2"
 
 
 async def test_an_older_version_that_arrives_late_does_not_win(

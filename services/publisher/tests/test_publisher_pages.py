@@ -291,6 +291,29 @@ async def test_a_page_that_was_taken_down_is_gone_from_everywhere(web: Web) -> N
     assert "1 article" in (await web.get("/")).text
 
 
+async def test_every_address_a_page_ever_had_leads_to_where_it_is(web: Web) -> None:
+    article = str(UUID(int=1))
+    await web.publish(content_id=article, slug="first")
+    cover = (await web.tree("/sites/daily-grind/first")).xpath("//meta[@property='og:image']/@content")[0]
+    await web.publish(content_id=article, slug="second", updated_at="2026-02-01T10:00:00Z")
+    await web.publish(content_id=article, slug="third", updated_at="2026-03-01T10:00:00Z")
+
+    for former in ("first", "second"):
+        answer = await web.get(f"/sites/daily-grind/{former}")
+        assert (answer.status_code, answer.headers["location"]) == (301, "/sites/daily-grind/third")
+    for path in ("", "feed.xml", "sitemap.xml", "third"):
+        shown = await web.get(f"/sites/daily-grind/{path}")
+        assert shown.status_code == 200
+        assert "/first" not in shown.text
+    moved = await web.get(cover)
+    assert moved.status_code == 301
+    assert (await web.get(moved.headers["location"])).headers["content-type"] == "image/png"
+
+    await web.publish(content_id=article, slug="first", updated_at="2026-04-01T10:00:00Z")
+    assert (await web.get("/sites/daily-grind/first")).status_code == 200
+    assert (await web.get("/sites/daily-grind/third")).headers["location"] == "/sites/daily-grind/first"
+
+
 async def test_a_missing_page_of_a_site_leads_back_to_the_site(web: Web) -> None:
     await web.publish()
     page = lxml_html.fromstring((await web.get("/sites/daily-grind/nope")).text)

@@ -179,6 +179,44 @@ async def test_a_correction_is_published_at_the_same_address_and_not_posted_agai
     assert (article["body_markdown"], article["slug"]) == (SHORTER, "cold-brew")
 
 
+async def test_a_correction_moves_a_page_and_no_other_article_gets_its_address(
+    make_waiting: Any,
+) -> None:
+    waiting, other = await make_waiting(), await make_waiting("moka pot")
+    await waiting.decide("approve", version=1)
+    await waiting.handle(*await waiting.sent())
+    about = {"brand_slug": "acme", "content_id": waiting.content_id}
+    before = ContentPublished(
+        **about, published_url="https://acme.example/cold-brew", as_of=(await waiting.article())["updated_at"]
+    )
+    await waiting.hear(before)
+    await waiting.sent()
+
+    await waiting.decide("edit", version=1, slug="steeping")
+    assert (await waiting.article())["slug"] == "cold-brew"
+    for _ in range(2):
+        assert (await waiting.decide("approve", version=2)).json()["state"] == "approved"
+    assert types(await waiting.sent()) == ["content.publish"]
+    article = await waiting.article()
+    assert article["slug"] == "steeping"
+    url = "https://acme.example/steeping"
+    after = ContentPublished(**about, published_url=url, as_of=article["updated_at"])
+    # The one from before the move comes once more, and late.
+    await waiting.hear(after)
+    await waiting.hear(before)
+    assert (await waiting.article())["published_url"] == url
+    assert (await waiting.keyword())["published_url"] == url
+
+    await other.decide("approve", version=1)
+    assert (await other.article())["slug"] == "cold-brew-2"
+    for _ in range(2):
+        refused = await other.decide("edit", version=1, slug="steeping")
+        assert (refused.status_code, "'steeping' is the address of another" in refused.text) == (422, True)
+        # Back to where it was; the address that it leaves is not free, either.
+        await waiting.decide("approve", version=1, despite_newer=True)
+        assert (await waiting.article())["slug"] == "cold-brew"
+
+
 async def test_a_correction_that_is_rejected_leaves_the_article_as_it_is(waiting: Any) -> None:
     await waiting.decide("approve", version=1)
     await waiting.decide("edit", version=1, body_markdown=SHORTER)

@@ -8,7 +8,7 @@ from envelope.brand.payloads import ContentPublish, ContentPublished, ContentPub
 from messaging import Context, Database, Record, Transaction, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged
-from publisher.domain import Article, BrandSlug, PageSlug, Refusal, refusal
+from publisher.domain import Article, BrandSlug, Refusal, refusal
 from publisher.markup import Home, to_html
 from publisher.store import Publication
 from publisher.urls import SiteUrls
@@ -39,7 +39,11 @@ class Handlers:
             known_etag = await store.known_etag(connection, content_id, BrandSlug(command.payload.brand_slug))
         answer = await self._orchestrator.article(content_id, known_etag=known_etag)
         if isinstance(answer, Unchanged):
-            return self._announce_again(command, context)
+
+            async def announce_again(tx: Transaction) -> None:
+                await self._announce(tx, command, context)
+
+            return announce_again
         article = answer.article
         if article.brand.slug != command.payload.brand_slug:
             raise Unprocessable(
@@ -58,28 +62,22 @@ class Handlers:
         publication = Publication(article, markup, answer.etag)
 
         async def record(tx: Transaction) -> None:
-            slug = await store.publish(tx.connection, publication)
-            self._announce(tx, command, slug, context)
+            await store.publish(tx.connection, publication)
+            await self._announce(tx, command, context)
 
         return record
 
-    def _announce_again(self, command: Command, context: Context) -> Record:
-        async def record(tx: Transaction) -> None:
-            payload = command.payload
-            slug = await store.slug_of(tx.connection, payload.content_id, BrandSlug(payload.brand_slug))
-            if slug is None:
-                raise RuntimeError("the page disappeared while its article was read")
-            self._announce(tx, command, slug, context)
-
-        return record
-
-    def _announce(self, tx: Transaction, command: Command, slug: PageSlug, context: Context) -> None:
+    async def _announce(self, tx: Transaction, command: Command, context: Context) -> None:
         payload = command.payload
-        url = self._urls.absolute(self._urls.article(BrandSlug(payload.brand_slug), slug))
-        tx.send(
-            ContentPublished(brand_slug=payload.brand_slug, content_id=payload.content_id, published_url=url),
-            caused_by=command,
+        brand = BrandSlug(payload.brand_slug)
+        place = await store.place_of(tx.connection, payload.content_id, brand)
+        if place is None:
+            raise RuntimeError("the page disappeared while its article was read")
+        url = self._urls.absolute(self._urls.article(brand, place.slug))
+        published = ContentPublished(
+            brand_slug=brand, content_id=payload.content_id, published_url=url, as_of=place.as_of
         )
+        tx.send(published, caused_by=command)
         context.log.info("article_published", content_id=str(payload.content_id), url=url)
 
 

@@ -125,7 +125,10 @@ class Pages:
         site, slug = await self._site(request), _slug(request)
         async with self._database.connection() as connection:
             page = await store.page(connection, site.brand_slug, slug)
-            newest = await store.newest(connection, site.brand_slug, _MORE_ARTICLES + 1)
+            moved_to = None if page else await store.moved_to(connection, site.brand_slug, slug)
+            newest = await store.newest(connection, site.brand_slug, _MORE_ARTICLES + 1) if page else []
+        if moved_to is not None:
+            return _moved(self._urls.article(site.brand_slug, moved_to))
         if page is None:
             raise HTTPException(404)
         if page.taken_down_at is not None:
@@ -143,7 +146,11 @@ class Pages:
         slug, format_ = PageSlug(file["slug"]), Format(file["format"])
         picture = await self._covers.picture(brand, slug, file["digest"], format_)
         if picture is None:
-            raise HTTPException(404)
+            async with self._database.connection() as connection:
+                moved_to = await store.moved_to(connection, brand, slug)
+            if moved_to is None:
+                raise HTTPException(404)
+            return _moved(self._urls.cover(brand, moved_to, f"{file['digest']}.{format_.value}"))
         response = respond(request, picture, media_type=format_.media_type, cache_control=_FOR_EVER)
         # Links are shared elsewhere: their pictures are shown there.
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
@@ -210,6 +217,11 @@ class Pages:
             return None
         async with self._database.connection() as connection:
             return await store.site(connection, BrandSlug(brand))
+
+
+def _moved(address: str) -> Response:
+    # For good, and yet not kept for long: a page may move back.
+    return RedirectResponse(address, status_code=301, headers={"Cache-Control": _A_WHILE})
 
 
 def _number(text: str) -> int:

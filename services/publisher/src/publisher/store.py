@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -54,9 +55,33 @@ async def known_etag(connection: Connection, content_id: UUID, brand: BrandSlug)
     return None if value is None else str(value)
 
 
-async def slug_of(connection: Connection, content_id: UUID, brand: BrandSlug) -> PageSlug | None:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an article is found, and which state of it is shown there."""
+
+    slug: PageSlug
+    as_of: datetime
+    """The article's `updated_at`."""
+
+
+async def place_of(connection: Connection, content_id: UUID, brand: BrandSlug) -> Place | None:
+    row = await connection.fetchrow(
+        "select slug, content_updated_at from pages where content_id = $1 and brand_slug = $2",
+        content_id,
+        brand,
+    )
+    return None if row is None else Place(PageSlug(row["slug"]), row["content_updated_at"])
+
+
+async def moved_to(connection: Connection, brand: BrandSlug, slug: PageSlug) -> PageSlug | None:
+    """Where the page is found that was at this address once; None if there was none."""
     value = await connection.fetchval(
-        "select slug from pages where content_id = $1 and brand_slug = $2", content_id, brand
+        """
+        select pages.slug from former_addresses as former join pages using (content_id, brand_slug)
+        where former.brand_slug = $1 and former.slug = $2
+        """,
+        brand,
+        slug,
     )
     return None if value is None else PageSlug(value)
 
@@ -64,12 +89,14 @@ async def slug_of(connection: Connection, content_id: UUID, brand: BrandSlug) ->
 async def publish(connection: Connection, publication: Publication) -> PageSlug:
     """Stores the page, in the caller's transaction, and returns where it is found on the brand's site.
 
-    The first publication settles the address; later ones change the content only, and an older version of the
-    article than the stored one changes nothing.
+    An article that asks for another address than before gets it, and the one before leads there from then on. An older
+    version of the article than the stored one changes nothing.
     """
     # The site's row lock is held to the end: of two articles that want one address, the second sees what the first got.
     site_changed = await _save_site(connection, publication.article)
-    slug = await _address(connection, publication.article)
+    before, slug = await _address(connection, publication.article)
+    if before is not None and before != slug:
+        await _move(connection, publication.article, before, slug)
     await _save_page(connection, slug, publication, site_changed=site_changed)
     return slug
 
@@ -93,31 +120,49 @@ async def _save_site(connection: Connection, article: Article) -> bool:
     return bool(changed)
 
 
-async def _address(connection: Connection, article: Article) -> PageSlug:
-    """The page's own address, or a free one for a new page."""
+async def _address(connection: Connection, article: Article) -> tuple[PageSlug | None, PageSlug]:
+    """The page's address until now, if it has one, and from now on: what the article asks for, or the next that is free.
+
+    What another article has, or had once, is not free.
+    """
     brand, wanted = BrandSlug(article.brand.slug), wanted_slug(article)
     row = await connection.fetchrow(
-        """
-        select (select slug from pages where content_id = $1) as own,
-               exists (select from pages where brand_slug = $2 and slug = $3) as wanted_is_taken
-        """,
+        "select slug, content_updated_at > $2 as is_newer from pages where content_id = $1",
         article.content_id,
+        article.updated_at,
+    )
+    own = None
+    if row is not None:
+        own = PageSlug(row["slug"])
+        if own == wanted or row["is_newer"]:
+            return own, own
+    taken = await connection.fetch(
+        """
+        select slug from (
+            select slug, content_id from pages where brand_slug = $1
+            union all
+            select slug, content_id from former_addresses where brand_slug = $1
+        ) as known
+        where content_id <> $3 and (slug = $2 or starts_with(slug, $2 || '-'))
+        """,
         brand,
         wanted,
+        article.content_id,
     )
-    assert row is not None
-    if row["own"] is not None:
-        return PageSlug(row["own"])
-    return (
-        free_slug(wanted, await _slugs_like(connection, brand, wanted)) if row["wanted_is_taken"] else wanted
-    )
+    return own, free_slug(wanted, {each["slug"] for each in taken})
 
 
-async def _slugs_like(connection: Connection, brand: BrandSlug, wanted: PageSlug) -> set[str]:
-    rows = await connection.fetch(
-        "select slug from pages where brand_slug = $1 and (slug = $2 or slug like $2 || '-%')", brand, wanted
+async def _move(connection: Connection, article: Article, before: PageSlug, slug: PageSlug) -> None:
+    """Has the address before lead to the page, and the new one, if that led there, be its own again."""
+    await connection.execute(
+        "delete from former_addresses where brand_slug = $1 and slug = $2", article.brand.slug, slug
     )
-    return {row["slug"] for row in rows}
+    await connection.execute(
+        "insert into former_addresses (brand_slug, slug, content_id) values ($1, $2, $3)",
+        article.brand.slug,
+        before,
+        article.content_id,
+    )
 
 
 async def _save_page(
@@ -132,16 +177,16 @@ async def _save_page(
             sections, sources, cited, label, word_count, content_etag, content_updated_at, markup_version)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
         on conflict (content_id) do update set
-            (keyword, title, meta_description, body_html, sections, sources, cited, label, word_count,
+            (slug, keyword, title, meta_description, body_html, sections, sources, cited, label, word_count,
              content_etag, content_updated_at, markup_version, taken_down_at)
-          = (excluded.keyword, excluded.title, excluded.meta_description, excluded.body_html, excluded.sections,
+          = (excluded.slug, excluded.keyword, excluded.title, excluded.meta_description, excluded.body_html, excluded.sections,
              excluded.sources, excluded.cited, excluded.label, excluded.word_count,
              excluded.content_etag, excluded.content_updated_at, excluded.markup_version, null),
             updated_at = case
-                when (page.keyword, page.title, page.meta_description, page.body_html, page.sections, page.sources,
+                when (page.slug, page.keyword, page.title, page.meta_description, page.body_html, page.sections, page.sources,
                       page.cited, page.label, page.word_count, page.taken_down_at)
                   is distinct from
-                     (excluded.keyword, excluded.title, excluded.meta_description, excluded.body_html,
+                     (excluded.slug, excluded.keyword, excluded.title, excluded.meta_description, excluded.body_html,
                       excluded.sections, excluded.sources, excluded.cited, excluded.label, excluded.word_count, null)
                 then clock_timestamp() else page.updated_at end
         where page.content_updated_at <= excluded.content_updated_at
@@ -189,7 +234,7 @@ async def take_down(connection: Connection, article: Article) -> bool:
         await connection.execute(
             "update sites set changed_at = clock_timestamp() where brand_slug = $1", article.brand.slug
         )
-    return await slug_of(connection, article.content_id, BrandSlug(article.brand.slug)) is not None
+    return await place_of(connection, article.content_id, BrandSlug(article.brand.slug)) is not None
 
 
 def _as_json(models: Sequence[Section] | Sequence[Source]) -> str:

@@ -77,7 +77,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         )
     await store.save_keywords(tx.connection, list(changed.values()))
     await give_turns(tx, turns.freed, room, now=now)
-    await _note_addresses(tx, events, changed.values())
+    await _note_addresses(tx, events)
 
 
 class _Turns:
@@ -167,12 +167,8 @@ def _let_go(event: Event) -> None:
     log.info("event_about_nothing_known", event_id=str(event.event_id), correlation_id=event.correlation_id)
 
 
-async def _note_addresses(tx: Transaction, events: Sequence[Event], changed: Iterable[KeywordRow]) -> None:
-    published = {event.payload.content_id for event in events if isinstance(event.payload, ContentPublished)}
-    urls: dict[UUID, str] = {
-        row.facts.content_id: row.facts.published_url
-        for row in changed
-        if row.facts.content_id in published and row.facts.published_url is not None
-    }
-    if urls:
-        await mark_published(tx.connection, urls)
+async def _note_addresses(tx: Transaction, events: Sequence[Event]) -> None:
+    # Of articles whose cycle is gone, too.
+    published = [event.payload for event in events if isinstance(event.payload, ContentPublished)]
+    if published:
+        await mark_published(tx.connection, published)

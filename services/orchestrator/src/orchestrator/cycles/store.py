@@ -313,7 +313,9 @@ async def waiting(connection: Connection) -> dict[str, float]:
 
 
 _KEYWORD_COLUMNS = f"""
-    select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.published_url, k.promoted,
+    select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.promoted,
+           case when k.published_url is not null then coalesce(
+               (select a.published_url from content as a where a.content_id = k.content_id), k.published_url) end as published_url,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
            k.moved_at, k.command_id, k.command_stage, k.asked_again, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
            (select held_for[1] from content as a where a.content_id = k.content_id and a.taken_down_at is not null) as taken_down,

@@ -29,6 +29,7 @@ from orchestrator.writing import (
     fingerprint,
     free_address,
     insert_version,
+    leave_address,
     measure_edited,
     prose_of,
     set_standing,
@@ -106,9 +107,7 @@ async def approve(
         if not domain.approve(draft, version, despite_newer=despite_newer):
             return draft
         assert chosen is not None
-        address = draft.address
-        if not draft.is_approved and draft.published_url is None:
-            address = await free_address(tx.connection, draft.brand_slug, content_id, chosen.text.slug)
+        address = await _settled(tx, draft, chosen.text.slug)
         approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
         await set_standing(tx.connection, content_id, version, approved, own)
         await store.set_approved(tx.connection, content_id)
@@ -213,7 +212,7 @@ async def edit(
 
     Raises:
         UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
-        UnusableTextError: it cites what is no source of the article, or asks for another address of a page that has one.
+        UnusableTextError: it cites what is no source of the article, or asks to move its page to where another one is or was.
     """
     draft = await look_at(database, content_id, caller.brands)
     async with database.connection() as connection:
@@ -235,7 +234,7 @@ async def edit(
             return draft
         domain.edit(draft, version)
         if draft.is_approved and text.slug != based_on.text.slug:
-            raise UnusableTextError("slug: its page has its address; leave it as it is")
+            await _demand_free(tx, draft, text.slug)
         number = await insert_version(
             tx.connection, content_id, text, made_by=caller.name, why=change.why or "edited"
         )
@@ -311,6 +310,26 @@ async def _publish(tx: Transaction, draft: Draft) -> None:
         ),
         correlation_id=None if row is None else row.correlation_id,
     )
+
+
+async def _settled(tx: Transaction, draft: Draft, wanted: str) -> str:
+    """The address an approved article gets; a page that has one moves only if another is asked for."""
+    if not draft.is_approved and draft.published_url is None:
+        return await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
+    standing = await find_version(tx.connection, draft.content_id, draft.stands)
+    if standing is not None and standing.text.slug == wanted:
+        return draft.address
+    address = await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
+    if address != draft.address:
+        await leave_address(tx.connection, draft.brand_slug, draft.content_id, draft.address, address)
+    return address
+
+
+async def _demand_free(tx: Transaction, draft: Draft, wanted: str) -> None:
+    if await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted) != wanted:
+        raise UnusableTextError(
+            f"slug: '{wanted}' is the address of another article, or was once and leads there; choose another"
+        )
 
 
 def _fingerprint(text: Text) -> frozenset[int]:

@@ -25,6 +25,7 @@ from orchestrator.writing.versions import (
     find_version,
     free_address,
     insert_version,
+    leave_address,
     set_standing,
     versions_of,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "fingerprint",
     "free_address",
     "insert_version",
+    "leave_address",
     "lock_storing",
     "mark_published",
     "measure_edited",

@@ -11,7 +11,7 @@ import asyncpg
 from pydantic import TypeAdapter
 
 from chassis import Connection
-from envelope.brand.payloads import ArticleContext
+from envelope.brand.payloads import ArticleContext, ContentPublished
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.body import prose_of
 from orchestrator.writing.domain import free_slug
@@ -96,7 +96,8 @@ async def insert_content(
         """
         insert into content (content_id, brand_slug, keyword, research_id, slug, title, meta_description,
                              body_markdown, word_count, key_points, label, sources, measures, held_for, fingerprint)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::jsonb, $13::text::jsonb, $14, $15)
+        select $1, $2, $3, $4, $5::text, $6, $7, $8, $9, $10, $11, $12::text::jsonb, $13::text::jsonb, $14, $15
+        where not exists (select from former_addresses where brand_slug = $2 and slug = $5)
         on conflict do nothing returning true
         """,
         content_id,
@@ -121,6 +122,8 @@ async def insert_content(
             """
             select content_id, slug from content
             where content_id = $1 or (brand_slug = $2 and (slug = $3 or starts_with(slug, $3 || '-')))
+            union all
+            select null, slug from former_addresses where brand_slug = $2 and (slug = $3 or starts_with(slug, $3 || '-'))
             """,
             content_id,
             brand_slug,
@@ -264,14 +267,23 @@ async def article_contexts(connection: Connection, content_ids: Sequence[UUID]) 
     }
 
 
-async def mark_published(connection: Connection, urls: Mapping[UUID, str]) -> None:
-    """Notes where articles can be seen; the first address known of an article stays."""
+async def mark_published(connection: Connection, events: Sequence[ContentPublished]) -> None:
+    """Notes where articles can be seen, as a later state of them says; what does not say of which state it is counts if nothing is known."""
     await connection.execute(
         """
-        update content as c set published_url = p.url, updated_at = now()
-        from unnest($1::uuid[], $2::text[]) as p (content_id, url)
-        where c.content_id = p.content_id and c.published_url is null
+        update content as c
+        set published_url = p.url, published_as_of = coalesce(p.as_of, published_as_of),
+            updated_at = case when c.published_url is distinct from p.url then clock_timestamp() else updated_at end
+        from (
+            select distinct on (content_id) * from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[])
+                as told (content_id, brand_slug, url, as_of)
+            order by content_id, as_of desc nulls last
+        ) as p
+        where c.content_id = p.content_id and c.brand_slug = p.brand_slug
+          and (c.published_url is null or p.as_of > coalesce(c.published_as_of, '-infinity'))
         """,
-        list(urls),
-        list(urls.values()),
+        [event.content_id for event in events],
+        [event.brand_slug for event in events],
+        [event.published_url for event in events],
+        [event.as_of for event in events],
     )

@@ -198,10 +198,14 @@ async def _is_returned(connection: Connection, content_id: UUID, revision: int) 
 
 
 async def free_address(connection: Connection, brand_slug: str, content_id: UUID, wanted: str) -> str:
-    """An address that no other article of the brand has: the one it wants, or that with a number."""
+    """An address that no other article of the brand has or had: the one it wants, or that with a number."""
     taken = await connection.fetch(
         """
-        select slug from content
+        select slug from (
+            select brand_slug, content_id, slug from content
+            union all
+            select brand_slug, content_id, slug from former_addresses
+        ) as known
         where brand_slug = $1 and content_id <> $2 and (slug = $3 or starts_with(slug, $3 || '-'))
         """,
         brand_slug,
@@ -209,6 +213,24 @@ async def free_address(connection: Connection, brand_slug: str, content_id: UUID
         wanted,
     )
     return free_slug(wanted, {row["slug"] for row in taken})
+
+
+async def leave_address(
+    connection: Connection, brand_slug: str, content_id: UUID, before: str, address: str
+) -> None:
+    """Notes that an article is to be found elsewhere from now on; it may come back to where it was."""
+    await connection.execute(
+        "delete from former_addresses where brand_slug = $1 and slug = $2 and content_id = $3",
+        brand_slug,
+        address,
+        content_id,
+    )
+    await connection.execute(
+        "insert into former_addresses (brand_slug, slug, content_id) values ($1, $2, $3) on conflict do nothing",
+        brand_slug,
+        before,
+        content_id,
+    )
 
 
 def _columns(text: Text) -> Sequence[Any]:

@@ -62,7 +62,10 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
         payloads.ContentGenerate,
     ),
     (payloads.ContentPublish(**_ARTICLE, target="site"), payloads.ContentGenerated),
-    (payloads.ContentPublished(**_ARTICLE, published_url=_PAGE), payloads.ContentPublish),
+    (
+        payloads.ContentPublished(**_ARTICLE, published_url=_PAGE, as_of=_START + timedelta(seconds=5)),
+        payloads.ContentPublish,
+    ),
     (
         payloads.ContentPublishFailed(
             **_ARTICLE, target="blog", reason="unknown_target", detail="There is no target “blog”."

@@ -94,11 +94,12 @@ class ContentPublish(Payload):
 
 
 class ContentPublished(Payload):
-    """The article can be seen at `published_url`."""
+    """The article can be seen at `published_url`; what is shown there is its state `as_of`. Of two addresses, that of the later state holds."""
 
     brand_slug: BrandSlug
     content_id: UUID
     published_url: HttpUrl
+    as_of: AwareDatetime | None = None
 
 
 class ContentPublishFailed(Payload):

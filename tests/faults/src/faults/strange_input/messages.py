@@ -122,6 +122,7 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "comment": _text,
     "waits_for": _some_text,
     "until": _timestamps,
+    "as_of": _timestamps,
     "published_url": _urls,
     "post_url": _urls,
     "brand_name": _some_text,
