@@ -181,6 +181,7 @@ def test_examples_tell_one_story() -> None:
     assert [name for name, message in EXAMPLES.items() if message.causation_id is None] == [
         "research.requested",
         "audit.completed",  # by the clock
+        "drafts.waiting",
     ]
     assert len({message.correlation_id for message in EXAMPLES.values()}) == 1
     assert recorded.dead_event_id == resolved.dead_event_id == EXAMPLES["content.generate"].event_id

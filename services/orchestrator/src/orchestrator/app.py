@@ -12,7 +12,9 @@ from envelope.brand.payloads import (
     ContentPublished,
     ContentPublishFailed,
     ContentRefused,
+    CycleCompleted,
     DeadLetterRecorded,
+    DraftsWaiting,
     ResearchCompleted,
     ResearchFailed,
     ResearchWaiting,
@@ -21,9 +23,9 @@ from envelope.brand.payloads import (
 )
 from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.api import KnownCallers, http_api
-from orchestrator.audits import let_go
 from orchestrator.brands import EXTRACTIVE, MODEL
 from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
+from orchestrator.outside import Announcements, let_go
 from orchestrator.review import Returns, count_drafts
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
@@ -71,7 +73,7 @@ def build(settings: Settings) -> Service:
             DeadLetterRecorded,
         ),
         on_batch(note_waits, ResearchWaiting),
-        on_batch(let_go, AuditCompleted),
+        on_batch(let_go, AuditCompleted, CycleCompleted, DraftsWaiting),
     )
     service.consume(
         "orchestrator-commands",
@@ -110,6 +112,7 @@ def build(settings: Settings) -> Service:
     service.background("releases", Releases(service.database, settings.room).run)
     returns = Returns(service.database, after=settings.stall_after, longest_sleep=settings.longest_sleep)
     service.background("returns", returns.run)
+    service.background("announcements", Announcements(service.database).run)
     service.gauge("drafts", "Articles that a person has to decide about, by state.", "state", count_drafts)
     scheduler = Scheduler(service.database, settings.room, keep_firings=settings.keep_cycles)
     service.background("schedule", scheduler.run)

@@ -160,6 +160,7 @@ async def test_three_keywords_become_exactly_three_of_each_message(
         "content.generate": 3,
         "content.publish": 3,
         "social.create": 3,
+        "cycle.completed": 1,
     }
     async with orchestrator_database.connection() as connection:
         correlations = await connection.fetch("select distinct correlation_id from outbox")

@@ -60,6 +60,9 @@ async def test_an_approval_outlives_whoever_took_it(
     waiting: Any, replica: Any, rabbitmq_url: str, place: str
 ) -> None:
     path = f"/v1/drafts/{waiting.content_id}"
+    async with waiting.database.connection() as connection:
+        # What dies is to die of the approval, and not of a reminder.
+        await connection.execute("update brands set reminded_at = now()")
     async with replica(FAIL_POINTS=f"{place}=kill") as (process, client):
         # It may be killed before or after it has answered.
         with suppress(httpx.TransportError):

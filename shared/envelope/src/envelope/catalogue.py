@@ -34,6 +34,8 @@ class MessageType:
     consumers: tuple[str, ...]
     envelope: type[DomainMessage[Payload]]
     """`DomainMessage` over the payload, built once: making a generic model is slow."""
+    for_others: bool = False
+    """An event that no service of the system does anything about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Line:
     producers: tuple[str, ...]
     to: str = ""
     """The service that carries it out; empty for events."""
+    for_others: bool = False
 
 
 def command(name: str, payload: type[Payload], *, to: str, producers: Collection[str]) -> Line:
@@ -53,9 +56,12 @@ def command(name: str, payload: type[Payload], *, to: str, producers: Collection
     return Line(name, Kind.COMMAND, payload, tuple(producers), to)
 
 
-def event(name: str, payload: type[Payload], *, producers: Collection[str]) -> Line:
-    """A message that says what has happened."""
-    return Line(name, Kind.EVENT, payload, tuple(producers))
+def event(name: str, payload: type[Payload], *, producers: Collection[str], for_others: bool = False) -> Line:
+    """A message that says what has happened. `for_others`: none of the services does anything about it.
+
+    Such an event says so on its way, and a replica of a version that does not know its type lets it go.
+    """
+    return Line(name, Kind.EVENT, payload, tuple(producers), for_others=for_others)
 
 
 class Catalogue(Mapping[str, MessageType]):
@@ -173,7 +179,9 @@ class Catalogue(Mapping[str, MessageType]):
             raise ValueError(f"{line.name} is an event: name the service that events go to (router=…)")
         else:
             queue, consumers = self.events_queue, (self.router,)
-        return MessageType(line.name, line.kind, line.payload, queue, line.producers, consumers, envelope)
+        return MessageType(
+            line.name, line.kind, line.payload, queue, line.producers, consumers, envelope, line.for_others
+        )
 
     def _check(self, lines: Collection[Line]) -> None:
         if len(self._types) < len(lines) or len(self._by_payload) < len(lines):

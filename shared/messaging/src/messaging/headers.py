@@ -21,6 +21,8 @@ BROKER_ACQUISITIONS: Final = "x-acquired-count"
 """How often a quorum queue has given the message out; from RabbitMQ 4.3, which leaves out `BROKER_RETURNS` while that is 0."""
 REPLAY_OF: Final = "replay-of"
 """`event_id` of the dead letter that this message replays."""
+FOR_OTHERS: Final = "for-others"
+"""1: an event that asks nothing of any service of the system. Whoever does not know its type lets it go."""
 TRACEPARENT: Final = traces.TRACEPARENT
 TRACESTATE: Final = traces.TRACESTATE
 BAGGAGE: Final = traces.BAGGAGE

@@ -11,7 +11,13 @@ import pytest
 
 from chassis.testing import eventually, running
 from envelope import DomainMessage, encode, new_event_id
-from envelope.brand.payloads import ResearchCompleted, ResearchRequested
+from envelope.brand.payloads import (
+    AuditCompleted,
+    ContentGenerate,
+    ContentRefused,
+    ResearchCompleted,
+    ResearchRequested,
+)
 from messaging import Context, QueuePolicy, Record, RetryLater, Transaction, Unprocessable, on_batch, on_each
 from messaging.flow.dead_letters import read
 from messaging.topology import DELIVERY_LIMIT
@@ -253,6 +259,47 @@ async def test_what_no_attempt_can_mend_is_dead_at_once(world, change, reason, w
     assert (letter.reason, letter.attempts, letter.dead_event_id) == (reason, 1, event_id)
     assert words in letter.detail
     assert await world.outcomes() == {event_id: "dead"}
+
+
+async def test_an_unknown_event_that_is_for_others_is_let_go_once(world) -> None:
+    """So a version that sends a new one can be rolled out beside one that does not know it."""
+    service = world.service()
+    service.consume(QUEUE, on_batch(write_all, ResearchRequested))
+    event_id = new_event_id()
+    body = json.loads(encode(world.request(event_id=event_id))) | {"type": "research.celebrated"}
+    async with running(service):
+        for _ in range(2):
+            await world.broker.publish(
+                "commands",
+                QUEUE,
+                json.dumps(body).encode(),
+                type="research.celebrated",
+                headers={"for-others": 1},
+            )
+        await eventually(lambda: service.runners[0].settlement.counts.duplicates == 1)
+    assert await world.outcomes() == {event_id: "handled"}
+    assert await world.broker.depth(f"{QUEUE}-dlq") == 0
+    assert await world.broker.depth(QUEUE) == 0
+
+
+async def test_an_event_for_others_says_so_on_its_way(world) -> None:
+    async def look(messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        tx.send(AuditCompleted(brand_slug="acme", audit_id=uuid4()), caused_by=messages[0])
+        tx.send(
+            ContentRefused(brand_slug="acme", content_id=uuid4(), keyword="k", reason="rejected"),
+            caused_by=messages[0],
+        )
+
+    service = world.service("orchestrator")
+    service.consume("orchestrator-commands", on_batch(look, ContentGenerate))
+    wanted = ContentGenerate(brand_slug="acme", content_id=uuid4(), research_id=uuid4(), keyword="k")
+    async with running(service):
+        await world.send(world.message(wanted))
+        arrived = [await world.broker.take("orchestrator-events") for _ in range(2)]
+    assert [(each.routing_key, each.headers.get("for-others")) for each in arrived] == [
+        ("audit.completed", 1),
+        ("content.refused", None),
+    ]
 
 
 @SHAPES

@@ -46,6 +46,8 @@ PUBLISHES = {
         *(("commands", f"{service}-commands") for service in SERVICES),
         ("brand-events", "content.generated"),
         ("brand-events", "audit.completed"),
+        ("brand-events", "cycle.completed"),
+        ("brand-events", "drafts.waiting"),
         ("brand-events", "content.refused"),
         *(
             (exchange, queue)

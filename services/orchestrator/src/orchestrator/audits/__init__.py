@@ -1,7 +1,7 @@
 """What about a brand wants somebody's eye: found weekly or when asked for, and kept to be read."""
 
-from orchestrator.audits.auditing import BY_THE_CLOCK, audit_in, let_go
+from orchestrator.audits.auditing import BY_THE_CLOCK, audit_in
 from orchestrator.audits.domain import STALE_AFTER_DAYS
 from orchestrator.audits.routes import audit_routes
 
-__all__ = ["BY_THE_CLOCK", "STALE_AFTER_DAYS", "audit_in", "audit_routes", "let_go"]
+__all__ = ["BY_THE_CLOCK", "STALE_AFTER_DAYS", "audit_in", "audit_routes"]

@@ -1,13 +1,12 @@
 """How an audit is made: what is known is read, what is found is stored, in one transaction."""
 
 import asyncio
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
 import structlog
 
-from envelope import DomainMessage, new_event_id
+from envelope import new_event_id
 from envelope.brand.payloads import AuditCompleted
 from messaging import Transaction
 from orchestrator.audits import store
@@ -44,7 +43,3 @@ async def audit_in(tx: Transaction, slug: BrandSlug, *, by: str) -> tuple[Audit,
     tx.send(AuditCompleted(brand_slug=slug, audit_id=audit.audit_id, findings=counts))
     log.info("brand_audited", brand=slug, audit_id=str(audit.audit_id), by=by, findings=len(audit.findings))
     return audit, True
-
-
-async def let_go(events: Sequence[DomainMessage[AuditCompleted]], tx: Transaction) -> None:
-    """All events come to the orchestrator; this one is for others, and nothing follows from it here."""

@@ -17,6 +17,7 @@ from orchestrator.cycles.domain import CANCELLED
 from orchestrator.cycles.facts import Command, Stage
 from orchestrator.cycles.store import Cycle, KeywordRow
 from orchestrator.cycles.turns import Room, give_turns
+from orchestrator.outside import tell_of_ends
 
 Brands: TypeAlias = Collection[str] | None
 """Of whose cycles one may be; None: of any."""
@@ -55,6 +56,7 @@ async def cancel_cycle(database: Database, cycle_id: UUID, brands: Brands, room:
             return None
         if await _cancel(tx.connection, cycle_id):
             await _give_turns(tx, cycle.brand_slug, room)
+            await tell_of_ends(tx, [cycle.brand_slug])
         return await store.find_cycle(tx.connection, cycle_id)
 
 
@@ -98,6 +100,7 @@ async def cancel_writing(tx: Transaction, row: KeywordRow, room: Room, *, by: st
     facts = domain.cancel_writing(row.facts, by=by, now=now)
     await store.save_keywords(tx.connection, [replace(row, facts=facts)])
     await give_turns(tx, [row.facts.brand_slug], room, now=now)
+    await tell_of_ends(tx, [row.facts.brand_slug])
 
 
 async def _cancel(connection: Connection, cycle_id: UUID) -> bool:

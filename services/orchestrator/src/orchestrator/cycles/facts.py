@@ -153,6 +153,10 @@ class Keyword:
         return _state_on(stage)
 
     @property
+    def has_ended(self) -> bool:
+        return bucket(self.state) in {Bucket.COMPLETED, Bucket.FAILED}
+
+    @property
     def reason(self) -> str | None:
         """Why it was refused or rejected, failed or needs a review, or which posts a completed keyword lacks; None if all is well."""
         if (stage := self.stage) is not None:

@@ -21,6 +21,7 @@ from orchestrator.cycles.domain import RoutedEvent, Turn, decide
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
 from orchestrator.cycles.store import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, NOTHING_IN_HAND, Room, Standing, give_turns, standings
+from orchestrator.outside import tell_of_ends
 from orchestrator.writing import ContentId, article_contexts, mark_published
 
 log = structlog.get_logger(__name__)
@@ -77,6 +78,8 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         )
     await store.save_keywords(tx.connection, list(changed.values()))
     await give_turns(tx, turns.freed, room, now=now)
+    if ended := {row.facts.brand_slug for row in changed.values() if row.facts.has_ended}:
+        await tell_of_ends(tx, ended)
     await _note_addresses(tx, events)
 
 

@@ -17,6 +17,7 @@ from orchestrator.cycles.domain import ask_again, give_up
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.store import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_overlooked_turns, next_release
+from orchestrator.outside import tell_of_ends
 from orchestrator.writing import delete_old_workflows
 
 log = structlog.get_logger(__name__)
@@ -74,6 +75,7 @@ class Housekeeping:
             rows = await overdue.load_stalled(tx.connection, slugs, self._stall_after, BATCH)
             looked_after = [self._ask_again(tx, row, now) or self._given_up(row, now) for row in rows]
             await store.save_keywords(tx.connection, looked_after)
+            await tell_of_ends(tx, slugs)
         for row in looked_after:
             log.warning(
                 "keyword_stalled",

@@ -28,6 +28,7 @@ from orchestrator.cycles.facts import (
     Stage,
     cycle_state,
 )
+from orchestrator.outside import ENDED_AS
 from orchestrator.writing import IS_UNSEEN, ContentId
 
 RANKS = tuple(Priority)
@@ -45,9 +46,8 @@ HELD_UP = f"""
 """Of cycles c of brands b: why no step may be taken without a person for now, null if it may. Asked wherever one is taken."""
 MAY_STEP = f"(({HELD_UP}) is null and c.cancelled_at is null)"
 
-CYCLE_STATE = """
-    case when ended_at is null then case when paused_at is null then 'running' else 'paused' end
-         when cancelled > 0 then 'cancelled' when completed > 0 then 'completed' else 'failed' end
+CYCLE_STATE = f"""
+    case when ended_at is null then case when paused_at is null then 'running' else 'paused' end else {ENDED_AS} end
 """
 """Of cycles: `Cycle.state` in SQL."""
 

@@ -1,6 +1,6 @@
 """Articles: from research to a stored text, and where they can be read."""
 
-from orchestrator.writing.approval import IS_UNSEEN
+from orchestrator.writing.approval import HELD_UP_SINCE, IS_UNSEEN, WAITS
 from orchestrator.writing.article import Article, Passage, Source
 from orchestrator.writing.body import cited_in, prose_of
 from orchestrator.writing.desk import Desk, WriterAt
@@ -37,8 +37,10 @@ from orchestrator.writing.writer import (
 )
 
 __all__ = [
+    "HELD_UP_SINCE",
     "IS_UNSEEN",
     "NEAR_DUPLICATE",
+    "WAITS",
     "Article",
     "ContentId",
     "ContentWorkflow",

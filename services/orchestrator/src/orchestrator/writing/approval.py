@@ -10,15 +10,16 @@ FIRST = "its brand wants to see the first article on a keyword before it is publ
 
 MOST_UNSEEN: Final = 5
 """Drafts that may wait without anybody having looked at them; with so many, nothing more is begun for their brand."""
-IS_UNSEEN: Final = f"""
-    (select count(*) from (
-        select from content as d
-        where d.brand_slug = b.slug and d.held_for <> '{{}}' and d.decision is null
-          and coalesce(d.waits_since, d.created_at) > coalesce(b.looked_at, '-infinity')
-        limit {MOST_UNSEEN}
-    ) as unseen) = {MOST_UNSEEN}
-"""  # noqa: S608  (a constant of this module)
-"""Of brands b: whether so many drafts wait that began to after a person has looked last; as in the index content_unseen."""
+WAITS: Final = "d.held_for <> '{}' and d.decision is null"
+"""Of content d: whether it is a draft that a person has to decide about; as in the index content_unseen."""
+HELD_UP_SINCE: Final = f"""
+    (select coalesce(d.waits_since, d.created_at) from content as d
+     where d.brand_slug = b.slug and {WAITS} and coalesce(d.waits_since, d.created_at) > coalesce(b.looked_at, '-infinity')
+     order by 1 offset {MOST_UNSEEN - 1} limit 1)
+"""  # noqa: S608  (constants of this module)
+"""Of brands b: since when so many drafts wait that began to after a person has looked last; null if fewer do."""
+IS_UNSEEN: Final = f"({HELD_UP_SINCE} is not null)"
+"""Of brands b: whether so many drafts wait unseen."""
 
 
 async def wish_to_see(connection: Connection, brand: Brand, keyword: str) -> tuple[str, ...]:

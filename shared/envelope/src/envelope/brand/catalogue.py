@@ -36,7 +36,9 @@ CATALOGUE: Final = Catalogue(
         command("social.create", payloads.SocialCreate, to="social", producers=_BRAIN),
         event("social.posted", payloads.SocialPosted, producers=("social",)),
         event("social.failed", payloads.SocialFailed, producers=("social",)),
-        event("audit.completed", payloads.AuditCompleted, producers=_BRAIN),
+        event("audit.completed", payloads.AuditCompleted, producers=_BRAIN, for_others=True),
+        event("cycle.completed", payloads.CycleCompleted, producers=_BRAIN, for_others=True),
+        event("drafts.waiting", payloads.DraftsWaiting, producers=_BRAIN, for_others=True),
         event("dead_letter.recorded", payloads.DeadLetterRecorded, producers=("monitor",)),
     ),
 )

@@ -25,6 +25,7 @@ _CONTENT: Final = _uuid7(_START + timedelta(seconds=2), 102)
 _REPLAY: Final = _uuid7(_START + timedelta(minutes=20), 103)
 _POST: Final = _uuid7(_START + timedelta(seconds=9), 104)
 _AUDIT: Final = _uuid7(_START + timedelta(seconds=12), 105)
+_CYCLE: Final = _uuid7(_START, 106)
 _CORRELATION: Final = str(_uuid7(_START, 100))
 
 _SUBJECT: Final[dict[str, Any]] = {"brand_slug": "the-daily-grind", "keyword": "pour-over coffee"}
@@ -114,6 +115,24 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
             brand_slug="the-daily-grind",
             audit_id=_AUDIT,
             findings={"stale_article": 3, "keyword_without_article": 1},
+        ),
+        None,
+    ),
+    (
+        payloads.CycleCompleted(
+            brand_slug="the-daily-grind",
+            cycle_id=_CYCLE,
+            state="completed",
+            total=4,
+            states={"completed": 3, "refused": 1},
+            began_at=_START,
+            ended_at=_START + timedelta(seconds=11),
+        ),
+        payloads.SocialPosted,
+    ),
+    (
+        payloads.DraftsWaiting(
+            brand_slug="the-daily-grind", drafts=5, since=_START - timedelta(days=2), held_up=True
         ),
         None,
     ),

@@ -161,6 +161,27 @@ class AuditCompleted(Payload):
     findings: dict[Name, Annotated[int, Field(ge=0)]] = Field(default={}, max_length=50)
 
 
+class CycleCompleted(Payload):
+    """Every keyword of a cycle has ended. `states` has how many ended in which state; what moves again later is not told again."""
+
+    brand_slug: BrandSlug
+    cycle_id: UUID
+    state: Name
+    total: Annotated[int, Field(ge=0)]
+    states: dict[Name, Annotated[int, Field(ge=0)]] = Field(default={}, max_length=50)
+    began_at: AwareDatetime
+    ended_at: AwareDatetime
+
+
+class DraftsWaiting(Payload):
+    """Drafts of a brand wait for a person, the oldest `since` then; `held_up`: until somebody looks, nothing more is begun for it."""
+
+    brand_slug: BrandSlug
+    drafts: Annotated[int, Field(ge=1)]
+    since: AwareDatetime
+    held_up: bool = False
+
+
 class DeadLetterRecorded(Payload):
     """A message ended as a dead letter of `queue`; brand, keyword and content as far as its payload names them."""
 

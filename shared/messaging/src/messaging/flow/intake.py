@@ -25,7 +25,7 @@ class Work:
     type: str
     correlation_id: str | None
     message: Message | None = None
-    """None when it could not be read as a message that this queue handles; then `failure` says why."""
+    """None when it could not be read as a message that this queue handles: then `failure` says why, or it is for others."""
     handler: Handler | None = None
     attempt: int = 1
     waits: int = 0
@@ -77,7 +77,9 @@ def read(
             attempt=work.attempt,
         )
     if isinstance(decoded, Invalid):
-        work.failure = decoded.failure
+        # Of an event for others that a newer version sends there is nothing to do here, nor anything to repair.
+        unheard = decoded.failure.reason is header.Reason.UNKNOWN_TYPE and header.FOR_OTHERS in headers
+        work.failure = None if unheard else decoded.failure
         return work
     work.message = decoded
     work.handler = table[decoded.type]

@@ -105,7 +105,7 @@ class Settlement:
     async def _run_handlers(self, tx: Transaction, fresh: Sequence[Work]) -> None:
         groups: dict[int, tuple[OnBatch, list[Work]]] = {}
         for work in fresh:
-            if work.failure is not None:
+            if work.failure is not None or work.message is None:
                 continue
             match work.handler:
                 case OnBatch() as handler:

@@ -79,7 +79,8 @@ class Transaction:
         exchange, routing_key = self._way_of(entry)
         trace = self._trace_headers(caused_by, correlation_id)
         trace = spans.begun(message, exchange, routing_key) if own_trace else spans.telling(trace, payload)
-        self.outgoing.append(row_for(message, exchange, routing_key, headers={**trace}, delay=delay))
+        headers: HeaderValues = {**trace, header.FOR_OTHERS: 1} if entry.for_others else {**trace}
+        self.outgoing.append(row_for(message, exchange, routing_key, headers=headers, delay=delay))
         return event_id
 
     def send_raw(

@@ -69,6 +69,11 @@ _ATTEMPT_HEADERS: Final[Mapping[str, Node]] = {
         "format": "uuid",
         "description": "`event_id` of the dead letter that this message replays.",
     },
+    header.FOR_OTHERS: {
+        "type": "integer",
+        "const": 1,
+        "description": "An event that asks nothing of any service of the system: whoever does not know its type lets it go.",
+    },
 }
 _LAST_FAILURE_HEADERS: Final[Mapping[str, Node]] = {
     header.FAILURE_FIRST_AT: {

@@ -1,0 +1,7 @@
+"""What others are told and nothing of ours does anything about: events for whoever binds a queue to their exchange."""
+
+from orchestrator.outside.announcements import Announcements
+from orchestrator.outside.ends import ENDED_AS, tell_of_ends
+from orchestrator.outside.letting_go import let_go
+
+__all__ = ["ENDED_AS", "Announcements", "let_go", "tell_of_ends"]

@@ -1,0 +1,57 @@
+"""`cycle.completed`: told once of each cycle, when the last of its keywords has ended.
+
+A row that says whether it was told makes it once, on any number of replicas. A keyword that goes on after all (late research, an
+approval) takes its cycle up again, which ends again; that is not told a second time.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+import structlog
+
+from envelope.brand.payloads import CycleCompleted
+from messaging import Transaction
+
+log = structlog.get_logger(__name__)
+
+ENDED_AS: Final = (
+    "case when cancelled > 0 then 'cancelled' when completed > 0 then 'completed' else 'failed' end"
+)
+"""Of cycles that have ended: their state, in SQL."""
+AT_ONCE: Final = 500
+
+_STATES: Final = ("completed", "refused", "needs_review", "rejected", "failed", "cancelled")
+"""Those that keywords end in, which are columns of their cycle."""
+
+
+async def tell_of_ends(tx: Transaction, brands: Collection[str] | None = None) -> int:
+    """Tells of cycles that have ended and were not told of, of some brands or of all; returns how many, `AT_ONCE` at most.
+
+    Called in the transaction that ends keywords, and now and then for what a replica of the version before has ended.
+    """
+    rows = await tx.connection.fetch(
+        f"""
+        update cycles set told_at = clock_timestamp()
+        where cycle_id in (
+            select cycle_id from cycles
+            where ended_at is not null and told_at is null and ($1::text[] is null or brand_slug = any ($1))
+            order by cycle_id limit {AT_ONCE} for update skip locked
+        )
+        returning *, {ENDED_AS} as ended_as
+        """,  # noqa: S608  (constants of this module)
+        None if brands is None else sorted(brands),
+    )
+    for row in rows:
+        states = {state: row[state] for state in _STATES if row[state]}
+        ended = CycleCompleted(
+            brand_slug=row["brand_slug"],
+            cycle_id=row["cycle_id"],
+            state=row["ended_as"],
+            total=sum(states.values()),
+            states=states,
+            began_at=row["created_at"],
+            ended_at=row["ended_at"],
+        )
+        tx.send(ended, correlation_id=row["correlation_id"])
+        log.info("cycle_ended", brand=row["brand_slug"], cycle_id=str(row["cycle_id"]), state=row["ended_as"])
+    return len(rows)
