@@ -109,6 +109,28 @@ async def test_a_page_comes_with_what_its_site_says_of_it(one: Replica, public: 
     assert {request.headers["user-agent"] for request in public.asked} == {f"BrandEngine/1.0 (+{ABOUT})"}
 
 
+async def test_whether_a_page_is_there_is_told_without_reading_it(one: Replica, public: Site) -> None:
+    async def look(path: str) -> httpx.Response:
+        return await one.get("/v1/pages/answer", params={"url": f"http://site.example{path}"})
+
+    public.pages["/film"] = answer(b"x" * 6_000_000, media_type="video/mp4")
+    public.pages["/moved"] = redirect("/film")
+    public.pages["/gone"] = answer(status="410 Gone")
+    public.pages["/busy"] = answer(status="429 Too Many Requests", retry_after="40")
+    public.pages["/robots.txt"] = answer(b"User-agent: *\nDisallow: /private", media_type="text/plain")
+
+    assert (await look("/film")).json()["status"] == 200
+    moved = (await look("/moved")).json()
+    assert (moved["final"], moved["status"]) == ("http://site.example/film", 200)
+    assert [(await look(path)).json()["status"] for path in ("/gone", "/nowhere")] == [410, 404]
+    refused = await look("/private/page")
+    assert (refused.status_code, refused.json()["type"]) == (422, "page.robots")
+    assert (await look("/busy")).json()["status"] == 429
+    # It asked for a rest, and has it, whatever is asked next.
+    later = await look("/film")
+    assert (later.status_code, later.json()["type"]) == (424, "page.busy")
+
+
 async def test_documents_are_given_on_as_they_are(one: Replica, public: Site) -> None:
     document = b"%PDF-1.7\n" + bytes(range(256))
     public.pages["/paper"] = answer(document, media_type="application/pdf")

@@ -106,6 +106,8 @@ def environment(
         settings["RABBITMQ_URL"] = rabbitmq_url
     if service in WITH_KEY:
         settings["SERVICE_KEY"] = service_key
+    if service == "orchestrator":
+        settings["PAGES_URL"] = addresses.url("publisher")
     if service == "orchestrator" and not inherited.get("MODEL_URL"):
         # There is a model as soon as one is connected at the gateway.
         settings["MODEL_URL"] = f"{addresses.url('gateway')}/v1"

@@ -18,7 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=f"""What about a brand wants somebody's eye: looked for every Sunday at 6:00 UTC, and when asked for.
 
-Found are articles whose research is old, near-duplicates among what is published, keywords without an article, drafts that have
+Found are articles whose research is old, pages that do not answer, sources that are gone, near-duplicates among what is published, keywords without an article, drafts that have
 waited for a week, dead letters that hold a keyword, and schedules that are parked. When it is done is the brand's schedule
 weekly-audit: brandctl schedules set BRAND weekly-audit --cron "0 7 * * MON" --time-zone Europe/Berlin, or pause.
 
@@ -35,6 +35,8 @@ For example:
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
 _HEADINGS: Final = {
     "stale_article": "Articles whose research is old",
+    "page_unanswered": "Pages that do not answer",
+    "dead_link": "Sources that are gone",
     "near_duplicate": "Articles that say nearly the same",
     "keyword_without_article": "Keywords without an article",
     "draft_waiting": "Drafts that wait for a decision",
@@ -131,6 +133,8 @@ def page(audit: Audit) -> str:
                 f"- **{_line(each.subject)}**, since {each.since:%Y-%m-%d}: {_line(each.address)}",
                 f"  {_line(each.advice)}",
             ]
+    if audit.notes:
+        lines += ["", "## Not looked at", "", *(f"- {_line(note)}" for note in audit.notes)]
     return "\n".join(lines)
 
 

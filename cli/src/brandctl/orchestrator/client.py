@@ -173,6 +173,8 @@ class Finding(BaseModel):
 
 class Audit(AuditNote):
     findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    """What could not be looked at, and why."""
 
 
 class _Audits(BaseModel):

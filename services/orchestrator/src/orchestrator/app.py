@@ -25,6 +25,7 @@ from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.api import KnownCallers, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL
 from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
+from orchestrator.links import Asking, Checking
 from orchestrator.outside import Announcements, let_go
 from orchestrator.review import Returns, count_drafts
 from orchestrator.schedule import Scheduler, count_states
@@ -116,6 +117,8 @@ def build(settings: Settings) -> Service:
     service.gauge("drafts", "Articles that a person has to decide about, by state.", "state", count_drafts)
     scheduler = Scheduler(service.database, settings.room, keep_firings=settings.keep_cycles)
     service.background("schedule", scheduler.run)
+    asking = Asking(settings.gateway_url, settings.pages_url, settings.service_key)
+    service.background("links", Checking(service.database, asking).run)
     service.gauge(
         "schedules", "Schedules, by state; overdue: active and not fired in time.", "state", count_states
     )

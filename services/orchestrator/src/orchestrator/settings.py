@@ -21,6 +21,11 @@ class Settings(ServiceSettings, KeyedSettings):
     research_timeout_seconds: Annotated[float, Field(gt=0, le=600)] = 20.0
     """For one whole answer of research."""
 
+    gateway_url: WebAddress | None = None
+    """Where the gateway answers; None: nobody looks whether sources that articles refer to are still there."""
+    pages_url: WebAddress | None = None
+    """Where the publisher answers, inside; None: of the brands' own pages only what the gateway sees of their public addresses is known."""
+
     writers: Annotated[int, Field(ge=1, le=64)] = 8
     """Articles in hand at the same time in one process; one of them is being composed, the others read and store."""
     brand_articles: Annotated[int, Field(ge=1, le=10_000)] = BRAND_ARTICLES

@@ -16,7 +16,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def known(compared: tuple[PublishedArticle, ...] = (), parked: tuple[ParkedSchedule, ...] = ()) -> Known:
-    return Known(stale=(), compared=compared, lost=(), dead=(), drafts=(), parked=parked)
+    return Known(stale=(), compared=compared, lost=(), dead=(), drafts=(), parked=parked, pages=(), links=())
 
 
 def article(title: str, *runs: range) -> PublishedArticle:

@@ -32,7 +32,7 @@ class Limits:
     seconds: float
     """From the first connection to the last byte, redirects included; what `before` waits, or the turn takes to come, does not count."""
     max_bytes: int
-    """Of a body, as it is before compression."""
+    """Of a body, as it is before compression; 0: none is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,7 @@ class Egress:
         media_types: Collection[str] | None = None,
         headers: Mapping[str, str] | None = None,
         before: Callable[[Target], Awaitable[None]] = _nothing,
+        body: bool = True,
     ) -> Fetched:
         """What is at the target, or where it leads; answers of any status.
 
@@ -107,6 +108,8 @@ class Egress:
             media_types: of a body that is wanted; None: any.
             headers: to be sent too.
             before: called with the target of each hop before it is asked; it may wait, or raise.
+            body: whether it is read; if not, the connection is closed as soon as the headers are there. That is a GET all the same:
+                many sites answer HEAD otherwise, or not at all.
 
         Raises:
             RefusedError: an address that may not be asked, or an answer that is not wanted.
@@ -117,7 +120,8 @@ class Egress:
             await before(target)
             async with self._room:
                 began = time.monotonic()
-                found = await self._hop(target, Limits(left, limits.max_bytes), media_types, headers or {})
+                bounds = Limits(left, limits.max_bytes if body else 0)
+                found = await self._hop(target, bounds, media_types, headers or {})
                 left -= time.monotonic() - began
             if isinstance(found, Fetched):
                 return found
@@ -132,7 +136,7 @@ class Egress:
                 found = _headers(answer)
                 if answer.status in _REDIRECTS and "location" in found:
                     return parse(found["location"], after=target)
-                if answer.status != HTTPStatus.OK:
+                if answer.status != HTTPStatus.OK or not limits.max_bytes:
                     return Fetched(target, answer.status, found, b"")
                 if media_types is not None and media_type_of(found) not in media_types:
                     raise RefusedError(

@@ -44,6 +44,18 @@ class Manners:
     """How far away a turn may be to be waited for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How an address answered."""
+
+    address: str
+    """As asked for."""
+    final: str
+    """Where the redirects ended."""
+    status: int
+    looked_at: datetime
+
+
 class Reader:
     """One for the life of the process.
 
@@ -80,6 +92,30 @@ class Reader:
             self._under_way[address, feed] = reading
             reading.add_done_callback(lambda done: self._ended((address, feed), done))
         return await asyncio.shield(reading)
+
+    async def look(self, target: Target) -> Seen:
+        """Whether there is something at the target: what is kept of it says so, or else its site, of whose answer the headers alone are read.
+
+        Raises:
+            RefusedError: the site must not be asked.
+            PassingError: it did not answer, or not yet.
+        """
+        known = await self._kept(str(target))
+        if known is not None and known[1]:
+            return Seen(str(target), known[0].final, HTTPStatus.OK, known[0].read_at)
+        try:
+            async with asyncio.timeout(_READING.total_seconds()):
+                found = await self._egress.get(
+                    target,
+                    self._manners.limits,
+                    headers={"Accept": _ACCEPT},
+                    before=self._wait_for_turn,
+                    body=False,
+                )
+        except TimeoutError:
+            raise PassingError("timeout", f"{target.host} did not answer in time") from None
+        await self._rest_if_asked(found)
+        return Seen(str(target), str(found.target), found.status, datetime.now(UTC))
 
     async def finish(self) -> None:
         """Gives up what is being read."""
@@ -164,17 +200,22 @@ class Reader:
         status, host = found.status, found.target.host
         if status == HTTPStatus.OK:
             return
-        after = retry_after(found.headers.get("retry-after"), datetime.now(UTC))
-        if status in _ASKED_FOR_REST:
-            after = max(after or _SHORTEST_REST, _SHORTEST_REST)
-            async with self._connections.connection() as connection:
-                await store.hold_back(connection, host, after)
+        after = await self._rest_if_asked(found)
         problem = f"{host} answered {status}"
         if status in {*_ASKED_FOR_REST, *_PASSING} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise PassingError("site_failed", problem, after=after)
         async with self._connections.connection() as connection:
             await store.forget(connection, str(target))
         raise RefusedError("no_page", f"{problem}: there is no page to read")
+
+    async def _rest_if_asked(self, found: Fetched) -> timedelta | None:
+        """When to ask again, if the site says so."""
+        after = retry_after(found.headers.get("retry-after"), datetime.now(UTC))
+        if found.status in _ASKED_FOR_REST:
+            after = max(after or _SHORTEST_REST, _SHORTEST_REST)
+            async with self._connections.connection() as connection:
+                await store.hold_back(connection, found.target.host, after)
+        return after
 
 
 def _is_wanted(page: Page, *, feed: bool) -> bool:

@@ -2,6 +2,8 @@
 
 import asyncio
 from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -24,6 +26,26 @@ _NOT_CONFIGURED: Final = Problem(
     "no page is read before sites can learn who reads them: set ROBOT_ABOUT to the address of a page about you",
     HTTPStatus.UNPROCESSABLE_ENTITY,
 )
+
+
+_NO_PAGE: Final = {
+    **refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "It cannot or must not be read; `type` says why."),
+    **refusal(HTTPStatus.FAILED_DEPENDENCY, "The site failed or wants a rest; again after `Retry-After`."),
+}
+
+
+class AnswerView(BaseModel):
+    """How an address answered."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    address: str
+    """As asked for, in its one form."""
+    final: str
+    """Where the redirects ended."""
+    status: int
+    """Of the site's answer there; 200 for a page that is kept and good."""
+    looked_at: datetime
 
 
 class PageView(BaseModel):
@@ -65,13 +87,7 @@ def page_routes(reader: Reader | None) -> APIRouter:
         dependencies=[needs(Scope.SUBMIT)],
         summary="A page of the web",
         response_model=PageView,
-        responses={
-            **READ,
-            **refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "It cannot or must not be read; `type` says why."),
-            **refusal(
-                HTTPStatus.FAILED_DEPENDENCY, "The site failed or wants a rest; again after `Retry-After`."
-            ),
-        },
+        responses={**READ, **_NO_PAGE},
     )
     async def page(
         url: Annotated[str, StringConstraints(min_length=1, max_length=MAX_LENGTH), Query()],
@@ -81,26 +97,50 @@ def page_routes(reader: Reader | None) -> APIRouter:
         """What is at an address: read as a polite visitor, and kept for as long as the site allows."""
         if reader is None:
             raise ProblemError(_NOT_CONFIGURED)
-        try:
+        with _refusals():
             found = await reader.read(parse(url), feed=feed)
-        except RefusedError as error:
-            raise ProblemError(
-                Problem(f"page.{error.code}", str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
-            ) from error
-        except PassingError as error:
-            raise ProblemError(
-                Problem(
-                    f"page.{error.code}",
-                    str(error),
-                    HTTPStatus.FAILED_DEPENDENCY,
-                    transient=True,
-                    after=error.after,
-                )
-            ) from error
         async with room:
             return conditional(await asyncio.to_thread(_told, found), if_none_match)
 
+    @routes.get(
+        "/answer",
+        dependencies=[needs(Scope.SUBMIT)],
+        summary="Whether a page of the web is there",
+        responses=_NO_PAGE,
+    )
+    async def answer(
+        url: Annotated[str, StringConstraints(min_length=1, max_length=MAX_LENGTH), Query()],
+    ) -> AnswerView:
+        """How its site answers, whatever the status: asked as politely as for a page, and nothing of a body is read."""
+        if reader is None:
+            raise ProblemError(_NOT_CONFIGURED)
+        with _refusals():
+            seen = await reader.look(parse(url))
+        return AnswerView(
+            address=seen.address, final=seen.final, status=seen.status, looked_at=seen.looked_at
+        )
+
     return routes
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except RefusedError as error:
+        raise ProblemError(
+            Problem(f"page.{error.code}", str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
+        ) from error
+    except PassingError as error:
+        raise ProblemError(
+            Problem(
+                f"page.{error.code}",
+                str(error),
+                HTTPStatus.FAILED_DEPENDENCY,
+                transient=True,
+                after=error.after,
+            )
+        ) from error
 
 
 def _told(page: Page) -> bytes:

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Final
 from uuid import UUID
 
+from orchestrator.links import BrokenLink
 from orchestrator.writing import NEAR_DUPLICATE, Fingerprint, estimate
 
 STALE_AFTER_DAYS: Final = 180
@@ -21,6 +22,8 @@ MOST_OF_A_KIND: Final = 100
 
 class FindingKind(StrEnum):
     STALE_ARTICLE = "stale_article"
+    PAGE_UNANSWERED = "page_unanswered"
+    DEAD_LINK = "dead_link"
     NEAR_DUPLICATE = "near_duplicate"
     KEYWORD_WITHOUT_ARTICLE = "keyword_without_article"
     DRAFT_WAITING = "draft_waiting"
@@ -73,6 +76,10 @@ class Known:
 
     stale: Sequence[PublishedArticle]
     """The oldest first."""
+    pages: Sequence[BrokenLink]
+    """Published pages that do not answer, the longest first."""
+    links: Sequence[BrokenLink]
+    """Sources of published articles that are gone, the longest first."""
     compared: Sequence[PublishedArticle]
     """The newest first."""
     lost: Sequence[LostKeyword]
@@ -82,6 +89,8 @@ class Known:
     drafts: Sequence[WaitingDraft]
     """The one that has waited longest first."""
     parked: Sequence[ParkedSchedule]
+    notes: tuple[str, ...] = ()
+    """What could not be looked at, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +113,8 @@ class Report:
     """By kind; of each kind the most urgent first."""
     cut: tuple[FindingKind, ...]
     """Kinds of which there are more than are told."""
+    notes: tuple[str, ...] = ()
+    """What could not be looked at, and why."""
 
     @property
     def counts(self) -> dict[FindingKind, int]:
@@ -118,6 +129,8 @@ def report(brand_slug: str, known: Known) -> Report:
     """What is found in what is known."""
     by_kind = {
         FindingKind.STALE_ARTICLE: [_stale(each) for each in known.stale],
+        FindingKind.PAGE_UNANSWERED: [_unanswered(each) for each in known.pages],
+        FindingKind.DEAD_LINK: [_dead_link(each) for each in known.links],
         FindingKind.NEAR_DUPLICATE: list(_near_duplicates(known.compared)),
         FindingKind.KEYWORD_WITHOUT_ARTICLE: [_without_article(each) for each in known.lost],
         FindingKind.DRAFT_WAITING: [_waiting(each) for each in known.drafts],
@@ -127,6 +140,7 @@ def report(brand_slug: str, known: Known) -> Report:
     return Report(
         findings=tuple(found for findings in by_kind.values() for found in findings[:MOST_OF_A_KIND]),
         cut=tuple(kind for kind, findings in by_kind.items() if len(findings) > MOST_OF_A_KIND),
+        notes=known.notes,
     )
 
 
@@ -138,6 +152,29 @@ def _stale(article: PublishedArticle) -> Finding:
         article.published_url,
         article.created_at,
         f"read whether it still holds; then correct it (brandctl drafts edit {article.content_id}) or take it down",
+    )
+
+
+def _unanswered(page: BrokenLink) -> Finding:
+    return Finding(
+        FindingKind.PAGE_UNANSWERED,
+        page.title,
+        str(page.content_id),
+        page.address,
+        page.since,
+        f"see whether visitors reach it; then publish it again or take it down ({page.detail})",
+    )
+
+
+def _dead_link(link: BrokenLink) -> Finding:
+    return Finding(
+        FindingKind.DEAD_LINK,
+        link.title,
+        str(link.content_id),
+        link.address,
+        link.since,
+        f"a source of it is gone: see whether the article still holds, and correct it (brandctl drafts edit {link.content_id})"
+        f" or leave it ({link.detail})",
     )
 
 

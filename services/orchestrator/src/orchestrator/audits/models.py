@@ -18,7 +18,7 @@ class FindingView(View):
     id: str
     """Of an article its `content_id`, of a keyword its `cycle_id`, of a schedule its name."""
     address: str
-    """Where it can be seen: the page, or a path of the API."""
+    """Where it can be seen: the page, a path of the API, or of a `dead_link` the source."""
     since: datetime
     advice: Annotated[str, Field(examples=["mend the cause and hand it in again"])]
     """What to do."""
@@ -52,11 +52,13 @@ class AuditLine(View):
 class AuditView(AuditLine):
     findings: tuple[FindingView, ...]
     """By kind; of each kind the most urgent first."""
+    notes: tuple[str, ...]
+    """What could not be looked at, and why."""
 
     @classmethod
     def of_audit(cls, audit: Audit) -> Self:
         findings = tuple(FindingView.model_validate(finding) for finding in audit.findings)
-        return cls(**AuditLine.of(audit).model_dump(), findings=findings)
+        return cls(**AuditLine.of(audit).model_dump(), findings=findings, notes=audit.notes)
 
 
 class AuditList(View):

@@ -21,6 +21,8 @@ from orchestrator.audits.domain import (
     Report,
     WaitingDraft,
 )
+from orchestrator.links import Kind as LinkKind
+from orchestrator.links import broken_links, trouble_with
 
 COMPARED: Final = 500
 """Published articles, the newest, that are compared with each other; as many as a new one is compared with."""
@@ -47,6 +49,7 @@ class AuditNote:
 class Audit(AuditNote):
     findings: tuple[Mapping[str, Any], ...]
     """Each a `Finding` as JSON."""
+    notes: tuple[str, ...]
 
 
 async def known_of(connection: Connection, slug: str, stale_after: timedelta) -> Known:
@@ -93,6 +96,10 @@ async def known_of(connection: Connection, slug: str, stale_after: timedelta) ->
     )
     return Known(
         stale=[PublishedArticle(**row) for row in stale],
+        pages=await broken_links(connection, slug, LinkKind.PAGE, rounds=1, limit=most),
+        # Sites are away for a while, and come back: what is gone two weeks in a row is gone.
+        links=await broken_links(connection, slug, LinkKind.SOURCE, rounds=2, limit=most),
+        notes=tuple(filter(None, [await trouble_with(connection, slug)])),
         compared=[
             PublishedArticle(**{**row, "fingerprint": frozenset(row["fingerprint"])}) for row in compared
         ],
@@ -143,7 +150,7 @@ async def find_recent(connection: Connection, slug: str, within: timedelta) -> A
     """The newest, if it is not older."""
     row = await connection.fetchrow(
         """
-        select * from audits where brand_slug = $1 and made_at > clock_timestamp() - $2::interval
+        select audits.*, notes from audits left join audit_notes using (audit_id) where brand_slug = $1 and made_at > clock_timestamp() - $2::interval
         order by audit_id desc limit 1
         """,
         slug,
@@ -159,8 +166,11 @@ async def insert_audit(
     findings = [{**asdict(finding), "since": finding.since.isoformat()} for finding in report.findings]
     row = await connection.fetchrow(
         """
-        insert into audits (audit_id, brand_slug, made_by, made_at, findings, counts, cut)
-        values ($1, $2, $3, clock_timestamp(), $4::text::jsonb, $5::text::jsonb, $6) returning *
+        with made as (
+            insert into audits (audit_id, brand_slug, made_by, made_at, findings, counts, cut)
+            values ($1, $2, $3, clock_timestamp(), $4::text::jsonb, $5::text::jsonb, $6) returning *),
+        noted as (insert into audit_notes (audit_id, notes) select $1, $7 where $7 <> '{}'::text[])
+        select made.*, $7::text[] as notes from made
         """,
         audit_id,
         slug,
@@ -168,6 +178,7 @@ async def insert_audit(
         json.dumps(findings),
         json.dumps(report.counts),
         list(report.cut),
+        list(report.notes),
     )
     await connection.execute(
         """
@@ -183,7 +194,12 @@ async def insert_audit(
 
 async def find_audit(connection: Connection, slug: str, audit_id: UUID) -> Audit | None:
     row = await connection.fetchrow(
-        "select * from audits where audit_id = $1 and brand_slug = $2", audit_id, slug
+        """
+        select audits.*, notes from audits left join audit_notes using (audit_id)
+        where audit_id = $1 and brand_slug = $2
+        """,
+        audit_id,
+        slug,
     )
     return _audit(row) if row else None
 
@@ -203,7 +219,8 @@ async def audits_of(connection: Connection, slug: str, *, after: UUID | None, li
 
 
 def _audit(row: asyncpg.Record) -> Audit:
-    return Audit(**{**_values(row), "findings": tuple(json.loads(row["findings"]))})
+    findings = tuple(json.loads(row["findings"]))
+    return Audit(**{**_values(row), "findings": findings, "notes": tuple(row["notes"] or ())})
 
 
 def _values(row: asyncpg.Record) -> dict[str, Any]:

@@ -1,0 +1,69 @@
+"""Looks at links, one after the other. Every replica does; rows share out the work, and what a replica that died had in hand comes back."""
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from messaging import Database
+from orchestrator.links import store
+from orchestrator.links.asking import Asking, LaterError, NobodyToAskError
+from orchestrator.links.store import DueLink
+
+log = structlog.get_logger(__name__)
+
+REST: Final = timedelta(minutes=1)
+"""Between two looks for what is due, where nothing is."""
+WITHOUT_ANYBODY: Final = timedelta(minutes=10)
+"""Before somebody is asked again who was away."""
+
+
+class Checking:
+    """One for the life of the process."""
+
+    def __init__(self, database: Database, asking: Asking) -> None:
+        self._database = database
+        self._asking = asking
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled."""
+        while True:
+            while await self.begin_round():
+                pass
+            while await self.look_at_next():
+                pass
+            await asyncio.sleep(REST.total_seconds())
+
+    async def begin_round(self) -> bool:
+        """Gathers the links of a brand whose week is over; whether there was one."""
+        async with self._database.transaction() as tx:
+            slug = await store.begin_round(tx.connection)
+        if slug is not None:
+            log.info("links_gathered", brand=slug)
+        return slug is not None
+
+    async def look_at_next(self) -> bool:
+        """Looks at the link that has been due longest; whether there was one, and somebody to ask."""
+        async with self._database.transaction() as tx:
+            link = await store.take_due(tx.connection)
+        if link is None:
+            return False
+        try:
+            answer = await self._asking.look(link.kind, link.address)
+        except LaterError as later:
+            async with self._database.transaction() as tx:
+                await store.put_back(tx.connection, link, later.after)
+            return True
+        except NobodyToAskError as error:
+            await self._wait(link, str(error))
+            return False
+        async with self._database.transaction() as tx:
+            await store.note_answer(tx.connection, link, answer)
+        log.info("link_looked_at", brand=link.brand_slug, kind=link.kind.value, outcome=answer.outcome.value)
+        return True
+
+    async def _wait(self, link: DueLink, why: str) -> None:
+        async with self._database.transaction() as tx:
+            await store.put_back(tx.connection, link, WITHOUT_ANYBODY)
+            await store.note_trouble(tx.connection, link.brand_slug, why)

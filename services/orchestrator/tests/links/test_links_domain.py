@@ -1,0 +1,47 @@
+"""What answers say of a link."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from orchestrator.links.domain import Answer, Outcome, Standing, answered, judge, together
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+THERE, GONE = Answer(Outcome.THERE), Answer(Outcome.GONE, "its site answered 404")
+UNSURE = Answer(Outcome.UNSURE, "it did not answer in time")
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(200, "there"), (301, "there"), (404, "gone"), (410, "gone"), (403, "unsure"), (500, "unsure")],
+)
+def test_only_who_says_so_himself_is_gone(status: int, outcome: str) -> None:
+    assert answered("its site", status).outcome == outcome
+
+
+def test_rounds_are_counted_and_the_same_answer_twice_in_a_round_is_one() -> None:
+    first = judge(None, GONE, NOW)
+    again = judge(first, GONE, NOW + timedelta(hours=1))
+    next_week = judge(again, GONE, NOW + timedelta(days=7))
+    back = judge(next_week, THERE, NOW + timedelta(days=14))
+
+    assert first == again == Standing(Outcome.GONE, GONE.detail, NOW, 1, NOW)
+    assert (next_week.rounds, next_week.since) == (2, NOW)
+    assert (back.outcome, back.rounds, back.since) == (Outcome.THERE, 1, NOW + timedelta(days=14))
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "found"),
+    [
+        (THERE, UNSURE, THERE),  # such as an address that is not public
+        (THERE, GONE, GONE),
+        (GONE, THERE, GONE),
+        (UNSURE, None, UNSURE),
+        (None, UNSURE, UNSURE),
+        (THERE, None, THERE),
+    ],
+)
+def test_a_page_is_there_if_nobody_says_otherwise(
+    inside: Answer | None, outside: Answer | None, found: Answer
+) -> None:
+    assert together(inside, outside) == found
