@@ -23,7 +23,7 @@ from envelope.brand.payloads import (
 )
 from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.api import KnownCallers, http_api
-from orchestrator.brands import EXTRACTIVE, MODEL
+from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
 from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
 from orchestrator.links import Asking, Checking
 from orchestrator.outside import Announcements, let_go
@@ -110,6 +110,7 @@ def build(settings: Settings) -> Service:
         partial(in_states, stuck_after=settings.stuck_after),
     )
     service.background("housekeeping", housekeeping.run)
+    service.background("quiet_hours", QuietPeriods(service.database).run)
     service.background("releases", Releases(service.database, settings.room).run)
     returns = Returns(service.database, after=settings.stall_after, longest_sleep=settings.longest_sleep)
     service.background("returns", returns.run)

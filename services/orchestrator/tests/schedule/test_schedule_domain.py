@@ -15,10 +15,9 @@ from orchestrator.schedule.domain import (
     ScheduleState,
     Standing,
     Timetable,
-    UntimelyError,
     local,
-    zone_called,
 )
+from orchestrator.time_zones import UntimelyError, zone_called
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SUNDAYS = Timetable.read("0 6 * * SUN", "Europe/Berlin")

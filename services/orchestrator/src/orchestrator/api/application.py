@@ -16,7 +16,7 @@ from orchestrator.api.keys import SHOWN_ONCE, key_routes
 from orchestrator.audits import audit_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
-from orchestrator.review import agent_of, answer_refusals, review_routes
+from orchestrator.review import agent_of, answer_refusals, review_routes, waits_of
 from orchestrator.schedule import schedule_routes
 from orchestrator.workflows import workflow_routes
 from orchestrator.writing import content_routes
@@ -76,7 +76,7 @@ def http_api(
     )
     add_routes(
         app,
-        brand_routes(database, writers, agent_of),
+        brand_routes(database, writers, agent_of, waits_of),
         cycle_routes(database, room),
         schedule_routes(database),
         audit_routes(database),

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from orchestrator.answers import View
+from orchestrator.brands.quiet_hours import QuietHours
 from orchestrator.brands.store import Brand
 from orchestrator.requests import RequestBody, not_blank, prose
 
@@ -17,6 +18,7 @@ MOST_WORDS: Final = 2000
 MOST_A_DAY: Final = 10_000
 MOST_DAYS: Final = 3650
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
+CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 LANGUAGE_PATTERN: Final = "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=40)]
@@ -26,6 +28,26 @@ Word = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(not_bla
 
 def _channels(channels: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(channels))
+
+
+class QuietHoursRequest(RequestBody):
+    """From one time of the day to another one, by the clocks of a time zone; over midnight, if `end` is not later than `begin`."""
+
+    begin: Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["22:00"])]
+    end: Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["07:00"])]
+    time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        self.hours()
+        return self
+
+    def hours(self) -> QuietHours:
+        return QuietHours.read(self.begin, self.end, self.time_zone)
+
+    @classmethod
+    def of(cls, hours: QuietHours | None) -> "QuietHoursRequest | None":
+        return None if hours is None else cls(**hours.told())
 
 
 class BrandRequest(RequestBody):
@@ -75,6 +97,17 @@ class BrandRequest(RequestBody):
     stale_after_days: Annotated[int | None, Field(ge=1, le=MOST_DAYS, examples=[180])] = None
     """After how many days an audit calls what an article was written from old; without it, 180."""
 
+    quiet_hours: QuietHoursRequest | None = None
+    """When nothing is begun for it by itself, day by day: what is under way goes on to its end, what is due is caught up afterwards, and
+    what a person does is done."""
+
+    @classmethod
+    def of(cls, brand: Brand) -> "BrandRequest":
+        """What would have to be sent for the brand to stay as it is. It was checked when it was stored."""
+        stored = {name: getattr(brand, name) for name in cls.model_fields}
+        stored["quiet_hours"] = QuietHoursRequest.of(brand.quiet_hours)
+        return cls.model_construct(**stored)
+
 
 class Counters(View):
     """What became of the brand's keywords and articles, as their rows say at this moment; cycles are kept for a limited time."""
@@ -118,6 +151,7 @@ class BrandView(View):
     """Which articles wait until a person has approved them: what the brand says, or else what is the default for it."""
     articles_per_day: int | None
     stale_after_days: int | None
+    quiet_hours: QuietHoursRequest | None
     paused_at: datetime | None
     """Since when nothing of it is begun, until somebody has it resumed."""
     created_at: datetime
@@ -139,6 +173,7 @@ class BrandView(View):
             approval=brand.approves,
             articles_per_day=brand.articles_per_day,
             stale_after_days=brand.stale_after_days,
+            quiet_hours=QuietHoursRequest.of(brand.quiet_hours),
             paused_at=brand.paused_at,
             created_at=brand.created_at,
             updated_at=brand.updated_at,
@@ -146,8 +181,27 @@ class BrandView(View):
 
 
 class BrandDetails(BrandView):
+    policy: BrandRequest
+    """What was asked for, as a PUT would ask for it again: change a part of it and send it with the ETag in `If-Match`."""
     agent: Agent
 
     @classmethod
     def of_agent(cls, brand: Brand, agent: Agent) -> Self:
-        return cls(**BrandView.of(brand).model_dump(), agent=agent)
+        return cls(**dict(BrandView.of(brand)), policy=BrandRequest.of(brand), agent=agent)
+
+
+class BrandLine(BrandView):
+    """A brand in a list."""
+
+    waits: str | None
+    """Why nothing more is begun for it; null if it goes on by itself."""
+
+    @classmethod
+    def of_waiting(cls, brand: Brand, waits: str | None) -> Self:
+        return cls(**dict(BrandView.of(brand)), waits=waits)
+
+
+class BrandList(View):
+    items: tuple[BrandLine, ...]
+    next: str | None
+    """Where the next page begins: send it as `after`."""

@@ -1,14 +1,25 @@
 """Requests about brands, and the brand in the path of other requests."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from http import HTTPStatus
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
-from fastapi import APIRouter, HTTPException, Path, Response
+from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
 
 from chassis import Connection
-from chassis.http.api import ETAG, READ, UNKNOWN, IfNoneMatch, MayOperate, MayRead, conditional, router
+from chassis.http.api import (
+    ETAG,
+    READ,
+    UNKNOWN,
+    IfNoneMatch,
+    MayOperate,
+    MayRead,
+    add_routes,
+    conditional,
+    refusal,
+    router,
+)
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
 from messaging import Database
@@ -22,10 +33,12 @@ from orchestrator.brands.domain import (
     check_writer,
     is_slug,
 )
-from orchestrator.brands.models import Agent, BrandDetails, BrandRequest
-from orchestrator.brands.store import Brand, find_brand, upsert_brand
+from orchestrator.brands.models import Agent, BrandDetails, BrandLine, BrandList, BrandRequest
+from orchestrator.brands.store import Brand, brands_page, find_brand, hold_brand, upsert_brand
 
 AgentOf: TypeAlias = Callable[[Connection, Brand], Awaitable[Agent]]
+WaitsOf: TypeAlias = Callable[[Connection, Sequence[Brand]], Awaitable[Sequence[str | None]]]
+PAGE: Final = 200
 
 Slug = Annotated[
     str,
@@ -34,6 +47,15 @@ Slug = Annotated[
         examples=["daily-grind"],
         json_schema_extra={"pattern": SLUG_PATTERN, "maxLength": MAX_SLUG},
     ),
+]
+IfMatch = Annotated[
+    str | None,
+    Header(
+        description="ETag of the brand as you read it; 412 if its policy is another one by now. `*`: if there is one."
+    ),
+]
+IfNew = Annotated[
+    str | None, Header(alias="If-None-Match", description="`*`: 412 if there is such a brand already.")
 ]
 
 
@@ -66,8 +88,16 @@ def _own_slug(slug: str, caller: Caller) -> BrandSlug:
         ) from None
 
 
-def brand_routes(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -> APIRouter:
-    """`writers` are those that this process has; `agent_of` tells how a brand fares."""
+def brand_routes(
+    database: Database, writers: AbstractSet[str], agent_of: AgentOf, waits_of: WaitsOf
+) -> APIRouter:
+    """`writers` are those that this process has; `agent_of` tells how a brand fares, `waits_of` why brands wait."""
+    routes = APIRouter()
+    add_routes(routes, _setting(database, writers, agent_of), _reading(database, agent_of, waits_of))
+    return routes
+
+
+def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -> APIRouter:
     routes = router(tags=["brands"])
 
     @routes.put(
@@ -76,25 +106,73 @@ def brand_routes(database: Database, writers: AbstractSet[str], agent_of: AgentO
         responses={
             200: {"headers": ETAG, "description": "The brand existed and is now as given."},
             201: {"model": BrandDetails, "headers": LOCATION | ETAG, "description": "The brand is new."},
+            **refusal(
+                HTTPStatus.PRECONDITION_FAILED,
+                "Its policy is another one than If-Match names, or If-None-Match is `*` and there is such a brand.",
+            ),
         },
     )
     async def put_brand(
-        caller: MayOperate, slug: Slug, request: BrandRequest, response: Response
+        caller: MayOperate,
+        slug: Slug,
+        request: BrandRequest,
+        response: Response,
+        if_match: IfMatch = None,
+        if_none_match: IfNew = None,
     ) -> BrandDetails:
-        """Sending the same again changes nothing. Cycles that run keep the channels and target they began with."""
+        """Sending the same again changes nothing. Cycles that run keep the channels and target they began with.
+
+        Who changes a part of what is set reads the brand, sends its `policy` with the change, and the ETag in `If-Match`: if somebody
+        else changed it meanwhile, nothing is done.
+        """
         checked = _own_slug(slug, caller)
         try:
             check_writer(request.writer, request.language, writers)
         except UnwritableError as error:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
         async with database.transaction() as tx:
-            brand, is_new = await upsert_brand(tx.connection, slug=checked, **request.model_dump())
+            if if_match is not None:
+                _check_unchanged(slug, await hold_brand(tx.connection, checked), if_match)
+            wanted = {name: getattr(request, name) for name in BrandRequest.model_fields}
+            wanted["quiet_hours"] = request.quiet_hours and request.quiet_hours.hours()
+            brand, is_new = await upsert_brand(tx.connection, slug=checked, **wanted)
+            if if_none_match == "*" and not is_new:
+                raise HTTPException(
+                    HTTPStatus.PRECONDITION_FAILED,
+                    f"there is a brand '{slug}' already; read it, and send its ETag in If-Match to change it",
+                )
             view = BrandDetails.of_agent(brand, await agent_of(tx.connection, brand))
         if is_new:
             response.status_code = HTTPStatus.CREATED
             response.headers["Location"] = f"/v1/brands/{slug}"
-        response.headers["ETag"] = entity_tag(view.model_dump_json())
+        response.headers["ETag"] = _tag(view)
         return view
+
+    return routes
+
+
+def _reading(database: Database, agent_of: AgentOf, waits_of: WaitsOf) -> APIRouter:
+    routes = router(tags=["brands"])
+
+    @routes.get("/brands", summary="List brands", response_model=BrandList, responses=READ)
+    async def get_brands(
+        caller: MayRead,
+        after: Annotated[
+            str, Query(pattern=SLUG_PATTERN, max_length=MAX_SLUG, description="`next` of the page before.")
+        ] = "",
+        limit: Annotated[int, Query(ge=1, le=PAGE, description="At most so many.")] = 50,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """By slug."""
+        async with database.connection() as connection:
+            found = await brands_page(connection, slugs=caller.brands, after=after, limit=limit + 1)
+            page = found[:limit]
+            waits = await waits_of(connection, page)
+        answer = BrandList(
+            items=tuple(map(BrandLine.of_waiting, page, waits)),
+            next=page[-1].slug if len(found) > limit else None,
+        )
+        return conditional(answer.model_dump_json(), if_none_match)
 
     @routes.get(
         "/brands/{slug}",
@@ -108,6 +186,32 @@ def brand_routes(database: Database, writers: AbstractSet[str], agent_of: AgentO
             if brand is None:
                 raise UnknownBrandError(slug)
             view = BrandDetails.of_agent(brand, await agent_of(connection, brand))
-        return conditional(view.model_dump_json(), if_none_match)
+        return conditional(view.model_dump_json(), if_none_match, etag=_tag(view))
 
     return routes
+
+
+def _tag(view: BrandDetails) -> str:
+    """Of the whole answer, beginning with what stands for the policy alone: its counters move all the time."""
+    return f'"{_policy_tag(view.policy)}.{entity_tag(view.model_dump_json()).strip(chr(34))}"'
+
+
+def _policy_tag(policy: BrandRequest) -> str:
+    return entity_tag(policy.model_dump_json()).strip('"')
+
+
+def _check_unchanged(slug: str, brand: Brand | None, if_match: str) -> None:
+    """Raises HTTPException: 412 if the policy is not the one of an ETag that If-Match names."""
+    if brand is None:
+        raise HTTPException(
+            HTTPStatus.PRECONDITION_FAILED,
+            f"there is no brand '{slug}' to change; leave If-Match out to make it",
+        )
+    tags = (tag.strip().removeprefix("W/").strip('"') for tag in if_match.split(","))
+    known = {tag.partition(".")[0] for tag in tags}
+    if known.isdisjoint({"*", _policy_tag(BrandRequest.of(brand))}):
+        raise HTTPException(
+            HTTPStatus.PRECONDITION_FAILED,
+            f"somebody has changed '{slug}' since you read it, on {brand.updated_at:%Y-%m-%d at %H:%M:%S} UTC:"
+            " read it again, and send your change with the ETag that it has now",
+        )

@@ -1,13 +1,15 @@
 """SQL over brands, beside the functions that run it."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import asyncpg
 
 from chassis import Connection
 from orchestrator.brands.domain import EXTRACTIVE, Approval, BrandSlug, approval_of
+from orchestrator.brands.quiet_hours import QuietHours
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,10 @@ class Brand:
     articles_per_day: int | None
     stale_after_days: int | None
     """None: by default."""
+    quiet_hours: QuietHours | None
+    quiet_from: datetime | None
+    quiet_until: datetime | None
+    """The period of quiet hours that is under way or comes next."""
     paused_at: datetime | None
     looked_at: datetime | None
     """When a person looked last at what waits."""
@@ -54,22 +60,24 @@ async def upsert_brand(
     approval: str | None = None,
     articles_per_day: int | None = None,
     stale_after_days: int | None = None,
+    quiet_hours: QuietHours | None = None,
 ) -> tuple[Brand, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
+    period = quiet_hours and quiet_hours.period(await connection.fetchval("select now()"))
     row = await connection.fetchrow(
         """
         insert into brands as b
             (slug, name, description, language, channels, target, writer, forbidden_words, tone, words, approval,
-             articles_per_day, stale_after_days)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+             articles_per_day, stale_after_days, quiet_hours, quiet_from, quiet_until)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16)
         on conflict (slug) do update
             set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
                 forbidden_words = $8, tone = $9, words = $10, approval = $11, articles_per_day = $12,
-                stale_after_days = $13,
+                stale_after_days = $13, quiet_hours = $14::jsonb, quiet_from = $15, quiet_until = $16,
                 updated_at = case
                     when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words, b.tone,
-                          b.words, b.approval, b.articles_per_day, b.stale_after_days)
-                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+                          b.words, b.approval, b.articles_per_day, b.stale_after_days, b.quiet_hours)
+                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -86,6 +94,9 @@ async def upsert_brand(
         approval,
         articles_per_day,
         stale_after_days,
+        quiet_hours and json.dumps(quiet_hours.told()),
+        period and period.begins,
+        period and period.ends,
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -94,6 +105,53 @@ async def upsert_brand(
 async def find_brand(connection: Connection, slug: str) -> Brand | None:
     row = await connection.fetchrow("select * from brands where slug = $1", slug)
     return _brand(row) if row else None
+
+
+async def hold_brand(connection: Connection, slug: str) -> Brand | None:
+    """As `find_brand`, and nobody else changes it until the transaction ends."""
+    row = await connection.fetchrow("select * from brands where slug = $1 for no key update", slug)
+    return _brand(row) if row else None
+
+
+async def brands_page(
+    connection: Connection, *, slugs: Collection[str] | None, after: str, limit: int
+) -> list[Brand]:
+    """Those whose slugs come after `after`, by slug; all, or of these alone."""
+    rows = await connection.fetch(
+        "select * from brands where ($1::text[] is null or slug = any ($1)) and slug > $2 order by slug limit $3",
+        None if slugs is None else list(slugs),
+        after,
+        limit,
+    )
+    return [_brand(row) for row in rows]
+
+
+async def end_quiet_periods(connection: Connection) -> list[BrandSlug]:
+    """Puts the next period of quiet hours in the place of each that is over; returns whose they were."""
+    rows = await connection.fetch(
+        "select slug, quiet_hours::text, now() from brands where quiet_until <= now()"
+        " order by slug for no key update skip locked"
+    )
+    periods = [_quiet_hours(row["quiet_hours"]).period(row["now"]) for row in rows]
+    await connection.execute(
+        """
+        update brands as b set quiet_from = next.begins, quiet_until = next.ends
+        from unnest($1::text[], $2::timestamptz[], $3::timestamptz[]) as next (slug, begins, ends)
+        where b.slug = next.slug
+        """,
+        [row["slug"] for row in rows],
+        [period.begins for period in periods],
+        [period.ends for period in periods],
+    )
+    return [row["slug"] for row in rows]
+
+
+async def until_a_quiet_period_ends(connection: Connection) -> timedelta | None:
+    """How long that is; None if no brand has quiet hours."""
+    due: timedelta | None = await connection.fetchval(
+        "select min(quiet_until) - clock_timestamp() from brands where quiet_until is not null"
+    )
+    return due
 
 
 def _brand(row: asyncpg.Record) -> Brand:
@@ -111,8 +169,15 @@ def _brand(row: asyncpg.Record) -> Brand:
         approval=row["approval"],
         articles_per_day=row["articles_per_day"],
         stale_after_days=row["stale_after_days"],
+        quiet_hours=_quiet_hours(row["quiet_hours"]) if row["quiet_hours"] is not None else None,
+        quiet_from=row["quiet_from"],
+        quiet_until=row["quiet_until"],
         paused_at=row["paused_at"],
         looked_at=row["looked_at"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
+
+
+def _quiet_hours(stored: str) -> QuietHours:
+    return QuietHours.read(**json.loads(stored))

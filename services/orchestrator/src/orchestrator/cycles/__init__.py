@@ -14,13 +14,23 @@ from orchestrator.cycles.handlers import route
 from orchestrator.cycles.housekeeping import Housekeeping, Releases
 from orchestrator.cycles.models import Keyword
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
-from orchestrator.cycles.store import UNSEEN, Cycle, KeywordRow, NewCycle, load_keywords, lock_brand, waiting
+from orchestrator.cycles.store import (
+    BRAND_WAITS,
+    UNSEEN,
+    Cycle,
+    KeywordRow,
+    NewCycle,
+    load_keywords,
+    lock_brand,
+    waiting,
+)
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
 from orchestrator.cycles.waits import note_waits
 
 __all__ = [
     "BRAND_ARTICLES",
     "BRAND_RESEARCH",
+    "BRAND_WAITS",
     "DEFAULT_ROOM",
     "LARGER_BODIES",
     "UNSEEN",

@@ -38,11 +38,14 @@ PAGE = 200
 """Keywords that are shown at once, unless somebody asks for more or less."""
 
 UNSEEN = "waits for a person: five drafts of its brand wait that nobody has looked at"
-HELD_UP = f"""
+BRAND_WAITS = f"""
     case when b.paused_at is not null then 'its brand is paused'
-         when c.paused_at is not null then 'its cycle is paused'
+         when b.quiet_from <= now()
+         then 'its brand keeps quiet hours until ' || to_char(b.quiet_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
          when {IS_UNSEEN} then '{UNSEEN}' end
 """
+"""Of brands b: why no step may be taken for it without a person for now, null if it may."""
+HELD_UP = f"coalesce({BRAND_WAITS}, case when c.paused_at is not null then 'its cycle is paused' end)"
 """Of cycles c of brands b: why no step may be taken without a person for now, null if it may. Asked wherever one is taken."""
 MAY_STEP = f"(({HELD_UP}) is null and c.cancelled_at is null)"
 

@@ -1,9 +1,10 @@
 """How a brand's agent fares: its counters, and whether it waits for a person. Counted from the rows, so that they always agree."""
 
+from collections.abc import Sequence
+
 from chassis import Connection
 from orchestrator.brands import Agent, Brand, Counters
-from orchestrator.cycles import UNSEEN
-from orchestrator.writing import IS_UNSEEN
+from orchestrator.cycles import BRAND_WAITS
 
 
 async def agent_of(connection: Connection, brand: Brand) -> Agent:
@@ -11,7 +12,7 @@ async def agent_of(connection: Connection, brand: Brand) -> Agent:
         f"""
         select coalesce(of_cycles.pending_research, 0)::int as pending_research, of_content.drafts_waiting::int,
                of_content.generated::int, of_content.published::int, of_keywords.posted::int,
-               coalesce(of_cycles.failed, 0)::int as failed, {IS_UNSEEN} as is_unseen
+               coalesce(of_cycles.failed, 0)::int as failed, {BRAND_WAITS} as waits
         from brands as b,
             lateral (
                 select sum(queued) as pending_research, sum(failed) as failed from cycles where brand_slug = b.slug
@@ -32,5 +33,14 @@ async def agent_of(connection: Connection, brand: Brand) -> Agent:
     )
     assert row is not None
     counters = {name: row[name] for name in Counters.model_fields}
-    waits = "its brand is paused" if brand.paused_at is not None else UNSEEN if row["is_unseen"] else None
-    return Agent(counters=Counters(**counters), waits=waits, looked_at=brand.looked_at)
+    return Agent(counters=Counters(**counters), waits=row["waits"], looked_at=brand.looked_at)
+
+
+async def waits_of(connection: Connection, brands: Sequence[Brand]) -> list[str | None]:
+    """Why nothing more is begun for each; None for those that go on by themselves."""
+    rows = await connection.fetch(
+        f"select b.slug, {BRAND_WAITS} as waits from brands as b where b.slug = any ($1::text[])",  # noqa: S608  (a constant)
+        [brand.slug for brand in brands],
+    )
+    waits = {row["slug"]: row["waits"] for row in rows}
+    return [waits.get(brand.slug) for brand in brands]

@@ -11,9 +11,11 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import islice
 from typing import Final, Self
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
+
+from orchestrator.time_zones import UntimelyError, zone_called
 
 FIELDS: Final = 5
 RETRIES: Final = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))
@@ -24,10 +26,6 @@ AUDIT_CRON: Final = "0 6 * * SUN"
 """When that is, until somebody says otherwise; in UTC."""
 MOST_MISSED: Final = 1000
 """Missed firings are counted up to here: of every minute of a year, nobody needs the number."""
-
-
-class UntimelyError(ValueError):
-    """There is no such time; the message says what is wrong with the expression or the zone."""
 
 
 class Kind(StrEnum):
@@ -183,16 +181,6 @@ class Plan:
         if due_at is None:
             return replace(standing, state=ScheduleState.ENDED)
         return replace(standing, state=ScheduleState.ACTIVE, due_at=due_at, try_at=due_at)
-
-
-def zone_called(name: str) -> ZoneInfo:
-    """Raises UntimelyError: there is no such zone."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise UntimelyError(
-            f"there is no time zone {name[:40]!a}; write it like 'Europe/Berlin' or 'UTC'"
-        ) from None
 
 
 def local(times: Sequence[datetime], zone: ZoneInfo) -> tuple[datetime, ...]:

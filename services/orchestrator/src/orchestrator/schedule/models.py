@@ -11,8 +11,9 @@ from envelope.brand.payloads import Priority
 from orchestrator.answers import View
 from orchestrator.cycles import Keyword, fold_duplicates
 from orchestrator.requests import RequestBody
-from orchestrator.schedule.domain import Kind, Plan, ScheduleState, Timetable, local, zone_called
+from orchestrator.schedule.domain import Kind, Plan, ScheduleState, Timetable, local
 from orchestrator.schedule.store import Firing, Schedule
+from orchestrator.time_zones import zone_called
 
 MAX_KEYWORDS: Final = 1000
 SHOWN_TIMES: Final = 3

@@ -18,8 +18,8 @@ from orchestrator.schedule.domain import (
     ScheduleState,
     Standing,
     Timetable,
-    zone_called,
 )
+from orchestrator.time_zones import zone_called
 
 _COLUMNS: Final = """
     select schedule_id, brand_slug, name, kind, keywords, take, position, priority, cron, time_zone, state, due_at, try_at,
@@ -28,9 +28,10 @@ _COLUMNS: Final = """
 """
 
 _MAY_FIRE: Final = (
-    "state = 'active' and brand_slug not in (select slug from brands where paused_at is not null)"
+    "state = 'active' and brand_slug not in"
+    " (select slug from brands where paused_at is not null or quiet_from <= now())"
 )
-"""Those of a brand that is paused are caught up when it is resumed."""
+"""Those of a brand that is paused, or keeps quiet hours, are caught up afterwards."""
 
 
 class AlreadyFiredError(RuntimeError):

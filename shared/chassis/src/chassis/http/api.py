@@ -262,9 +262,12 @@ def _completed(
     return openapi
 
 
-def conditional(document: str | bytes, if_none_match: str | None) -> Response:
-    """The JSON document, or 304 if the client has it already. Always to be asked again: what it tells of changes."""
-    etag = entity_tag(document)
+def conditional(document: str | bytes, if_none_match: str | None, *, etag: str | None = None) -> Response:
+    """The JSON document, or 304 if the client has it already. Always to be asked again: what it tells of changes.
+
+    Its `etag` is made of it, unless the route has one that says more.
+    """
+    etag = etag or entity_tag(document)
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
     if if_none_match is not None and is_known(etag, if_none_match):
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
