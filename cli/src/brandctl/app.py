@@ -18,6 +18,7 @@ from brandctl.errors import CommandError
 from brandctl.gateway import providers_app, spend_app
 from brandctl.orchestrator import (
     audits_app,
+    brands_app,
     content_app,
     cycles_app,
     drafts_app,
@@ -40,6 +41,7 @@ app = typer.Typer(
 )
 
 app.add_typer(audits_app)
+app.add_typer(brands_app)
 app.add_typer(content_app)
 app.add_typer(cycles_app)
 app.add_typer(dead_letters_app)

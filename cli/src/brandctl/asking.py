@@ -35,7 +35,15 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class ServiceError(CommandError):
-    """A service cannot be reached, refused, or is another one."""
+    """A service cannot be reached, refused, or is another one.
+
+    Attributes:
+        status: HTTP's, of a refusal.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class _Page(BaseModel):
@@ -101,6 +109,12 @@ class ServiceClient:
         self, method: str, path: str, *, params: Mapping[str, Any] | None = None, **request: Any
     ) -> dict[str, Any]:
         """The JSON object that is answered; an empty one if there is nothing to say. Parameters that are None are not sent."""
+        return self._object(self._send(method, path, params=params, **request))
+
+    def _send(
+        self, method: str, path: str, *, params: Mapping[str, Any] | None = None, **request: Any
+    ) -> httpx.Response:
+        """An answer that is no refusal."""
         given = {name: value for name, value in (params or {}).items() if value is not None}
         try:
             response = self._http.request(method, f"{self._url}{path}", params=given, **request)
@@ -109,7 +123,10 @@ class ServiceClient:
                 f"the {self.service} service at {self._url} cannot be reached: {error}"
             ) from error
         if not response.is_success:
-            raise ServiceError(f"{_detail(response)} (HTTP {response.status_code})")
+            raise ServiceError(f"{_detail(response)} (HTTP {response.status_code})", response.status_code)
+        return response
+
+    def _object(self, response: httpx.Response) -> dict[str, Any]:
         if response.status_code == httpx.codes.NO_CONTENT:
             return {}
         try:

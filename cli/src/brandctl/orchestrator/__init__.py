@@ -1,6 +1,7 @@
 """What the orchestrator is asked and told."""
 
 from brandctl.orchestrator.audits import app as audits_app
+from brandctl.orchestrator.brands import app as brands_app
 from brandctl.orchestrator.content import app as content_app
 from brandctl.orchestrator.cycles import app as cycles_app
 from brandctl.orchestrator.drafts import app as drafts_app
@@ -12,6 +13,7 @@ from brandctl.orchestrator.workflows import app as workflows_app
 
 __all__ = [
     "audits_app",
+    "brands_app",
     "content_app",
     "cycles_app",
     "drafts_app",
