@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 import tempfile
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -34,6 +35,18 @@ For example:
 """,
 )
 
+
+def _at(planned: dict[str, Any]) -> str:
+    moment = datetime.fromisoformat(planned["publish_at"])
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _why(draft: dict[str, Any]) -> str:
+    if planned := draft.get("scheduled"):
+        return f"published on {_at(planned)}"
+    return "; ".join(draft["held_for"])
+
+
 _DRAFTS: Final = Listing[dict[str, Any]](
     {
         "id": lambda draft: draft["content_id"],
@@ -42,10 +55,16 @@ _DRAFTS: Final = Listing[dict[str, Any]](
         "state": lambda draft: draft["state"],
         "words": lambda draft: str(draft["word_count"]),
         "title": lambda draft: draft["title"],
-        "why": lambda draft: "; ".join(draft["held_for"]),
+        "why": _why,
     },
     nothing="nothing waits",
-    colours={"waiting": "yellow", "correction": "yellow", "rejected": "red", "approved": "green"},
+    colours={
+        "waiting": "yellow",
+        "scheduled": "green",
+        "correction": "yellow",
+        "rejected": "red",
+        "approved": "green",
+    },
 )
 
 ContentId = Annotated[UUID, typer.Argument(metavar="ID", help="`content_id`, as `list` and cycles show it.")]
@@ -56,6 +75,7 @@ Version = Annotated[
 
 class State(StrEnum):
     WAITING = "waiting"
+    SCHEDULED = "scheduled"
     RETURNED = "returned"
     CORRECTION = "correction"
     REJECTED = "rejected"
@@ -182,21 +202,48 @@ def approve(
         bool,
         typer.Option("--despite-newer", help="Also if there is a newer one, or while it is written again."),
     ] = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            help="Not before a time such as 2027-03-01T09:00+01:00; said again, it is moved.",
+            show_default="now",
+        ),
+    ] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has exactly this version published, whatever is written afterwards.
+    """Has exactly this version published, now or at a time, whatever is written afterwards.
 
     For example:
 
         brandctl drafts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --version 2
+        brandctl drafts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at 2027-03-01T09:00+01:00
     """
     with Drafts.at(orchestrator_url, key_file) as drafts:
         seen = version or drafts.draft(content_id)["version"]
+        when = {} if at is None else {"publish_at": at}
         _decided(
-            drafts.decide(content_id, "approve", version=seen, despite_newer=despite_newer), as_json=as_json
+            drafts.decide(content_id, "approve", version=seen, despite_newer=despite_newer, **when),
+            as_json=as_json,
         )
+
+
+@app.command()
+def unschedule(
+    content_id: ContentId,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Calls off what was to be published at a time: the draft waits again.
+
+    For example:
+
+        brandctl drafts unschedule 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+    """
+    with Drafts.at(orchestrator_url, key_file) as drafts:
+        _decided(drafts.decide(content_id, "unschedule"), as_json=as_json)
 
 
 @app.command(name="return")
@@ -365,6 +412,8 @@ def _told(draft: dict[str, Any]) -> str:
     ]
     if draft["held_for"] and draft["state"] in {"waiting", "returned"}:
         parts.append(f"waits because {'; '.join(draft['held_for'])}")
+    if planned := draft.get("scheduled"):
+        parts.append(f"version {planned['version']} is published on {_at(planned)}")
     if draft["state"] == "correction":
         parts.append(f"version {draft['stands']} stands until it is approved")
     if decided := draft["decision"]:

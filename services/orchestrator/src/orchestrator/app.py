@@ -27,7 +27,7 @@ from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
 from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
 from orchestrator.links import Asking, Checking
 from orchestrator.outside import Announcements, let_go
-from orchestrator.review import Returns, count_drafts
+from orchestrator.review import Appointments, Returns, count_drafts
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
 from orchestrator.workflows import in_states
@@ -115,6 +115,7 @@ def build(settings: Settings) -> Service:
     returns = Returns(service.database, after=settings.stall_after, longest_sleep=settings.longest_sleep)
     service.background("returns", returns.run)
     service.background("announcements", Announcements(service.database).run)
+    service.background("appointments", Appointments(service.database).run)
     service.gauge("drafts", "Articles that a person has to decide about, by state.", "state", count_drafts)
     scheduler = Scheduler(service.database, settings.room, keep_firings=settings.keep_cycles)
     service.background("schedule", scheduler.run)

@@ -163,3 +163,14 @@ def test_an_editor_that_is_not_there_is_named(drafts: Any, draft: UUID, tmp_path
     assert missing.returncode == 1
     assert "set EDITOR to your editor" in missing.stderr
     assert list(tmp_path.glob("draft-*")) == []
+
+
+def test_a_draft_is_approved_for_a_time_and_called_off(draft: UUID, drafts: Any) -> None:
+    planned = drafts("approve", draft, "--at", "2107-03-01T09:00+01:00")
+    assert planned.returncode == 0, planned.stderr
+    assert "version 1 is published on 2107-03-01 08:00 UTC" in planned.stderr
+    assert "published on 2107-03-01 08:00 UTC" in drafts("list", "--state", "scheduled").stdout
+    called_off = drafts("unschedule", draft)
+    assert (called_off.returncode, "version 1: waiting" in called_off.stderr) == (0, True)
+    past = drafts("approve", draft, "--at", "2020-03-01T09:00+01:00")
+    assert (past.returncode != 0, "lies in the past" in past.stderr) == (True, True)

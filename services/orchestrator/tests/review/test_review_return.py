@@ -149,14 +149,24 @@ async def test_a_draft_of_which_nothing_comes_waits_again_after_a_while(written_
     assert await returns.give_back() == 0
     async with waiting.database.connection() as connection:
         await connection.execute("update decisions set made_at = made_at - interval '7 hours'")
-        assert (await count_drafts(connection)) == {"waiting": 0, "returned": 1, "correction": 0}
+        assert (await count_drafts(connection)) == {
+            "waiting": 0,
+            "scheduled": 0,
+            "returned": 1,
+            "correction": 0,
+        }
     assert [await returns.give_back(), await returns.give_back()] == [1, 0]
 
     draft = await waiting.draft()
     assert (draft["state"], draft["version"]) == ("waiting", 1)
     assert draft["held_for"] == [NOTHING_CAME, "231 words"]
     async with waiting.database.connection() as connection:
-        assert (await count_drafts(connection)) == {"waiting": 1, "returned": 0, "correction": 0}
+        assert (await count_drafts(connection)) == {
+            "waiting": 1,
+            "scheduled": 0,
+            "returned": 0,
+            "correction": 0,
+        }
 
 
 async def test_its_writing_is_asked_for_again_by_a_person_once_it_stands_still(

@@ -79,6 +79,7 @@ async def known_of(connection: Connection, slug: str, stale_after: timedelta) ->
             left join content_versions as v on v.content_id = c.content_id and v.version = c.offered_version
         where brand_slug = $1
           and ((held_for <> '{}' and decision is null) or offered_version is not null)
+          and not exists (select from appointments as p where p.content_id = c.content_id and p.ended_at is null)
           and coalesce(v.made_at, c.waits_since, c.created_at) < now() - $2::interval
         order by since, content_id limit $3
         """,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from chassis import Connection
 from orchestrator.brands import Agent, Brand, Counters
 from orchestrator.cycles import BRAND_WAITS
+from orchestrator.writing import WAITS
 
 
 async def agent_of(connection: Connection, brand: Brand) -> Agent:
@@ -19,8 +20,8 @@ async def agent_of(connection: Connection, brand: Brand) -> Agent:
             ) as of_cycles,
             lateral (
                 select count(*) as generated, count(*) filter (where published_url is not null and taken_down_at is null) as published,
-                       count(*) filter (where held_for <> '{{}}' and decision is null) as drafts_waiting
-                from content where brand_slug = b.slug
+                       count(*) filter (where {WAITS}) as drafts_waiting
+                from content as d where brand_slug = b.slug
             ) as of_content,
             lateral (
                 select coalesce(sum((

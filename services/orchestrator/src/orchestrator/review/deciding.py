@@ -18,7 +18,7 @@ from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPu
 from messaging import Database, Transaction
 from orchestrator.brands import MODEL, Brand, find_brand
 from orchestrator.cycles import Room, give_turns, load_keywords
-from orchestrator.review import domain, store
+from orchestrator.review import appointments, domain, store
 from orchestrator.review.domain import Draft, Kind
 from orchestrator.writing import (
     Article,
@@ -81,13 +81,13 @@ async def look_at(database: Database, content_id: UUID, brands: Collection[str] 
         UnknownDraftError: there is none, or it is of none of these brands.
     """
     async with database.connection() as connection:
-        return _seen(await store.find_draft(connection, content_id), content_id, brands)
+        return seen(await store.find_draft(connection, content_id), content_id, brands)
 
 
 async def look_over(database: Database, brand_slug: str, room: Room) -> datetime | None:
     """A person has seen what waits, though nothing is decided: the brand goes on. When that was; None for no brand."""
     async with database.transaction() as tx:
-        return await _look(tx, room, brand_slug)
+        return await look(tx, room, brand_slug)
 
 
 async def approve(
@@ -101,19 +101,15 @@ async def approve(
     await look_at(database, content_id, caller.brands)
     async with database.connection() as connection:
         chosen = await find_version(connection, content_id, version)
-    own = frozenset[int]() if chosen is None else await asyncio.to_thread(_fingerprint, chosen.text)
+    own = frozenset[int]() if chosen is None else await asyncio.to_thread(fingerprint_of, chosen.text)
     async with database.transaction() as tx:
-        draft = _seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.approve(draft, version, despite_newer=despite_newer):
             return draft
         assert chosen is not None
-        address = await _settled(tx, draft, chosen.text.slug)
-        approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
-        await set_standing(tx.connection, content_id, version, approved, own)
-        await store.set_approved(tx.connection, content_id)
+        await let_stand(tx, draft, chosen, own)
         await _note(tx, room, draft, Kind.APPROVED, version, comment="", by=caller.name)
-        await _send_on_its_way(tx, draft, chosen.word_count)
-        return await _as_it_is_now(tx, draft)
+        return await as_it_is_now(tx, draft)
 
 
 async def send_back(
@@ -127,7 +123,7 @@ async def send_back(
     """
     await look_at(database, content_id, caller.brands)
     async with database.transaction() as tx:
-        draft = _seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.send_back(draft, version, comment=comment, by=caller.name):
             return draft
         brand = await find_brand(tx.connection, draft.brand_slug)
@@ -147,7 +143,7 @@ async def send_back(
             ),
             correlation_id=None if row is None else row.correlation_id,
         )
-        return await _as_it_is_now(tx, draft)
+        return await as_it_is_now(tx, draft)
 
 
 async def reject(
@@ -160,7 +156,7 @@ async def reject(
     """
     await look_at(database, content_id, caller.brands)
     async with database.transaction() as tx:
-        draft = _seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.reject(draft, version, reason=reason, by=caller.name):
             return draft
         await _note(tx, room, draft, Kind.REJECTED, version, comment=reason, by=caller.name)
@@ -179,7 +175,7 @@ async def reject(
                 ),
                 correlation_id=None if row is None else row.correlation_id,
             )
-        return await _as_it_is_now(tx, draft)
+        return await as_it_is_now(tx, draft)
 
 
 async def take_down(
@@ -192,7 +188,7 @@ async def take_down(
     """
     await look_at(database, content_id, caller.brands)
     async with database.transaction() as tx:
-        draft = _seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         if not domain.take_down(draft):
             return draft
         await store.set_taken_down(
@@ -200,7 +196,7 @@ async def take_down(
         )
         await _note(tx, room, draft, Kind.TAKEN_DOWN, draft.stands, comment=reason, by=caller.name)
         await _publish(tx, draft)
-        return await _as_it_is_now(tx, draft)
+        return await as_it_is_now(tx, draft)
 
 
 async def edit(
@@ -226,9 +222,9 @@ async def edit(
         domain.edit(draft, version)
         return draft
     text = await _judged(database, brand, draft, text)
-    own = await asyncio.to_thread(_fingerprint, text)
+    own = await asyncio.to_thread(fingerprint_of, text)
     async with database.transaction() as tx:
-        draft = _seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
         following = await find_version(tx.connection, content_id, version + 1)
         if following and draft.newest == following.version and _is_same(following, text, caller.name):
             return draft
@@ -245,10 +241,24 @@ async def edit(
             waiting = replace(text, slug=f"{text.slug}-{content_id}")
             await set_standing(tx.connection, content_id, number, waiting, own)
         await _note(tx, room, draft, Kind.EDITED, number, comment=change.why, by=caller.name)
-        return await _as_it_is_now(tx, draft)
+        return await as_it_is_now(tx, draft)
 
 
-def _seen(draft: Draft | None, content_id: UUID, brands: Collection[str] | None) -> Draft:
+async def let_stand(tx: Transaction, draft: Draft, chosen: Version, own: frozenset[int]) -> None:
+    """Makes a version of an article, which is locked, the one that stands, and sends it on its way; `own` is its fingerprint."""
+    address = await _settled(tx, draft, chosen.text.slug)
+    approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
+    await set_standing(tx.connection, draft.content_id, chosen.version, approved, own)
+    await store.set_approved(tx.connection, draft.content_id)
+    await _send_on_its_way(tx, draft, chosen.word_count)
+
+
+def seen(draft: Draft | None, content_id: UUID, brands: Collection[str] | None) -> Draft:
+    """The article, for a caller who may see it.
+
+    Raises:
+        UnknownDraftError: there is none, or it is of none of these brands.
+    """
     if draft is None or (brands is not None and draft.brand_slug not in brands):
         raise UnknownDraftError(content_id)
     return draft
@@ -257,19 +267,23 @@ def _seen(draft: Draft | None, content_id: UUID, brands: Collection[str] | None)
 async def _note(
     tx: Transaction, room: Room, draft: Draft, kind: Kind, version: int, *, comment: str, by: str
 ) -> None:
-    """Keeps who decided what. A person has looked: what waited for that goes on."""
+    """Keeps who decided what. A person has looked: what waited for that goes on. No time that was set before holds, unless it was edited."""
     await store.note_decision(tx.connection, draft, kind, version, comment=comment, by=by)
-    await _look(tx, room, draft.brand_slug)
+    if kind is not Kind.EDITED:
+        await appointments.end(tx.connection, draft.content_id, "overtaken", by=by)
+    await look(tx, room, draft.brand_slug)
 
 
-async def _look(tx: Transaction, room: Room, brand_slug: str) -> datetime | None:
+async def look(tx: Transaction, room: Room, brand_slug: str) -> datetime | None:
+    """Notes that a person has seen what waits of a brand, which goes on; when that was, None for no brand."""
     moment = await store.look(tx.connection, brand_slug)
     if moment is not None:
         await give_turns(tx, [brand_slug], room, now=moment)
     return moment
 
 
-async def _as_it_is_now(tx: Transaction, before: Draft) -> Draft:
+async def as_it_is_now(tx: Transaction, before: Draft) -> Draft:
+    """The article after something was decided about it, which is told."""
     after = await store.find_draft(tx.connection, before.content_id)
     assert after is not None
     log.info(
@@ -332,7 +346,8 @@ async def _demand_free(tx: Transaction, draft: Draft, wanted: str) -> None:
         )
 
 
-def _fingerprint(text: Text) -> frozenset[int]:
+def fingerprint_of(text: Text) -> frozenset[int]:
+    """What tells near-duplicates; takes a while."""
     return fingerprint(prose_of(text.body_markdown))
 
 

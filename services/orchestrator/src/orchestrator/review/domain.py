@@ -23,6 +23,10 @@ class Kind(StrEnum):
     EDITED = "edited"
     REJECTED = "rejected"
     TAKEN_DOWN = "taken_down"
+    SCHEDULED = "scheduled"
+    """To be published at a time; like the next, told from the article's appointments and not among the decisions."""
+    CALLED_OFF = "called_off"
+    """Not to be published then."""
 
     def __str__(self) -> str:
         return self.value.replace("_", " ")
@@ -31,6 +35,8 @@ class Kind(StrEnum):
 class DraftState(StrEnum):
     WAITING = "waiting"
     """Stored, and not published before a person says so."""
+    SCHEDULED = "scheduled"
+    """Approved for a time: a version of it is published then."""
     RETURNED = "returned"
     """Sent back: it is being written again, and waits once it is."""
     REJECTED = "rejected"
@@ -58,6 +64,16 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
+class Appointment:
+    """When which version of an article is to be published."""
+
+    version: int
+    publish_at: datetime
+    made_by: str
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """An article as far as decisions about it depend on it."""
 
@@ -82,6 +98,7 @@ class Draft:
     """Since when it waits, or waited."""
     published_url: str | None
     last: Decided | None
+    appointment: Appointment | None = None
 
     @property
     def state(self) -> DraftState:
@@ -89,13 +106,16 @@ class Draft:
             return DraftState.REJECTED
         if self.decision is Kind.TAKEN_DOWN:
             return DraftState.TAKEN_DOWN
+        if self.appointment is not None:
+            return DraftState.SCHEDULED
         if self.held_for:
             return DraftState.RETURNED if self.decision is Kind.RETURNED else DraftState.WAITING
         return DraftState.APPROVED if self.offered is None else DraftState.CORRECTION
 
     @property
     def is_approved(self) -> bool:
-        return self.state in {DraftState.APPROVED, DraftState.CORRECTION}
+        """Whether a version of it is let out: to be corrected, taken down, but not to be rejected any more."""
+        return not self.held_for
 
 
 class DecidedOtherwiseError(ValueError):
@@ -128,6 +148,33 @@ def approve(draft: Draft, version: int, *, despite_newer: bool) -> bool:
     return True
 
 
+def schedule(draft: Draft, version: int, publish_at: datetime, *, despite_newer: bool) -> bool:
+    """Whether having this version published at that time changes anything: not if it is so already, nor if it is out.
+
+    Raises:
+        NoSuchVersionError, DecidedOtherwiseError: as for `approve`; or its page was taken down.
+    """
+    if not approve(draft, version, despite_newer=despite_newer):
+        return False
+    if draft.state is DraftState.TAKEN_DOWN:
+        raise _decided(draft, "an approval without a time brings its page back")
+    planned = draft.appointment
+    return planned is None or (planned.version, planned.publish_at) != (version, publish_at)
+
+
+def unschedule(draft: Draft) -> bool:
+    """Whether calling off what is to be published at a time changes anything: not if nothing is, and nothing was.
+
+    Raises:
+        DecidedOtherwiseError: it was decided about otherwise, published perhaps.
+    """
+    if draft.state is DraftState.SCHEDULED:
+        return True
+    if draft.state not in {DraftState.WAITING, DraftState.CORRECTION}:
+        raise _decided(draft, "nothing of it is to be published at a time")
+    return False
+
+
 def send_back(draft: Draft, version: int, *, comment: str, by: str) -> bool:
     """Whether sending it back changes anything.
 
@@ -139,7 +186,7 @@ def send_back(draft: Draft, version: int, *, comment: str, by: str) -> bool:
     if draft.state is DraftState.RETURNED and _is_same(draft, Kind.RETURNED, version, comment, by):
         return False
     _demand_newest(draft, version, "look at that one first")
-    if draft.state is not DraftState.WAITING:
+    if draft.is_approved or draft.state not in {DraftState.WAITING, DraftState.SCHEDULED}:
         raise _decided(draft, "only a draft that waits can be sent back")
     return True
 
@@ -155,7 +202,8 @@ def reject(draft: Draft, version: int, *, reason: str, by: str) -> bool:
     if draft.offered is None and _is_same(draft, Kind.REJECTED, version, reason, by):
         return False
     _demand_newest(draft, version, "look at that one first")
-    if draft.state in {DraftState.APPROVED, DraftState.REJECTED, DraftState.TAKEN_DOWN}:
+    nothing_waits = draft.is_approved and draft.offered is None
+    if nothing_waits or draft.state in {DraftState.REJECTED, DraftState.TAKEN_DOWN}:
         raise _decided(draft, "nothing of it waits for a decision")
     return True
 

@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Annotated, Final, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, AwareDatetime, Field
 
+from chassis.http.api import in_utc
 from orchestrator.answers import View
 from orchestrator.requests import RequestBody, not_blank, prose, visible
 from orchestrator.review.domain import MAX_COMMENT, Decided, Draft, DraftState, Kind
@@ -119,6 +120,11 @@ class Approving(RequestBody):
     """The one that was looked at."""
     despite_newer: bool = False
     """Also if there is a newer one, or while it is written again."""
+    publish_at: Annotated[
+        Annotated[AwareDatetime, AfterValidator(in_utc)] | None,
+        Field(examples=["2027-03-01T09:00:00+01:00"]),
+    ] = None
+    """Not before this time, which names its offset; left out: now. Said again with another time, it is moved."""
 
 
 class Returning(RequestBody):
@@ -184,6 +190,12 @@ class DecisionView(View):
         )
 
 
+class ScheduledView(View):
+    version: int
+    publish_at: datetime
+    by: str
+
+
 class DraftView(View):
     """An article as those see it who decide about it; its text is at `/v1/content/{content_id}/versions/{version}`."""
 
@@ -193,7 +205,7 @@ class DraftView(View):
     title: str
     word_count: int
     state: DraftState
-    """`waiting` for a person, `returned` to be written again, `rejected`, `approved`, or a `correction` of what is
+    """`waiting` for a person, `scheduled` to be published at a time, `returned` to be written again, `rejected`, `approved`, or a `correction` of what is
     approved; `taken_down` from its page."""
     version: int
     """The newest; the one to decide about."""
@@ -206,6 +218,8 @@ class DraftView(View):
     since: datetime
     """When it began to wait."""
     published_url: str | None
+    scheduled: ScheduledView | None
+    """The version that is to be published at a time; it may not be the newest."""
     decision: DecisionView | None
     """The latest, edits left aside."""
 
@@ -224,6 +238,13 @@ class DraftView(View):
             held_for=draft.held_for,
             since=draft.since,
             published_url=draft.published_url,
+            scheduled=None
+            if draft.appointment is None
+            else ScheduledView(
+                version=draft.appointment.version,
+                publish_at=draft.appointment.publish_at,
+                by=draft.appointment.made_by,
+            ),
             decision=None if draft.last is None else DecisionView.of(draft.last),
         )
 

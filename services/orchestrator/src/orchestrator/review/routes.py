@@ -12,7 +12,7 @@ from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator.brands import Slug, UnknownBrandError, seen_slug
 from orchestrator.cycles import Room
-from orchestrator.review import deciding, store
+from orchestrator.review import deciding, scheduling, store
 from orchestrator.review.deciding import CannotRewriteError, Change, UnknownDraftError, UnusableTextError
 from orchestrator.review.domain import DecidedOtherwiseError, DraftState, NoSuchVersionError
 from orchestrator.review.models import (
@@ -28,6 +28,7 @@ from orchestrator.review.models import (
     Returning,
     TakingDown,
 )
+from orchestrator.review.scheduling import PastTimeError
 from orchestrator.review.version_routes import version_routes
 
 MAX_PAGE: Final = 200
@@ -53,6 +54,7 @@ def answer_refusals(app: FastAPI) -> None:
         (DecidedOtherwiseError, HTTPStatus.CONFLICT),
         (CannotRewriteError, HTTPStatus.CONFLICT),
         (UnusableTextError, HTTPStatus.UNPROCESSABLE_ENTITY),
+        (PastTimeError, HTTPStatus.UNPROCESSABLE_ENTITY),
     ):
         app.add_exception_handler(error, _refused_with(status))
 
@@ -132,12 +134,33 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         "/approve", summary="Approve a version", response_model=DraftView, responses={**UNKNOWN, **OVERTAKEN}
     )
     async def approve(caller: MayReview, content_id: UUID, request: Approving) -> DraftView:
-        """Exactly this version is published. The same again changes nothing."""
+        """Exactly this version is published, now or at the time given. The same again changes nothing."""
+        if request.publish_at is not None:
+            draft = await scheduling.schedule(
+                database,
+                content_id,
+                request.version,
+                caller,
+                room,
+                publish_at=request.publish_at,
+                despite_newer=request.despite_newer,
+            )
+            return DraftView.of(draft)
         return DraftView.of(
             await deciding.approve(
                 database, content_id, request.version, caller, room, despite_newer=request.despite_newer
             )
         )
+
+    @routes.post(
+        "/unschedule",
+        summary="Call off a publication at a time",
+        response_model=DraftView,
+        responses={**UNKNOWN, **OVERTAKEN},
+    )
+    async def unschedule(caller: MayReview, content_id: UUID) -> DraftView:
+        """What was to be published at a time waits for a person again."""
+        return DraftView.of(await scheduling.unschedule(database, content_id, caller))
 
     @routes.post(
         "/reject", summary="Reject a draft", response_model=DraftView, responses={**UNKNOWN, **OVERTAKEN}

@@ -11,15 +11,19 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from orchestrator.review.domain import Decided, Draft, DraftState, Kind
+from orchestrator.review.domain import Appointment, Decided, Draft, DraftState, Kind
 from orchestrator.writing import lock_storing
 
+_SCHEDULED: Final = (
+    "exists (select from appointments as p where p.content_id = c.content_id and p.ended_at is null)"
+)
 STATES: Final = {
-    DraftState.WAITING: "c.held_for <> '{}' and c.decision is null",
-    DraftState.RETURNED: "c.held_for <> '{}' and c.decision = 'returned'",
+    DraftState.WAITING: f"c.held_for <> '{{}}' and c.decision is null and not {_SCHEDULED}",
+    DraftState.SCHEDULED: f"(c.held_for = '{{}}' or c.decision is null or c.decision = 'returned') and {_SCHEDULED}",
+    DraftState.RETURNED: f"c.held_for <> '{{}}' and c.decision = 'returned' and not {_SCHEDULED}",
     DraftState.REJECTED: "c.decision = 'rejected'",
-    DraftState.CORRECTION: "c.held_for = '{}' and c.offered_version is not null",
-    DraftState.APPROVED: "c.decision = 'approved' and c.offered_version is null",
+    DraftState.CORRECTION: f"c.held_for = '{{}}' and c.offered_version is not null and not {_SCHEDULED}",
+    DraftState.APPROVED: f"c.decision = 'approved' and c.offered_version is null and not {_SCHEDULED}",
     DraftState.TAKEN_DOWN: "c.decision = 'taken_down'",
 }
 OPEN: Final = (
@@ -28,24 +32,36 @@ OPEN: Final = (
 )
 """As in the partial index content_waiting: what waits, is being written again, or is offered as a correction."""
 
-_COUNTED: Final = (DraftState.WAITING, DraftState.RETURNED, DraftState.CORRECTION)
+_COUNTED: Final = (DraftState.WAITING, DraftState.SCHEDULED, DraftState.RETURNED, DraftState.CORRECTION)
 
-_DRAFTS: Final = """
+_DECIDED: Final = """
+    select decision, version, comment, made_by, made_at from decisions where content_id = {content_id}
+    union all
+    select 'scheduled', version, to_char(publish_at at time zone 'UTC', '"to be published on "YYYY-MM-DD HH24:MI" UTC"'), made_by, made_at
+    from appointments where content_id = {content_id}
+    union all
+    select 'called_off', version, '', ended_by, ended_at from appointments where content_id = {content_id} and ended_as = 'called_off'
+"""
+"""All that was decided about an article. To the version before, decisions are those of its own kinds."""
+
+_DRAFTS: Final = f"""
     select c.content_id, c.brand_slug, c.keyword, c.research_id, c.slug as address, n.title, n.word_count, c.version as stands, n.version as newest,
            n.made_by as newest_by, n.made_at as newest_at, c.held_for, c.decision, c.offered_version as offered,
            coalesce(c.waits_since, c.created_at) as since, c.published_url,
-           d.decision as last_kind, d.version as last_version, d.comment, d.made_by, d.made_at
+           d.decision as last_kind, d.version as last_version, d.comment, d.made_by, d.made_at,
+           p.version as planned_version, p.publish_at, p.made_by as planned_by, p.made_at as planned_at
     from content as c
         join lateral (
             select version, title, word_count, made_by, made_at from content_versions as v
             where v.content_id = c.content_id order by version desc limit 1
         ) as n on true
         left join lateral (
-            select decision, version, comment, made_by, made_at from decisions
-            where decisions.content_id = c.content_id and decision <> 'edited' order by decision_id desc limit 1
+            select * from ({_DECIDED.format(content_id="c.content_id")}) as all_of_it
+            where decision <> 'edited' order by made_at desc limit 1
         ) as d on true
+        left join appointments as p on p.content_id = c.content_id and p.ended_at is null
     where
-"""
+"""  # noqa: S608  (constants of this module)
 
 
 async def lock_draft(connection: Connection, content_id: UUID) -> Draft | None:
@@ -98,10 +114,7 @@ async def count_drafts(connection: Connection) -> dict[str, float]:
 async def decisions_of(connection: Connection, content_id: UUID, limit: int) -> list[Decided]:
     """The latest ones, edits included; the latest first."""
     rows = await connection.fetch(
-        """
-        select decision, version, comment, made_by, made_at from decisions
-        where content_id = $1 order by decision_id desc limit $2
-        """,
+        f"{_DECIDED.format(content_id='$1')} order by made_at desc limit $2",
         content_id,
         limit,
     )
@@ -157,6 +170,13 @@ async def set_decision(connection: Connection, content_id: UUID, kind: Kind) -> 
     await connection.execute("update content set decision = $2 where content_id = $1", content_id, kind.value)
 
 
+async def expect_nothing(connection: Connection, content_id: UUID) -> None:
+    """A draft that was sent back waits for its writer no longer: what comes after all is dropped."""
+    await connection.execute(
+        "update content set decision = null where content_id = $1 and decision = 'returned'", content_id
+    )
+
+
 async def offer(connection: Connection, content_id: UUID, version: int | None) -> None:
     """A newer version of an approved article waits to be approved; None: no more."""
     await connection.execute(
@@ -188,4 +208,7 @@ def _draft(row: asyncpg.Record) -> Draft:
         since=row["since"],
         published_url=row["published_url"],
         last=last,
+        appointment=None
+        if row["publish_at"] is None
+        else Appointment(row["planned_version"], row["publish_at"], row["planned_by"], row["planned_at"]),
     )

@@ -10,8 +10,12 @@ FIRST = "its brand wants to see the first article on a keyword before it is publ
 
 MOST_UNSEEN: Final = 5
 """Drafts that may wait without anybody having looked at them; with so many, nothing more is begun for their brand."""
-WAITS: Final = "d.held_for <> '{}' and d.decision is null"
-"""Of content d: whether it is a draft that a person has to decide about; as in the index content_unseen."""
+WAITS: Final = """
+    (d.held_for <> '{}' and d.decision is null
+     and not exists (select from appointments as p where p.content_id = d.content_id and p.ended_at is null))
+"""
+"""Of content d: whether it is a draft that a person has to decide about; as in the index content_unseen, without what is to be published
+at a time."""
 HELD_UP_SINCE: Final = f"""
     (select coalesce(d.waits_since, d.created_at) from content as d
      where d.brand_slug = b.slug and {WAITS} and coalesce(d.waits_since, d.created_at) > coalesce(b.looked_at, '-infinity')

@@ -1,0 +1,79 @@
+"""Articles that a person has approved for a time: SQL over appointments, beside the functions that run it.
+
+Whoever makes, ends or keeps one holds the article's row lock (`lock_draft` of store.py).
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from chassis import Connection
+from orchestrator.review.domain import Appointment
+
+_DUE: Final = "p.ended_at is null and p.publish_at <= clock_timestamp() and b.paused_at is null"
+"""Of appointments p with brands b. A paused brand's wait until it goes on."""
+_OF_BRANDS: Final = (
+    "appointments as p join content as c using (content_id) join brands as b on b.slug = c.brand_slug"
+)
+
+
+async def make(
+    connection: Connection, content_id: UUID, version: int, publish_at: datetime, *, by: str
+) -> bool:
+    """Has a version published at a time, in place of what was to be before. False, and nothing made, if that time is past."""
+    if not await connection.fetchval("select $1::timestamptz > clock_timestamp()", publish_at):
+        return False
+    await end(connection, content_id, "moved", by=by)
+    await connection.execute(
+        "insert into appointments (content_id, version, publish_at, made_by) values ($1, $2, $3, $4)",
+        content_id,
+        version,
+        publish_at,
+        by,
+    )
+    return True
+
+
+async def end(connection: Connection, content_id: UUID, how: str, *, by: str) -> None:
+    """Ends the appointment that stands, if one does."""
+    await connection.execute(
+        """
+        update appointments set ended_at = clock_timestamp(), ended_as = $2, ended_by = $3
+        where content_id = $1 and ended_at is null
+        """,
+        content_id,
+        how,
+        by,
+    )
+
+
+async def due(connection: Connection, limit: int) -> list[tuple[UUID, int]]:
+    """Articles with the versions that are to be published now, the longest due first."""
+    rows = await connection.fetch(
+        f"select content_id, p.version from {_OF_BRANDS} where {_DUE} order by p.publish_at, content_id limit $1",  # noqa: S608
+        limit,
+    )
+    return [(row["content_id"], row["version"]) for row in rows]
+
+
+async def due_of(connection: Connection, content_id: UUID) -> Appointment | None:
+    """The one of an article, if it is due."""
+    row = await connection.fetchrow(
+        f"""
+        select p.version, p.publish_at, p.made_by, p.made_at from {_OF_BRANDS}
+        where content_id = $1 and {_DUE}
+        """,  # noqa: S608
+        content_id,
+    )
+    return None if row is None else Appointment(*row)
+
+
+async def until_next(connection: Connection) -> timedelta | None:
+    """How long until the next is due; None if none is to come. What has been due for long was tried already."""
+    rest: timedelta | None = await connection.fetchval(
+        f"""
+        select min(p.publish_at) - clock_timestamp() from {_OF_BRANDS}
+        where p.ended_at is null and b.paused_at is null and p.publish_at > clock_timestamp() - interval '1 second'
+        """  # noqa: S608
+    )
+    return rest

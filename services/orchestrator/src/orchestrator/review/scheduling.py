@@ -1,0 +1,140 @@
+"""Approving a version for a time: made, moved and called off by people, and kept by every replica, by the database's clock.
+
+What is kept is an approval like any other, in one transaction with the row that says so: a crash leaves all of it or nothing, and
+whoever comes second finds that it was done.
+"""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from chassis.database.pool import DatabaseUnavailableError
+from chassis.http.callers import Caller
+from messaging import Database
+from orchestrator.cycles import Room
+from orchestrator.review import appointments, domain, store
+from orchestrator.review.deciding import as_it_is_now, fingerprint_of, let_stand, look, look_at, seen
+from orchestrator.review.domain import Draft, Kind
+from orchestrator.writing import find_version
+
+log = structlog.get_logger(__name__)
+
+AT_ONCE: Final = 100
+"""Articles of one round."""
+LONGEST_SLEEP: Final = timedelta(seconds=15)
+"""How late an appointment that was made on another replica may be seen, and how soon one that failed is tried again."""
+AS_SCHEDULED: Final = "as scheduled"
+
+
+class PastTimeError(ValueError):
+    """The time has gone by."""
+
+    def __init__(self) -> None:
+        super().__init__("publish_at: lies in the past; leave it out to have it published now")
+
+
+async def schedule(
+    database: Database,
+    content_id: UUID,
+    version: int,
+    caller: Caller,
+    room: Room,
+    *,
+    publish_at: datetime,
+    despite_newer: bool,
+) -> Draft:
+    """Has exactly this version published at a time, whatever is written until then; another time or version takes the place of this one.
+
+    Raises:
+        UnknownDraftError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        PastTimeError: it can be published now, but not then.
+    """
+    await look_at(database, content_id, caller.brands)
+    async with database.transaction() as tx:
+        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        if not domain.schedule(draft, version, publish_at, despite_newer=despite_newer):
+            return draft
+        if not await appointments.make(tx.connection, content_id, version, publish_at, by=caller.name):
+            raise PastTimeError
+        await store.expect_nothing(tx.connection, content_id)
+        await look(tx, room, draft.brand_slug)
+        return await as_it_is_now(tx, draft)
+
+
+async def unschedule(database: Database, content_id: UUID, caller: Caller) -> Draft:
+    """Calls off what was to be published at a time: the draft waits again.
+
+    Raises:
+        UnknownDraftError, DecidedOtherwiseError: see domain.py.
+    """
+    await look_at(database, content_id, caller.brands)
+    async with database.transaction() as tx:
+        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        if not domain.unschedule(draft):
+            return draft
+        await appointments.end(tx.connection, content_id, "called_off", by=caller.name)
+        return await as_it_is_now(tx, draft)
+
+
+class Appointments:
+    """Publishes what is due."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled, asleep until the next is due."""
+        while True:
+            kept = await self.keep()
+            if kept < AT_ONCE:
+                await asyncio.sleep((await self._rest()).total_seconds())
+
+    async def keep(self) -> int:
+        """One round, the longest due first; returns how many were kept. One that fails keeps no other waiting."""
+        async with self._database.connection() as connection:
+            due = await appointments.due(connection, AT_ONCE)
+        kept = 0
+        for content_id, version in due:
+            try:
+                kept += await self._keep(content_id, version)
+            except DatabaseUnavailableError:
+                raise
+            except Exception:
+                log.exception("appointment_failed", content_id=str(content_id), version=version)
+        return kept
+
+    async def _keep(self, content_id: UUID, version: int) -> bool:
+        async with self._database.connection() as connection:
+            chosen = await find_version(connection, content_id, version)
+        if chosen is None:
+            return False
+        own = await asyncio.to_thread(fingerprint_of, chosen.text)
+        async with self._database.transaction() as tx:
+            draft = await store.lock_draft(tx.connection, content_id)
+            appointment = await appointments.due_of(tx.connection, content_id)
+            if draft is None or appointment is None or appointment.version != version:
+                return False  # another replica has published it, or somebody has decided otherwise
+            # A replica of the version before knows no appointments: what it lets a person decide ends none.
+            stands = draft.last is not None and draft.last.kind is Kind.SCHEDULED
+            if not stands or not domain.approve(draft, version, despite_newer=True):
+                await appointments.end(tx.connection, content_id, "overtaken", by=appointment.made_by)
+                return False
+            await let_stand(tx, draft, chosen, own)
+            if draft.newest > version:
+                await store.offer(tx.connection, content_id, draft.newest)
+            await store.note_decision(
+                tx.connection, draft, Kind.APPROVED, version, comment=AS_SCHEDULED, by=appointment.made_by
+            )
+            await appointments.end(tx.connection, content_id, "kept", by=appointment.made_by)
+            await as_it_is_now(tx, draft)
+        return True
+
+    async def _rest(self) -> timedelta:
+        async with self._database.connection() as connection:
+            due = await appointments.until_next(connection)
+        if due is None:
+            return LONGEST_SLEEP
+        return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)
