@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from brandctl import topology
+from brandctl.audit_log import audit_log
 from brandctl.dead_letters import app as dead_letters_app
 from brandctl.errors import CommandError
 from brandctl.gateway import providers_app, spend_app
@@ -54,6 +55,7 @@ app.add_typer(sources_app)
 app.add_typer(spend_app)
 app.add_typer(topology.app)
 app.add_typer(workflows_app)
+app.command()(audit_log)
 app.command()(submit)
 app.command()(trace)
 app.command()(watch)

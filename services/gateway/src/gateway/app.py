@@ -1,8 +1,11 @@
 """The only place that wires the service together."""
 
+import asyncio
 from datetime import timedelta
+from typing import Final
 
 from chassis import App, ServiceKey
+from chassis.http.audit import log as audit_log
 from gateway import environment
 from gateway.calls import Paying
 from gateway.calls.store import sent_by_brand
@@ -18,6 +21,8 @@ from gateway.pages import Cleaning, Manners, Reader, counted, robot
 from gateway.providers.asking import Http
 from gateway.search import Searching
 from gateway.settings import Settings
+
+_AN_HOUR: Final = 3600.0
 
 
 class Gateway(App):
@@ -48,6 +53,7 @@ class Gateway(App):
         reader = self._reader if settings.robot_about else None
         rooms = Rooms(self.connections, spending, accounts, searching, writing, reader)
         self.serve(create_api(ServiceKey(settings.service_key), rooms))
+        self.background("audit log", self._forget_changes)
         self.background("calls", self.paying.keep_sweeping)
         self.background("pages", Cleaning(self.connections, settings.page_cache_megabytes * 1_000_000).run)
         shown = CallMetrics(self.metrics.families, self.paying.counts, spending, accounts)
@@ -56,6 +62,12 @@ class Gateway(App):
         self.gauge(
             "pages_kept", "Pages of the web that are kept, by whether they are good.", "state", counted
         )
+
+    async def _forget_changes(self) -> None:
+        while True:
+            async with self.connections.connection() as connection:
+                await audit_log.forget(connection, timedelta(days=self.settings.keep_audit_log_days))
+            await asyncio.sleep(_AN_HOUR)
 
     async def _finish_work(self, grace_seconds: float) -> None:
         await self.paying.finish(grace_seconds)

@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from chassis import Connections
 from chassis.http.api import add_routes, api
+from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from gateway.calls.routes import spend_routes
 from gateway.credentials import Accounts
@@ -18,7 +19,7 @@ from gateway.pages import Reader, page_routes
 from gateway.problems import ProblemError, answer_problem
 from gateway.providers import KINDS
 from gateway.search import Searching
-from gateway.search.routes import search_routes
+from gateway.search.routes import SEARCH, search_routes
 
 DESCRIPTION: Final = "The one door to the outside, for the services of this system alone."
 
@@ -53,4 +54,6 @@ def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
         spend_routes(rooms.connections, rooms.spending),
         page_routes(rooms.reader),
     )
+    # They ask providers over the network, under no transaction; what they cost is in the ledger.
+    keep_audit_log(app, rooms.connections, changes_nothing=[COMPLETIONS, SEARCH])
     return app

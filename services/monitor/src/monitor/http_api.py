@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, HTTPException, Query
 
 from chassis.http.api import UNKNOWN, add_routes, api, needs, refusal, router
+from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise, Scope
 from envelope.brand import CATALOGUE
 from messaging import Database
@@ -38,6 +39,8 @@ DESCRIPTION: Final = (
 )
 CONFLICT: Final = refusal(HTTPStatus.CONFLICT, "Its state does not allow this.")
 
+OUTCOMES: Final = "/v1/dead-letters/outcomes"
+"""Asks about more ids than an address has room for."""
 _MAX_GROUPS: Final = 200
 _STATUS: Final = {
     Problem.CONFLICT: HTTPStatus.CONFLICT,
@@ -53,6 +56,7 @@ def create_api(database: Database, operations: Operations, authorise: Authorise)
         _operating_routes(database, operations),
         _bulk_routes(database, operations),
     )
+    keep_audit_log(app, database, changes_nothing=[OUTCOMES])
     return app
 
 

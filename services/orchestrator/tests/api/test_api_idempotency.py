@@ -258,7 +258,7 @@ async def test_what_is_to_follow_the_commit_follows_the_whole(orchestrator_datab
         await work("undone")
         # It sees what was written in it.
         assert await names() == ["alone", "undone"]
-        attempt.undone = True
+        attempt.undo()
     assert (await names(), told) == (["alone"], ["alone"])
     async with orchestrator_database.attempt(ASKED):
         await work("part")

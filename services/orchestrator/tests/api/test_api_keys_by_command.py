@@ -35,6 +35,27 @@ def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., "subproces
     return run
 
 
+def test_the_audit_log_says_who_has_changed_what(brandctl: Any, live_api: httpx.Client) -> None:
+    for tone in ("dry", "warm"):
+        live_api.put("/v1/brands/acme", json={"name": "Acme", "tone": tone}).raise_for_status()
+    made = brandctl("keys", "create", "newsroom", "--scope", "operate", "--brand", "acme")
+    heading, *lines = brandctl("audit-log").stdout.splitlines()
+    told = [dict(zip(heading.split("\t"), line.split("\t"), strict=True)) for line in lines]
+    assert [(each["what"], each["changed"]) for each in told] == [
+        ("POST /v1/keys", "made"),
+        ("PUT /v1/brands/acme", 'policy.tone: "dry" -> "warm", tone: "dry" -> "warm"'),
+        ("PUT /v1/brands/acme", "made"),
+    ]
+    assert {each["caller"] for each in told} == {"service (service)"}
+    own = json.loads(brandctl("audit-log", "--json", SERVICE_KEY=made.stdout.strip()).stdout)
+    assert [each["path"] for each in own["items"]] == ["/v1/brands/acme"] * 2
+    paged = brandctl("audit-log", "--limit", "1")
+    assert len(paged.stdout.splitlines()) == 2
+    assert "there are more: --after " in paged.stderr
+    nothing = brandctl("audit-log", "--caller", "nobody")
+    assert (nothing.stdout, "nothing was changed" in nothing.stderr) == ("", True)
+
+
 def test_a_key_from_its_making_to_its_end(brandctl: Any, live_api: httpx.Client) -> None:
     live_api.put("/v1/brands/acme", json={"name": "Acme"}).raise_for_status()
     made = brandctl(

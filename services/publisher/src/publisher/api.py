@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chassis.http.api import add_routes, api
+from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.service_key import API_PREFIX
 from messaging import Database
@@ -21,6 +22,7 @@ def create_api(database: Database, authorise: Authorise, urls: SiteUrls, *, site
     """The API under `/v1`, behind the key; everything else is the sites'."""
     app = api("Brand Engine: publisher", authorise, files=FILES, description=DESCRIPTION)
     add_routes(app, logo_routes(database, urls))
+    keep_audit_log(app, database)
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith(API_PREFIX):

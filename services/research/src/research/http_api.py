@@ -10,6 +10,7 @@ from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, add_routes, api, conditional, needs, refusal, router
+from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise, Scope
 from messaging import Database
 from research import store
@@ -129,6 +130,7 @@ def create_api(
         upload_routes(database, look_for_uploads),
         source_routes(database, has_gateway=has_gateway),
     )
+    keep_audit_log(app, database)
     return app
 
 

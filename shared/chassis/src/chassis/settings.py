@@ -174,5 +174,7 @@ class AppSettings(DatabaseSettings):
     """Which version of it runs, as spans say; our images know theirs."""
     revision: str = ""
     """Of the sources, for `/metrics`; images have it built in."""
+    keep_audit_log_days: Annotated[float, Field(ge=30, le=3650)] = 400.0
+    """How long it is known who has changed what over the API."""
     shutdown_grace_seconds: Annotated[float, Field(ge=0)] = 20.0
     """How long work in hand may take to finish once asked to stop."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, ClassVar, Final
 
 import aio_pika
@@ -11,6 +12,7 @@ import structlog
 from faststream.rabbit import RabbitBroker
 
 from chassis.app import App
+from chassis.http.audit import log as audit_log
 from envelope import Catalogue, DomainMessage
 from messaging.broker.cancellation import lost_not_cancelled
 from messaging.broker.publisher import CONNECT_SECONDS, Publisher, user_of
@@ -54,6 +56,7 @@ class Service(App):
         super().__init__(name, settings, system=catalogue.system)
         self.catalogue = catalogue
         self._service_settings = settings
+        self._keep_audit_log = timedelta(days=settings.keep_audit_log_days)
         url = _with_heartbeat(settings.rabbitmq_url.get_secret_value())
         spans.describe_process(catalogue, url)
         self._user = user_of(url)
@@ -200,7 +203,7 @@ class Service(App):
             delay = min(delay * 2, 5.0)
 
     async def _keep_house(self) -> None:
-        """Hourly: tomorrow's inbox partitions, dropping the expired ones, forgetting old crash markers and kept answers."""
+        """Hourly: tomorrow's inbox partitions, dropping the expired ones, forgetting old crash markers, kept answers and what is old in the audit log."""
         while True:
             try:
                 async with self.connections.connection() as connection:
@@ -208,6 +211,7 @@ class Service(App):
                     await crashes.forget_old(connection)
                     while await answers.delete_expired(connection):
                         pass
+                    await audit_log.forget(connection, self._keep_audit_log)
             except partitions.BUSY:
                 log.warning("inbox_maintenance_postponed")
             await asyncio.sleep(_MAINTENANCE_SECONDS)

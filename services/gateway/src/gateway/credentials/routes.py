@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, Valida
 
 from chassis.http.api import UNKNOWN, needs, router
 from chassis.http.callers import Scope
-from gateway.credentials.accounts import Accounts
-from gateway.problems import NO_KEYS
+from gateway.credentials.accounts import Accounts, not_connected
+from gateway.problems import NO_KEYS, ProblemError
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=63)]
 
@@ -56,6 +56,13 @@ def provider_routes(accounts: Accounts, kinds: Mapping[str, type[BaseModel]]) ->
     async def list_providers() -> ProviderList:
         found = await accounts.described()
         return ProviderList(items=[ProviderView.model_validate(each) for each in found])
+
+    @routes.get("/{name}", dependencies=[needs(Scope.OPERATE)], summary="One of them", responses=UNKNOWN)
+    async def read_provider(name: Annotated[Name, Path()]) -> ProviderView:
+        for each in await accounts.described():
+            if each.name == name:
+                return ProviderView.model_validate(each)
+        raise ProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
 
     @routes.put(
         "/{name}",

@@ -1,6 +1,6 @@
 """`POST /v1/search`."""
 
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -50,8 +50,11 @@ class SearchAnswer(BaseModel):
     """It had been answered before."""
 
 
+SEARCH: Final = "/v1/search"
+
+
 def search_routes(searching: Searching) -> APIRouter:
-    routes = router("/search", tags=["Search"])
+    routes = router(SEARCH.removeprefix("/v1"), tags=["Search"])
 
     @routes.post("", dependencies=[needs(Scope.SUBMIT)], summary="Search the web", responses=FROM_PROVIDERS)
     async def search(request: SearchRequest, idempotency_key: IdempotencyKey = None) -> SearchAnswer:

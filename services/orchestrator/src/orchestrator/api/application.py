@@ -8,6 +8,7 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from chassis.http.api import add_routes, api
+from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.problems import ProblemResponse
 from messaging import Database
@@ -72,6 +73,7 @@ def http_api(
             {"name": "drafts", "description": "What waits for a person, and what the person decides."},
             {"name": "workflows", "description": "How the writing of each article goes."},
             {"name": "keys", "description": "Who may do what."},
+            {"name": "audit log", "description": "Who has changed what."},
         ],
     )
     add_routes(
@@ -85,6 +87,7 @@ def http_api(
         review_routes(database, room),
         workflow_routes(database, room, stuck_after),
     )
+    keep_audit_log(app, database, shown_once=SHOWN_ONCE)
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)
     answer_refusals(app)

@@ -15,6 +15,7 @@ _MISSING: Final = """
         select pg_class.oid, relkind,
                case when relkind = 'S' then array['usage']
                     when relname = 'schema_migrations' then array['select']
+                    when relname = 'audit_log' then array['select', 'insert']
                     else array['select', 'insert', 'update', 'delete'] end as rights
         from pg_class join place on relowner = owner and relnamespace = schema
         -- A partition is reached through its table.
@@ -50,7 +51,7 @@ _MISSING: Final = """
 async def grant(connection: Connection, role: str) -> None:
     """Lets a role work with all that the connection's own role has in its schema; safe to repeat.
 
-    The list of applied migrations it may read and not write.
+    The list of applied migrations it may read and not write; to the audit log it may only add.
 
     Raises:
         asyncpg.UndefinedObjectError: there is no such role.

@@ -1,8 +1,10 @@
 """The connections to the process's own database, and telling an outage from a mistake."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import asyncpg
@@ -54,6 +56,29 @@ def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{hint}"
 
 
+@dataclass(slots=True)
+class Whole:
+    """A transaction that all that is done in a block takes part in, by savepoints in it."""
+
+    connections: "Connections"
+    connection: Connection
+    afterwards: list[Callable[[], None]] = field(default_factory=list)
+    """What is to be done once it is committed, in order."""
+    correlation_id: str | None = None
+    """Of the chain of messages that it has begun or taken up, if any."""
+    undone: bool = False
+    """Set it to have nothing of it committed."""
+    is_open: bool = True
+
+
+_WHOLE: ContextVar[Whole | None] = ContextVar("whole", default=None)
+"""Of the request in hand, if it has one."""
+
+
+class _UndoneError(Exception):
+    """Rolls a whole back."""
+
+
 async def _keep_as_is(_: object) -> None:
     """Connections go back to the pool as they are: no session state is ever set, and a reset costs a round trip."""
 
@@ -100,11 +125,20 @@ class Connections:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """A connection for a few statements.
+        """A connection for a few statements; within `whole` its own one, in a savepoint.
 
         Raises:
             DatabaseUnavailableError: the database is away, found out at any point of the block.
         """
+        if (whole := self.joined()) is not None:
+            async with whole.connection.transaction():
+                yield whole.connection
+            return
+        async with self._own_connection() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _own_connection(self) -> AsyncIterator[Connection]:
         acquired = await self._acquire()
         try:
             yield acquired
@@ -119,6 +153,34 @@ class Connections:
             raise
         finally:
             await self._release(acquired)
+
+    @asynccontextmanager
+    async def whole(self) -> AsyncIterator[Whole]:
+        """One transaction for all that the block does by `connection`.
+
+        Raises:
+            DatabaseUnavailableError: the database is away; whether it committed is not known if it went away then.
+        """
+        async with self._own_connection() as connection:
+            whole = Whole(self, connection)
+            token = _WHOLE.set(whole)
+            try:
+                with suppress(_UndoneError):
+                    async with connection.transaction():
+                        yield whole
+                        if whole.undone:
+                            raise _UndoneError
+            finally:
+                whole.is_open = False
+                _WHOLE.reset(token)
+        if not whole.undone:
+            for call in whole.afterwards:
+                call()
+
+    def joined(self) -> Whole | None:
+        """The whole that is open around the caller."""
+        whole = _WHOLE.get()
+        return whole if whole is not None and whole.is_open and whole.connections is self else None
 
     async def _acquire(self) -> Connection:
         if self._pool is None:

@@ -69,12 +69,13 @@ class Attempt(Protocol):
     """The same is being done by somebody else, who has not ended yet."""
     kept: Kept | None
     """What was answered before."""
-    undone: bool
-    """Set it to have nothing of it committed."""
 
     async def keep(self, answer: Answer) -> bool:
         """Has the answer committed with the effects; False if there is another by now, and these must not be."""
         ...
+
+    def undo(self) -> None:
+        """Has nothing of it committed."""
 
 
 class Answers(Protocol):
@@ -174,7 +175,7 @@ class Idempotency:
 
     async def _attempt(self, asked: Asked, scope: Scope, body: bytes) -> tuple[ASGIApp, Kept | None] | None:
         """The answer, and what is kept of it; None while somebody else is at it."""
-        sent = _Sent()
+        sent = HeldAnswer()
         async with self._answers.attempt(asked) as attempt:
             if attempt.kept is not None:
                 return _again(asked, *attempt.kept), attempt.kept
@@ -182,17 +183,17 @@ class Idempotency:
                 return None
             await self._app(scope, _received(body), sent)
             if not sent.is_answer:
-                attempt.undone = True
+                attempt.undo()
                 return sent.send_on, None
             answer = sent.answer()
             if not await attempt.keep(answer):
-                attempt.undone = True
+                attempt.undo()
                 return None
         return sent.send_on, (asked.fingerprint, answer)
 
 
-class _Sent:
-    """What the application has answered; held back until it is committed."""
+class HeldAnswer:
+    """What an application has answered; held back until it is committed."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

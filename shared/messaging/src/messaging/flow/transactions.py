@@ -1,14 +1,14 @@
 """Transactions that hold effects and outgoing messages together."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
-from chassis.database.pool import Connection, Connections
+from chassis.database.pool import Connection, Connections, Whole
 from chassis.http.idempotency import Answer, Asked
 from chassis.observing import chains, traces
 from chassis.observing.traces import TraceHeaders
@@ -132,36 +132,19 @@ def _event_id_at(delay: timedelta) -> UUID:
 
 
 @dataclass(slots=True)
-class _Whole:
-    """A transaction that others are parts of: savepoints in it, whose messages leave when it has committed."""
-
-    database: "Database"
-    connection: Connection
-    sent: list[tuple[list[OutboxRow], bool]] = field(default_factory=list)
-    afterwards: list[Callable[[], None]] = field(default_factory=list)
-    is_open: bool = True
-
-
-_WHOLE: ContextVar[_Whole | None] = ContextVar("whole", default=None)
-"""Of the request in hand, if it has one."""
-
-
-class _UndoneError(Exception):
-    """Rolls an attempt back."""
-
-
-@dataclass(slots=True)
 class _Attempt:
     """See `chassis.http.idempotency.Attempt`."""
 
     asked: Asked
-    connection: Connection
+    whole: Whole
     under_way: bool
     kept: tuple[bytes, Answer] | None
-    undone: bool = False
 
     async def keep(self, answer: Answer) -> bool:
-        return await answers.keep(self.connection, self.asked, answer)
+        return await answers.keep(self.whole.connection, self.asked, answer)
+
+    def undo(self) -> None:
+        self.whole.undone = True
 
 
 class Database:
@@ -180,12 +163,16 @@ class Database:
         Raises:
             DatabaseUnavailableError: the database is away.
         """
-        if (whole := self._whole()) is not None:
-            async with whole.connection.transaction():
-                yield whole.connection
-            return
         async with self._connections.connection() as connection:
             yield connection
+
+    def whole(self) -> AbstractAsyncContextManager[Whole]:
+        """One transaction for all that is done in a block: see `Connections.whole`."""
+        return self._connections.whole()
+
+    def joined(self) -> Whole | None:
+        """The whole that is open around the caller."""
+        return self._connections.joined()
 
     @asynccontextmanager
     async def transaction(
@@ -200,13 +187,15 @@ class Database:
             tx = Transaction(connection, self._service, self.catalogue, trace_headers)
             yield tx
             held = await self._relay.write(connection, tx.outgoing) if tx.outgoing else False
-        if (whole := self._whole()) is not None:
-            whole.sent.append((tx.outgoing, held))
-            return
+        if (whole := self.joined()) is not None and tx.outgoing:
+            whole.correlation_id = whole.correlation_id or tx.outgoing[0].correlation_id
+        self.once_committed(partial(self._leave, tx.outgoing, held=held))
+
+    def _leave(self, outgoing: list[OutboxRow], *, held: bool) -> None:
         if fail_points.ARMED:
             fail_points.reach("transaction.committed")
-        if tx.outgoing:
-            self._relay.submit(tx.outgoing, held=held)
+        if outgoing:
+            self._relay.submit(outgoing, held=held)
 
     @asynccontextmanager
     async def attempt(self, asked: Asked) -> AsyncIterator[_Attempt]:
@@ -215,40 +204,19 @@ class Database:
         Raises:
             DatabaseUnavailableError: the database is away; whether it committed is not known if it went away then.
         """
-        async with self._connections.connection() as connection:
-            whole = _Whole(self, connection)
-            token = _WHOLE.set(whole)
-            try:
-                with suppress(_UndoneError):
-                    async with connection.transaction():
-                        under_way = not await answers.claim(connection, asked)
-                        kept = await answers.find(connection, asked)
-                        attempt = _Attempt(asked, connection, under_way, kept)
-                        yield attempt
-                        if attempt.undone:
-                            raise _UndoneError
-            finally:
-                whole.is_open = False
-                _WHOLE.reset(token)
-        if attempt.undone:
-            return
-        if fail_points.ARMED:
-            fail_points.reach("answer.committed")
-        for outgoing, held in whole.sent:
-            self._relay.submit(outgoing, held=held)
-        for call in whole.afterwards:
-            call()
+        async with self.whole() as whole:
+            if fail_points.ARMED:
+                whole.afterwards.append(partial(fail_points.reach, "answer.committed"))
+            under_way = not await answers.claim(whole.connection, asked)
+            kept = await answers.find(whole.connection, asked)
+            yield _Attempt(asked, whole, under_way, kept)
 
     def once_committed(self, call: Callable[[], None]) -> None:
-        """Calls it when what was written is committed: at once, unless it is a part of an attempt."""
-        if (whole := self._whole()) is not None:
+        """Calls it when what was written is committed: at once, unless it is a part of a whole."""
+        if (whole := self.joined()) is not None:
             whole.afterwards.append(call)
         else:
             call()
-
-    def _whole(self) -> _Whole | None:
-        whole = _WHOLE.get()
-        return whole if whole is not None and whole.is_open and whole.database is self else None
 
     async def answers(self) -> bool:
         return await self._connections.answers()

@@ -1,0 +1,123 @@
+"""`brandctl audit-log`: who has changed what over the APIs."""
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+import typer
+from pydantic import BaseModel, ConfigDict
+
+from brandctl.asking import AsJson, KeyFile, ServiceClient
+from brandctl.listing import Listing, OfBrand
+
+_SHOWN: Final = 60
+"""Characters of a value; `--json` has all of it."""
+
+
+class Service(StrEnum):
+    ORCHESTRATOR = "orchestrator"
+    RESEARCH = "research"
+    PUBLISHER = "publisher"
+    MONITOR = "monitor"
+    GATEWAY = "gateway"
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    at: datetime
+    caller: str
+    key_id: str
+    address: str | None
+    operation: str
+    path: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class _AuditLog(BaseModel):
+    items: tuple[_Entry, ...]
+    next: int | None
+
+
+class _Client(ServiceClient):
+    service = "orchestrator"
+
+    def page(self, params: dict[str, Any]) -> tuple[_AuditLog, dict[str, Any]]:
+        answer = self._ask("GET", "/v1/audit-log", params=params)
+        return self._read(_AuditLog, answer), answer
+
+
+_CLIENTS: Final[dict[Service, type[_Client]]] = {
+    each: type(f"_Of{each.title()}", (_Client,), {"service": each.value}) for each in Service
+}
+
+
+def _changed(entry: _Entry) -> str:
+    """`tone: "dry" -> "warm"`, for each field; what there was not before, or is not any more, is not told field by field."""
+    if entry.before is None or entry.after is None:
+        return "removed" if entry.after is None and entry.before is not None else "made"
+    before, after = dict(_leaves(entry.before)), dict(_leaves(entry.after))
+    names = sorted({*before, *after} - {"updated_at"})
+    return ", ".join(f"{name}: {_value(before, name)} -> {_value(after, name)}" for name in names)
+
+
+def _leaves(fields: dict[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{within}{name}.")
+        else:
+            yield f"{within}{name}", value
+
+
+def _value(fields: dict[str, Any], name: str) -> str:
+    if name not in fields:
+        return "none"
+    text = json.dumps(fields[name], ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+_ENTRIES: Final = Listing[_Entry](
+    {
+        "time": lambda entry: entry.at.isoformat(sep=" ", timespec="seconds"),
+        "caller": lambda entry: f"{entry.caller} ({entry.key_id})",
+        "from": lambda entry: entry.address or "",
+        "what": lambda entry: f"{entry.operation.partition(' ')[0]} {entry.path}",
+        "changed": _changed,
+    },
+    nothing="nothing was changed over the API that would be known of",
+)
+
+
+def audit_log(
+    of: Annotated[Service, typer.Option(help="The service whose changes are meant.")] = Service.ORCHESTRATOR,
+    brand: OfBrand = None,
+    caller: Annotated[
+        str | None, typer.Option(help="Name of the key that was used; service: the service key.")
+    ] = None,
+    operation: Annotated[
+        str | None, typer.Option(help="Method and path of the route, as in “PUT /v1/brands/{slug}”.")
+    ] = None,
+    after: Annotated[int | None, typer.Option(min=1, help="The last id of the page before.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="So many, the latest.")] = 50,
+    as_json: AsJson = False,
+    url: Annotated[
+        str | None, typer.Option(help="Address of the service; else ORCHESTRATOR_URL and so on.")
+    ] = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Lists who has changed what over the API of a service, when, from where, and what it was before; the latest first.
+
+    Needs the service key, or a key of the orchestrator with the scope operate. For example:
+
+        brandctl audit-log --brand acme
+        brandctl audit-log --caller newsroom --json
+        brandctl audit-log --of gateway --operation "PUT /v1/providers/{name}"
+    """
+    wanted = {"brand": brand, "caller": caller, "operation": operation, "after": after, "limit": limit}
+    with _CLIENTS[of].at(url or os.environ.get(f"{of.upper()}_URL"), key_file) as client:
+        found, answer = client.page(wanted)
+    _ENTRIES.show(found.items, answer, as_json=as_json, more=found.next)

@@ -1,0 +1,116 @@
+"""SQL over the audit log. Its rows are only ever added: the role that a process runs as may neither change nor delete one."""
+
+import json
+from collections.abc import Collection
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, Protocol
+
+from chassis.database.pool import Connection, Whole
+
+SHORTEST_KEPT: Final = timedelta(days=30)
+"""The database lets nobody but its owner forget earlier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One request that changed something."""
+
+    caller: str
+    key_id: str
+    operation: str
+    """`PUT /v1/brands/{slug}`"""
+    path: str
+    address: str | None
+    brand: str | None
+    correlation_id: str | None
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    id: int
+    at: datetime
+    change: Change
+
+
+class Storing(Protocol):
+    """The process's database."""
+
+    def connection(self) -> AbstractAsyncContextManager[Connection]: ...
+
+    def whole(self) -> AbstractAsyncContextManager[Whole]: ...
+
+    def joined(self) -> Whole | None: ...
+
+
+async def write(connection: Connection, change: Change) -> None:
+    await connection.execute(
+        """
+        insert into audit_log (caller, key_id, operation, path, address, brand, correlation_id, before, after)
+        values ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb, $9::text::jsonb)
+        """,
+        change.caller,
+        change.key_id,
+        change.operation,
+        change.path,
+        change.address,
+        change.brand,
+        change.correlation_id,
+        None if change.before is None else json.dumps(change.before),
+        None if change.after is None else json.dumps(change.after),
+    )
+
+
+async def page(
+    connection: Connection,
+    *,
+    brands: Collection[str] | None = None,
+    caller: str | None = None,
+    operation: str | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> list[Entry]:
+    """The latest first. `brands`: of these alone; None: all, and what concerns none."""
+    wanted: list[tuple[str, object]] = [
+        ("brand = any(${})", None if brands is None else list(brands)),
+        ("caller = ${}", caller),
+        ("operation = ${}", operation),
+        ("id < ${}", before),
+    ]
+    given = [(condition, value) for condition, value in wanted if value is not None]
+    conditions = [condition.format(number) for number, (condition, _) in enumerate(given, 2)]
+    rows = await connection.fetch(
+        f"""
+        select id, at, caller, key_id, operation, path, address, brand, correlation_id, before::text, after::text
+        from audit_log where {" and ".join(["true", *conditions])} order by id desc limit $1
+        """,  # noqa: S608  (conditions of this function)
+        limit,
+        *(value for _, value in given),
+    )
+    return [
+        Entry(
+            row["id"],
+            row["at"],
+            Change(
+                row["caller"],
+                row["key_id"],
+                row["operation"],
+                row["path"],
+                row["address"],
+                row["brand"],
+                row["correlation_id"],
+                None if row["before"] is None else json.loads(row["before"]),
+                None if row["after"] is None else json.loads(row["after"]),
+            ),
+        )
+        for row in rows
+    ]
+
+
+async def forget(connection: Connection, kept: timedelta) -> None:
+    """Deletes what is older, some thousands at a time."""
+    while await connection.fetchval("select forget_audit_log($1::interval)", kept):
+        pass
