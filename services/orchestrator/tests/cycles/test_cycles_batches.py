@@ -109,6 +109,7 @@ class Batches:
             **{state.value: states[state] for state in KeywordState},
             awaiting_research=waiting[KeywordState.QUEUED],
             awaiting_writing=waiting[KeywordState.WRITING],
+            following=sum(row.facts.follows for row in rows),
         )
 
 

@@ -118,11 +118,11 @@ async def _cancel(connection: Connection, cycle_id: UUID) -> bool:
     await connection.execute(
         """
         update keywords
-        set cancelled = true, awaits_turn = false, state = 'cancelled', reason = $2, moved_at = clock_timestamp(),
+        set cancelled = true, awaits_turn = false, follows = false, state = 'cancelled', reason = $2, moved_at = clock_timestamp(),
             setbacks = setbacks || jsonb_build_object(
                 case state when 'queued' then 'research' else 'writing' end,
                 jsonb_build_object('reason', $2::text, 'refused', true))
-        where cycle_id = $1 and awaits_turn and state in ('queued', 'writing')
+        where cycle_id = $1 and (awaits_turn or follows) and state in ('queued', 'writing')
         """,
         cycle_id,
         CANCELLED.reason,

@@ -102,7 +102,8 @@ def decide(
         return Decision(keyword)
     # What waits for its turn in a stage that it has left, or ended in, waits no longer.
     awaits_turn = learned.awaits_turn and learned.state is keyword.state
-    learned = replace(learned, moved_at=now, awaits_turn=awaits_turn)
+    follows = learned.follows and learned.state is keyword.state
+    learned = replace(learned, moved_at=now, awaits_turn=awaits_turn, follows=follows)
     messages: list[Payload] = []
     if keyword.content_id is None and isinstance(event, ResearchCompleted):
         match turn:

@@ -118,6 +118,12 @@ class Keyword:
     promoted: bool = False
     awaits_turn: bool = False
     """Enough of its brand is in hand, or nothing of it may be begun: its next step has not been asked for yet."""
+    follows: bool = False
+    """Another keyword on its subject is under way: it ends as that one does."""
+    standing_id: UUID | None = None
+    """The brand's article on its subject, so that it needs none of its own; one that it has after all outweighs it."""
+    standing_why: str | None = None
+    """What is said of that."""
     setbacks: Mapping[Stage, Setback] = field(default_factory=dict)
     posts: tuple[Post, ...] = ()
 
@@ -133,9 +139,16 @@ class Keyword:
             return Stage.PROMOTING if self.unanswered else None
         if self.generated:
             return Stage.PUBLISHING
+        if self.standing_id is not None:
+            return None
         if self.content_id is not None:
             return Stage.WRITING
         return Stage.RESEARCH
+
+    @property
+    def has_standing_article(self) -> bool:
+        """Whether it has ended with an article that is not its own."""
+        return self.standing_id is not None and not self.generated and self.published_url is None
 
     @property
     def state(self) -> KeywordState:
@@ -158,7 +171,9 @@ class Keyword:
 
     @property
     def reason(self) -> str | None:
-        """Why it was refused or rejected, failed or needs a review, or which posts a completed keyword lacks; None if all is well."""
+        """Why it ended as it did, which posts a completed keyword lacks, or whose article it ended with; None if all is well."""
+        if self.has_standing_article:
+            return self.standing_why
         if (stage := self.stage) is not None:
             setback = self.setbacks.get(stage)
             return setback.reason if setback else None
@@ -230,6 +245,8 @@ class Progress:
     """Of those queued: not asked of research yet."""
     awaiting_writing: int = 0
     """Of those writing: not sent to the writers yet."""
+    following: int = 0
+    """Of those queued: waiting for another keyword on their subject."""
 
     def of(self, state: KeywordState) -> int:
         count: int = getattr(self, state.value)

@@ -77,10 +77,11 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
             replace(row, facts=decision.keyword, command=command)
         )
     await store.save_keywords(tx.connection, list(changed.values()))
+    # Before those are looked at that wait for an article of their subject: it stands once it has its address.
+    await _note_addresses(tx, events)
     await give_turns(tx, turns.freed, room, now=now)
     if ended := {row.facts.brand_slug for row in changed.values() if row.facts.has_ended}:
         await tell_of_ends(tx, ended)
-    await _note_addresses(tx, events)
 
 
 class _Turns:
@@ -92,6 +93,7 @@ class _Turns:
         self._left = {slug: each.room_for_articles(room) - each.awaiting_writing for slug, each in at.items()}
         self._waited = {slug for slug, each in at.items() if each.awaiting_research or each.awaiting_writing}
         self._roomier: set[str] = set()
+        self._followed = {slug for slug, each in at.items() if each.following}
 
     def turn_of(self, row: KeywordRow) -> Turn:
         if row.in_cancelled_cycle:
@@ -111,8 +113,8 @@ class _Turns:
 
     @property
     def freed(self) -> set[str]:
-        """Brands that may have room for what waits."""
-        return self._roomier & self._waited
+        """Brands that may have room for what waits, or an article that keywords wait for."""
+        return self._roomier & self._waited | self._followed
 
 
 class _Index:

@@ -115,15 +115,16 @@ class KeywordView(View):
     `reason` says why; `cancelled`: with its cycle, before it was written. A `refused` or `failed` keyword moves again if its missing
     outcome arrives after all, e.g. after a replay."""
     reason: str | None
-    """Why it was refused or rejected, failed or needs a review, or which posts a completed one lacks; or who took its page down,
-    and why."""
+    """Why it was refused or rejected, failed or needs a review, which posts a completed one lacks, or that the brand has an article
+    on its subject, with which it ended; or who took its page down, and why."""
     waits: str | None
     """Why it is not being researched, or its article not written, right now: the budget is spent, a search engine or the model is
     away, others have their turn."""
     waits_until: datetime | None
     """When it is looked at again, as far as known."""
     content_id: UUID | None
-    """Once research has succeeded; the article is at `/v1/content/{content_id}` when it is written."""
+    """Once research has succeeded, or of the article that stands on its subject; it is at `/v1/content/{content_id}` when it is
+    written."""
     published_url: str | None
     posts: tuple[PostView, ...]
 
@@ -137,8 +138,8 @@ class KeywordView(View):
             reason=row.taken_down or facts.reason,
             waits=_waits(row),
             waits_until=row.waits_until if may_wait and not facts.awaits_turn else None,
-            content_id=facts.content_id,
-            published_url=facts.published_url,
+            content_id=facts.standing_id if facts.has_standing_article else facts.content_id,
+            published_url=row.standing_url if facts.has_standing_article else facts.published_url,
             posts=tuple(
                 PostView(
                     platform=post.platform,
@@ -199,7 +200,8 @@ class CycleSummary(View):
     states: Annotated[dict[KeywordState, int], Field(examples=[{"queued": 1, "writing": 1, "completed": 1}])]
     """How many keywords are in which state; states in which none is are left out."""
     not_sent: Annotated[int, Field(examples=[0])]
-    """Of those queued or writing, keywords that wait for their turn; they can still be paused and cancelled."""
+    """Of those queued or writing, keywords that wait for their turn, or for another one on their subject; they can still be
+    cancelled."""
     created_at: datetime
     ended_at: datetime | None
     """When the last of the keywords ended."""
@@ -257,7 +259,7 @@ def _summary(cycle: Cycle) -> dict[str, Any]:
         "total": progress.total,
         "percent": percent(ended=progress.ended, total=progress.total),
         "states": {state: count for state in KeywordState if (count := progress.of(state))},
-        "not_sent": progress.awaiting_research + progress.awaiting_writing,
+        "not_sent": progress.awaiting_research + progress.awaiting_writing + progress.following,
         "created_at": cycle.created_at,
         "ended_at": cycle.ended_at,
         "cancelled_at": cycle.cancelled_at,

@@ -10,7 +10,7 @@ UNDER_WAY = "('queued', 'writing', 'publishing', 'promoting')"
 """As in the partial index keywords_under_way; a literal, so that the planner sees that the index applies."""
 
 STALLED = f"""
-    k.state in {UNDER_WAY} and k.moved_at < now() - $1::interval and not k.awaits_turn
+    k.state in {UNDER_WAY} and k.moved_at < now() - $1::interval and not k.awaits_turn and not k.follows
     and not exists (
         select from workflow_steps as s
         where s.workflow_id in (k.content_id, k.command_id) and s.finished_at >= now() - $1::interval)
@@ -68,7 +68,7 @@ async def next_stall(connection: Connection, stall_after: timedelta) -> timedelt
         select min(greatest(k.moved_at, w.until, case when k.state = 'queued' then r.until end)) + $1::interval - now()
         from keywords as k left join writing_waits as w using (content_id)
             left join research_waits as r using (cycle_id, position)
-        where k.state in {UNDER_WAY} and not k.awaits_turn
+        where k.state in {UNDER_WAY} and not k.awaits_turn and not k.follows
         """,  # noqa: S608
         stall_after,
     )

@@ -108,6 +108,10 @@ class KeywordRow:
     command: Command | None = None
     taken_down: str | None = None
     """Who took its page down, and why."""
+    language: str = "en"
+    """Its brand's."""
+    standing_url: str | None = None
+    """Where the article can be seen that it ended with, if that is not its own."""
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
@@ -282,14 +286,15 @@ async def save_keywords(connection: Connection, rows: Sequence[KeywordRow]) -> N
         set state = n.state, reason = n.reason, research_id = n.research_id, content_id = n.content_id,
             generated = n.generated, published_url = n.published_url, promoted = n.promoted,
             awaits_turn = n.awaits_turn, setbacks = n.setbacks::jsonb, posts = n.posts::jsonb, moved_at = n.moved_at,
-            held = n.held, rejected = n.rejected, cancelled = n.cancelled,
+            held = n.held, rejected = n.rejected, cancelled = n.cancelled, follows = n.follows,
+            standing_id = n.standing_id, standing_why = n.standing_why,
             command_id = n.command_id, command_stage = n.command_stage, asked_again = n.asked_again
         from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::bool[], $8::text[],
                     $9::bool[], $10::bool[], $11::text[], $12::text[], $13::timestamptz[], $14::bool[], $15::bool[],
-                    $16::bool[], $17::uuid[], $18::text[], $19::bool[])
+                    $16::bool[], $17::uuid[], $18::text[], $19::bool[], $20::bool[], $21::uuid[], $22::text[])
             as n (cycle_id, position, state, reason, research_id, content_id, generated, published_url,
                   promoted, awaits_turn, setbacks, posts, moved_at, held, rejected, cancelled,
-                  command_id, command_stage, asked_again)
+                  command_id, command_stage, asked_again, follows, standing_id, standing_why)
         where k.cycle_id = n.cycle_id and k.position = n.position
         """,
         *(list(column) for column in zip(*(_columns(row) for row in rows), strict=True)),
@@ -302,6 +307,8 @@ async def waiting(connection: Connection) -> dict[str, float]:
         """
         select 'a turn' as what, coalesce(sum(awaiting_research + awaiting_writing), 0) as articles
         from cycles where ended_at is null
+        union all
+        select 'another keyword on the subject', sum(following) from cycles where ended_at is null and following > 0 having count(*) > 0
         union all
         select replace(split_part(reason, ':', 1), 'waits for ', ''), count(*)
         from (
@@ -321,9 +328,16 @@ _KEYWORD_COLUMNS = f"""
                (select a.published_url from content as a where a.content_id = k.content_id), k.published_url) end as published_url,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
            k.moved_at, k.command_id, k.command_stage, k.asked_again, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
-           (select held_for[1] from content as a where a.content_id = k.content_id and a.taken_down_at is not null) as taken_down,
-           c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name,
-           case when k.state = 'queued' then r.reason else w.reason end as waits,
+           k.follows, k.standing_id, k.standing_why,
+           (select held_for[1] from content as a
+            where a.content_id = coalesce(k.standing_id, k.content_id) and a.taken_down_at is not null) as taken_down,
+           (select published_url from content as a where a.content_id = k.standing_id) as standing_url,
+           c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language,
+           case when k.follows then (
+                    select format('waits for “%s” on the same subject (/v1/cycles/%s)', h.keyword, s.cycle_id)
+                    from subjects as s join keywords as h using (cycle_id, position)
+                    where (s.brand_slug, s.key) = (c.brand_slug, k.subject))
+                when k.state = 'queued' then r.reason else w.reason end as waits,
            case when k.state = 'queued' then r.until else w.until end as until
     from keywords as k join cycles as c using (cycle_id) join brands as b on b.slug = c.brand_slug
         left join writing_waits as w on w.content_id = k.content_id
@@ -374,6 +388,9 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         brand_name=row["brand_name"],
         promoted=row["promoted"],
         awaits_turn=row["awaits_turn"],
+        follows=row["follows"],
+        standing_id=row["standing_id"],
+        standing_why=row["standing_why"],
         setbacks={Stage(stage): Setback(**setback) for stage, setback in setbacks.items()},
         posts=tuple(Post(**post) for post in json.loads(row["posts"])),
     )
@@ -392,6 +409,8 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         if row["command_id"] is not None
         else None,
         row["taken_down"],
+        row["language"],
+        row["standing_url"],
     )
 
 
@@ -415,6 +434,9 @@ _KeywordColumns: TypeAlias = tuple[
     UUID | None,
     Stage | None,
     bool,
+    bool,
+    UUID | None,
+    str | None,
 ]
 
 
@@ -445,4 +467,7 @@ def _columns(row: KeywordRow) -> _KeywordColumns:
         row.command.event_id if row.command else None,
         row.command.stage if row.command else None,
         row.command is not None and row.command.again,
+        facts.follows,
+        facts.standing_id,
+        facts.standing_why,
     )

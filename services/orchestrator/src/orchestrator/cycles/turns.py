@@ -5,9 +5,11 @@ in front of the others in a queue, a keyword that matters more overtakes one tha
 still be held back.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -15,6 +17,8 @@ from chassis import Connection
 from messaging import Database, Transaction
 from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, take_turn
 from orchestrator.cycles.store import MAY_STEP, KeywordRow, load_rows
+from orchestrator.outside import tell_of_ends
+from orchestrator.subjects import Candidate, settle, take_in_hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,9 @@ class Room:
 
 
 DEFAULT_ROOM: Final = Room()
+_MOST_ROUNDS: Final = 20
+_AT_ONCE: Final = 500
+"""So often so many keywords are looked at that are not sent, as their subject is in hand or has its article; then others have their turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,8 @@ class Standing:
     writing: int
     awaiting_research: int
     awaiting_writing: int
+    following: int = 0
+    """Keywords that wait for another one on their subject."""
 
     def room_for_articles(self, room: Room) -> int:
         return max(room.articles - self.writing, 0)
@@ -55,10 +64,11 @@ async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, S
     rows = await connection.fetch(
         f"""
         select b.slug,
-               sum(c.queued - c.awaiting_research)::int as researching,
+               sum(c.queued - c.awaiting_research - c.following)::int as researching,
                sum(c.writing - c.awaiting_writing)::int as writing,
                coalesce(sum(c.awaiting_research) filter (where {MAY_STEP}), 0)::int as awaiting_research,
-               coalesce(sum(c.awaiting_writing) filter (where {MAY_STEP}), 0)::int as awaiting_writing
+               coalesce(sum(c.awaiting_writing) filter (where {MAY_STEP}), 0)::int as awaiting_writing,
+               sum(c.following)::int as following
         from cycles as c join brands as b on b.slug = c.brand_slug
         where c.brand_slug = any ($1::text[]) and c.ended_at is null
         group by b.slug
@@ -67,7 +77,11 @@ async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, S
     )
     return {
         row["slug"]: Standing(
-            row["researching"], row["writing"], row["awaiting_research"], row["awaiting_writing"]
+            row["researching"],
+            row["writing"],
+            row["awaiting_research"],
+            row["awaiting_writing"],
+            row["following"],
         )
         for row in rows
     }
@@ -83,11 +97,12 @@ async def give_turns(
 ) -> int:
     """Sends what waits as far as its brand has room for it, what matters most first; returns how many.
 
-    The brands' locks must be held. Keywords of the cycle `continuing` go on in the trace that is under way; for the others
+    Keywords whose subject has its article, or is in hand, end with that or wait for it instead. The brands' locks must be held. Keywords of the cycle `continuing` go on in the trace that is under way; for the others
     one begins, as what made room for them is not about them.
     """
     if not slugs:
         return 0
+    have_ended = await settle(tx.connection, sorted(slugs), now=now)
     standing = await standings(tx.connection, sorted(slugs))
     writing = {
         slug: min(each.room_for_articles(room), each.awaiting_writing) for slug, each in standing.items()
@@ -96,8 +111,45 @@ async def give_turns(
         slug: min(each.room_for_research(room, articles=writing[slug]), each.awaiting_research)
         for slug, each in standing.items()
     }
-    rows = await _next(tx.connection, "writing", writing)
-    rows += await _next(tx.connection, "queued", await _within_rates(tx.connection, research, now))
+    send = partial(_send, tx, now=now, continuing=continuing)
+    written = await _next(tx.connection, "writing", writing)
+    await send(written)
+    left = Counter(await _within_rates(tx.connection, research, now))
+    begun: Counter[str] = Counter()
+    for number in range(_MOST_ROUNDS):
+        counts = {slug: count if number == 0 else _AT_ONCE for slug, count in left.items() if count > 0}
+        rows = await _next(tx.connection, "queued", counts)
+        if not rows:
+            break
+        going, others_ended = await _in_hand(tx.connection, rows, left, now)
+        have_ended = have_ended or others_ended
+        await send(going)
+        sent = Counter(row.facts.brand_slug for row in going)
+        begun += sent
+        left -= sent
+    if begun:
+        await _note_begun(tx.connection, sorted(begun), now)
+    if have_ended:
+        await tell_of_ends(tx, slugs)
+    return len(written) + begun.total()
+
+
+async def _in_hand(
+    connection: Connection, rows: Sequence[KeywordRow], room: Mapping[str, int], now: datetime
+) -> tuple[list[KeywordRow], bool]:
+    """Those that are to be researched, as many as there is room for, and whether others have ended; some may wait for another one now."""
+    candidates = [
+        Candidate(row.facts.brand_slug, row.language, (row.cycle_id, row.position), row.keyword)
+        for row in rows
+    ]
+    going, others_ended = await take_in_hand(connection, candidates, room, now=now)
+    places = set(going)
+    return [row for row in rows if (row.cycle_id, row.position) in places], others_ended
+
+
+async def _send(
+    tx: Transaction, rows: Sequence[KeywordRow], *, now: datetime, continuing: UUID | None
+) -> None:
     commands: list[UUID | None] = []
     for row in rows:
         sent = [
@@ -107,7 +159,6 @@ async def give_turns(
         commands.append(next(iter(sent), None))
     if rows:
         await _note_turns(tx.connection, rows, commands, now)
-    return len(rows)
 
 
 async def give_overlooked_turns(database: Database, room: Room) -> None:
@@ -131,7 +182,8 @@ async def _lock_brands_with_turns(connection: Connection) -> tuple[list[str], da
         select slug from brands as b
         where exists (
             select from cycles as c
-            where c.brand_slug = b.slug and c.ended_at is null and c.awaiting_research + c.awaiting_writing > 0 and {MAY_STEP}
+            where c.brand_slug = b.slug and c.ended_at is null
+              and (c.awaiting_research + c.awaiting_writing > 0 and {MAY_STEP} or c.following > 0)
         )
         order by slug for no key update skip locked
         """  # noqa: S608  (constants of these modules)
@@ -156,23 +208,28 @@ async def next_release(connection: Connection) -> timedelta | None:
 
 
 async def _within_rates(connection: Connection, wanted: Mapping[str, int], now: datetime) -> dict[str, int]:
-    """How many keywords the brands may begin now, of those wanted; those of brands with a rate count as begun."""
+    """How many keywords the brands may begin now, of those wanted."""
     slugs = [slug for slug, count in wanted.items() if count]
     if not slugs:
         return {}
     rated = await connection.fetch(
         """
-        update brands
-        set released_at = case
-            when coalesce(released_at + interval '1 day' / articles_per_day <= $2, true) then $2 else released_at end
-        where slug = any ($1::text[]) and articles_per_day is not null
-        returning slug, released_at = $2 as due
+        select slug, coalesce(released_at + interval '1 day' / articles_per_day <= $2, true) as due
+        from brands where slug = any ($1::text[]) and articles_per_day is not null
         """,
         slugs,
         now,
     )
     due = {row["slug"]: int(row["due"]) for row in rated}
     return {slug: min(wanted[slug], due.get(slug, wanted[slug])) for slug in slugs}
+
+
+async def _note_begun(connection: Connection, slugs: Sequence[str], now: datetime) -> None:
+    await connection.execute(
+        "update brands set released_at = $2 where slug = any ($1::text[]) and articles_per_day is not null",
+        list(slugs),
+        now,
+    )
 
 
 async def _next(connection: Connection, state: str, counts: Mapping[str, int]) -> list[KeywordRow]:

@@ -4,9 +4,12 @@ from typing import Final
 
 from chassis import Connection
 from orchestrator.brands import Approval, Brand
+from orchestrator.subjects import SubjectKey, key_articles, key_of
 
 EVERYTHING = "its brand wants to see every article before it is published"
 FIRST = "its brand wants to see the first article on a keyword before it is published"
+
+UNWANTED = "a person rejected an article on its subject, or took it down"
 
 MOST_UNSEEN: Final = 5
 """Drafts that may wait without anybody having looked at them; with so many, nothing more is begun for their brand."""
@@ -28,24 +31,37 @@ IS_UNSEEN: Final = f"({HELD_UP_SINCE} is not null)"
 
 async def wish_to_see(connection: Connection, brand: Brand, keyword: str) -> tuple[str, ...]:
     """Why a new article of the brand waits for a person, however good it is; empty if it need not."""
+    await key_articles(connection, [brand.slug])
+    subject = key_of(keyword, brand.language)
+    unwanted = await _unwanted(connection, brand.slug, subject)
     match brand.approves:
         case Approval.EVERYTHING:
-            return (EVERYTHING,)
+            return (EVERYTHING, *unwanted)
         case Approval.FIRST:
-            return () if await _has_article(connection, brand.slug, keyword) else (FIRST,)
+            first = () if await _has_article(connection, brand.slug, subject) else (FIRST,)
+            return (*first, *unwanted)
         case Approval.NOTHING:
-            return ()
+            return unwanted
 
 
-async def _has_article(connection: Connection, brand_slug: str, keyword: str) -> bool:
-    """Whether the brand has an article on this keyword that a person approved or that needed none; case does not count."""
+async def _has_article(connection: Connection, brand_slug: str, subject: SubjectKey) -> bool:
+    """Whether the brand has an article on the subject that a person approved or that needed none."""
     found: bool = await connection.fetchval(
-        """
-        select exists (
-            select from content where brand_slug = $1 and held_for = '{}'
-              and lower(normalize(keyword, NFKC)) = lower(normalize($2, NFKC)))
-        """,
+        "select exists (select from content where brand_slug = $1 and subject = $2 and held_for = '{}')",
         brand_slug,
-        keyword,
+        subject,
     )
     return found
+
+
+async def _unwanted(connection: Connection, brand_slug: str, subject: SubjectKey) -> tuple[str, ...]:
+    """That a person rejected an article on the subject, or took one down: nothing on it is published unasked."""
+    content_id = await connection.fetchval(
+        """
+        select content_id from content where brand_slug = $1 and subject = $2 and decision in ('rejected', 'taken_down')
+        order by created_at desc limit 1
+        """,
+        brand_slug,
+        subject,
+    )
+    return () if content_id is None else (f"{UNWANTED} (/v1/drafts/{content_id})",)

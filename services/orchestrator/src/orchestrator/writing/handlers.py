@@ -16,6 +16,7 @@ from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentRe
 from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
 from orchestrator.refusals import Refusals
+from orchestrator.subjects import key_of
 from orchestrator.writing.approval import wish_to_see
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.desk import WriterAt
@@ -176,6 +177,7 @@ class ContentWorkflow:
                 measures=final.measures,
                 held_for=held_for,
                 fingerprint=final.fingerprint,
+                subject=key_of(command.keyword, asked.language),
             )
             tx.send(self._announcement(command, final.article, held_for), caused_by=message)
             context.log.info(

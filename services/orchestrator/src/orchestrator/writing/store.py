@@ -84,10 +84,11 @@ async def insert_content(
     measures: Sequence[Measure] = (),
     held_for: Sequence[str] = (),
     fingerprint: Fingerprint | None = None,
+    subject: str | None = None,
 ) -> None:
     """Stores the article unless it is there already, under an address no other article of the brand has.
 
-    `sources` are those that the article cites. With `held_for` it is a draft, whose address is settled once it may be
+    `sources` are those that the article cites; of an article without a `subject` it is found from its keyword when somebody asks. With `held_for` it is a draft, whose address is settled once it may be
     published: until then it keeps no other article from having it.
     """
     wanted = f"{article.slug}-{content_id}" if held_for else article.slug
@@ -95,8 +96,8 @@ async def insert_content(
     while not await connection.fetchval(
         """
         insert into content (content_id, brand_slug, keyword, research_id, slug, title, meta_description,
-                             body_markdown, word_count, key_points, label, sources, measures, held_for, fingerprint)
-        select $1, $2, $3, $4, $5::text, $6, $7, $8, $9, $10, $11, $12::text::jsonb, $13::text::jsonb, $14, $15
+                             body_markdown, word_count, key_points, label, sources, measures, held_for, fingerprint, subject)
+        select $1, $2, $3, $4, $5::text, $6, $7, $8, $9, $10, $11, $12::text::jsonb, $13::text::jsonb, $14, $15, $16
         where not exists (select from former_addresses where brand_slug = $2 and slug = $5)
         on conflict do nothing returning true
         """,
@@ -115,6 +116,7 @@ async def insert_content(
         _MEASURES.dump_json(tuple(measures)).decode(),
         list(held_for),
         None if fingerprint is None else sorted(fingerprint),
+        subject,
     ):
         # The article is there already, or its address is taken: another one of the same title may have been stored
         # at this very moment, which only a new snapshot shows.

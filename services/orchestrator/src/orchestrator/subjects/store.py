@@ -1,0 +1,249 @@
+"""SQL over subjects: who has one in hand, which article stands on it, who waits; beside the functions that run it.
+
+Whoever calls holds the locks of the brands, as whoever decides about keywords does. The primary key of `subjects` is the last thing that
+keeps two keywords from having one subject in hand.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias
+
+import asyncpg
+
+from chassis import Connection
+from orchestrator.subjects.domain import Fate, Place, Standing, Subject, SubjectKey, key_of
+
+Named: TypeAlias = tuple[str, SubjectKey]
+"""A subject: the slug of its brand, and its key."""
+
+STANDS: Final = "(taken_down_at is null and decision is distinct from 'rejected' and (published_url is not null or held_for <> '{}'))"
+"""Of articles: published, or a draft that waits for a person."""
+_FATES: Final = {
+    "queued": Fate.IN_THE_MAKING,
+    "writing": Fate.IN_THE_MAKING,
+    "publishing": Fate.IN_THE_MAKING,
+    "promoting": Fate.IN_THE_MAKING,
+    "refused": Fate.REFUSED,
+    "failed": Fate.FAILED,
+}
+"""By the state of the keyword that has the subject in hand; of other states, it is let go."""
+_MAX_REASON: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """A keyword that waits for another one on its subject."""
+
+    place: Place
+    keyword: str
+    subject: Named
+
+
+async def key_articles(connection: Connection, slugs: Collection[str]) -> None:
+    """Notes the subject of these brands' articles of which it is not known: the version before stores them without."""
+    rows = await connection.fetch(
+        """
+        select c.content_id, c.keyword, b.language from content as c join brands as b on b.slug = c.brand_slug
+        where c.brand_slug = any ($1::text[]) and c.subject is null
+        """,
+        list(slugs),
+    )
+    if rows:
+        await connection.execute(
+            """
+            update content as c set subject = n.subject from unnest($1::uuid[], $2::text[]) as n (content_id, subject)
+            where c.content_id = n.content_id and c.subject is null
+            """,
+            [row["content_id"] for row in rows],
+            [key_of(row["keyword"], row["language"]) for row in rows],
+        )
+
+
+async def load_subjects(connection: Connection, named: Collection[Named]) -> dict[Named, Subject]:
+    """Each of them, also those that nobody has handed in before."""
+    wanted = list(dict.fromkeys(named))
+    rows = await connection.fetch(
+        f"""
+        select w.slug, w.key, s.cycle_id, s.position, s.tries, h.keyword, h.state, h.reason,
+               a.content_id, a.keyword as written_for, a.published_url
+        from unnest($1::text[], $2::text[]) as w (slug, key)
+            left join subjects as s on (s.brand_slug, s.key) = (w.slug, w.key)
+            left join keywords as h on (h.cycle_id, h.position) = (s.cycle_id, s.position)
+            left join lateral (
+                select content_id, keyword, published_url from (
+                    select content_id, keyword, published_url, created_at from content
+                    where brand_slug = w.slug and subject = w.key and {STANDS}
+                    union all
+                    select content_id, keyword, published_url, created_at from content
+                    where content_id = h.standing_id and brand_slug = w.slug and {STANDS}
+                ) as standing
+                order by published_url is null, created_at, content_id limit 1
+            ) as a on true
+        """,  # noqa: S608  (a constant)
+        [slug for slug, _ in wanted],
+        [key for _, key in wanted],
+    )
+    return {(row["slug"], SubjectKey(row["key"])): _subject(row) for row in rows}
+
+
+def _subject(row: asyncpg.Record) -> Subject:
+    standing = None
+    if row["content_id"] is not None:
+        standing = Standing(row["content_id"], row["written_for"], row["published_url"])
+    if row["cycle_id"] is None:
+        return Subject(SubjectKey(row["key"]), standing)
+    return Subject(
+        SubjectKey(row["key"]),
+        standing,
+        (row["cycle_id"], row["position"]),
+        row["keyword"],
+        _FATES.get(row["state"], Fate.LET_GO),
+        row["reason"] or "",
+        row["tries"],
+    )
+
+
+async def claim(connection: Connection, claims: Mapping[Named, tuple[Place | None, Place]]) -> set[Named]:
+    """Gives subjects to keywords, each from whoever has it in hand, None for nobody; returns those for which that was still so."""
+    if not claims:
+        return set()
+    rows = await connection.fetch(
+        """
+        insert into subjects as s (brand_slug, key, cycle_id, position)
+        select slug, key, cycle_id, position
+        from unnest($1::text[], $2::text[], $3::uuid[], $4::int[]) as n (slug, key, cycle_id, position)
+        order by slug, key
+        on conflict (brand_slug, key) do update
+            set cycle_id = excluded.cycle_id, position = excluded.position, claimed_at = clock_timestamp()
+            where (s.brand_slug, s.key, s.cycle_id, s.position) in (
+                select * from unnest($1::text[], $2::text[], $5::uuid[], $6::int[]))
+        returning brand_slug, key
+        """,
+        [slug for slug, _ in claims],
+        [key for _, key in claims],
+        [place[0] for _, place in claims.values()],
+        [place[1] for _, place in claims.values()],
+        [former and former[0] for former, _ in claims.values()],
+        [former and former[1] for former, _ in claims.values()],
+    )
+    return {(row["brand_slug"], SubjectKey(row["key"])) for row in rows}
+
+
+async def follow(connection: Connection, following: Iterable[Follower]) -> None:
+    """They wait for the keyword that has their subject in hand, and keep their place among those that wait for a turn."""
+    followers = list(following)
+    await connection.execute(
+        """
+        update keywords as k set follows = true, awaits_turn = false, subject = n.subject
+        from unnest($1::uuid[], $2::int[], $3::text[]) as n (cycle_id, position, subject)
+        where k.cycle_id = n.cycle_id and k.position = n.position
+        """,
+        [each.place[0] for each in followers],
+        [each.place[1] for each in followers],
+        [each.subject[1] for each in followers],
+    )
+
+
+async def subjects_waited_for(connection: Connection, slugs: Sequence[str]) -> list[Named]:
+    rows = await connection.fetch(
+        """
+        select distinct c.brand_slug, k.subject from cycles as c join keywords as k using (cycle_id)
+        where c.brand_slug = any ($1::text[]) and c.ended_at is null and c.following > 0 and k.follows and k.state = 'queued'
+        """,
+        list(slugs),
+    )
+    return [(row["brand_slug"], SubjectKey(row["subject"])) for row in rows]
+
+
+async def followers_of(connection: Connection, named: Sequence[Named]) -> list[Follower]:
+    """The keywords that wait for these subjects."""
+    rows = await connection.fetch(
+        """
+        select k.cycle_id, k.position, k.keyword, c.brand_slug, k.subject
+        from unnest($1::text[], $2::text[]) as n (slug, key)
+            join cycles as c on c.brand_slug = n.slug and c.ended_at is null and c.following > 0
+            join keywords as k on k.cycle_id = c.cycle_id and k.subject = n.key
+        where k.follows and k.state = 'queued'
+        """,
+        [slug for slug, _ in named],
+        [key for _, key in named],
+    )
+    return [
+        Follower(
+            (row["cycle_id"], row["position"]),
+            row["keyword"],
+            (row["brand_slug"], SubjectKey(row["subject"])),
+        )
+        for row in rows
+    ]
+
+
+async def let_take_turns(connection: Connection, followers: Sequence[Follower]) -> None:
+    await connection.execute(
+        """
+        update keywords as k set follows = false, awaits_turn = true
+        from unnest($1::uuid[], $2::int[]) as n (cycle_id, position)
+        where k.cycle_id = n.cycle_id and k.position = n.position
+        """,
+        [each.place[0] for each in followers],
+        [each.place[1] for each in followers],
+    )
+
+
+async def count_try(connection: Connection, named: Sequence[Named]) -> None:
+    """The keyword that had it in hand has failed."""
+    await connection.execute(
+        """
+        update subjects as s set tries = tries + 1 from unnest($1::text[], $2::text[]) as n (slug, key)
+        where (s.brand_slug, s.key) = (n.slug, n.key)
+        """,
+        [slug for slug, _ in named],
+        [key for _, key in named],
+    )
+
+
+async def complete(
+    connection: Connection, ended: Sequence[tuple[Place, Standing, str]], now: datetime
+) -> None:
+    """Ends keywords with the article that stands, and the sentence that says so. The state is the one that `cycles.facts` derives."""
+    await connection.execute(
+        """
+        update keywords as k
+        set state = 'completed', reason = n.why, standing_id = n.content_id, standing_why = n.why, follows = false,
+            awaits_turn = false, moved_at = $5
+        from unnest($1::uuid[], $2::int[], $3::uuid[], $4::text[]) as n (cycle_id, position, content_id, why)
+        where k.cycle_id = n.cycle_id and k.position = n.position
+        """,
+        [place[0] for place, _, _ in ended],
+        [place[1] for place, _, _ in ended],
+        [standing.content_id for _, standing, _ in ended],
+        [cut(why) for _, _, why in ended],
+        now,
+    )
+
+
+async def end_without_article(
+    connection: Connection, ended: Sequence[tuple[Place, bool, str]], now: datetime
+) -> None:
+    """Ends keywords as refused (True) or failed, with the reason. The state is the one that `cycles.facts` derives."""
+    await connection.execute(
+        """
+        update keywords as k
+        set state = case when n.refused then 'refused' else 'failed' end, reason = n.why, follows = false, awaits_turn = false,
+            moved_at = $5,
+            setbacks = setbacks || jsonb_build_object('research', jsonb_build_object('reason', n.why, 'refused', n.refused))
+        from unnest($1::uuid[], $2::int[], $3::bool[], $4::text[]) as n (cycle_id, position, refused, why)
+        where k.cycle_id = n.cycle_id and k.position = n.position
+        """,
+        [place[0] for place, _, _ in ended],
+        [place[1] for place, _, _ in ended],
+        [refused for _, refused, _ in ended],
+        [cut(why) for _, _, why in ended],
+        now,
+    )
+
+
+def cut(reason: str) -> str:
+    """As long as reasons of keywords may be."""
+    return reason if len(reason) <= _MAX_REASON else f"{reason[: _MAX_REASON - 1]}…"
