@@ -180,6 +180,7 @@ def test_examples_tell_one_story() -> None:
     assert caused_by <= {message.event_id for message in EXAMPLES.values()}
     assert [name for name, message in EXAMPLES.items() if message.causation_id is None] == [
         "research.requested",
+        "content.delete",  # by a person
         "audit.completed",  # by the clock
         "drafts.waiting",
     ]

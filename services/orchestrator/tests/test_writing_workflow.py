@@ -22,6 +22,7 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate, ContentPublished
 from messaging import Context, Database, Record, RetryLater, Unprocessable
 from orchestrator.brands import upsert_brand
+from orchestrator.removal import insert_deleted
 from orchestrator.writing import Article, ContentWorkflow, Passage, Source, Writer
 from orchestrator.writing.domain import free_slug
 from orchestrator.writing.durable.workflow import Workflow
@@ -312,6 +313,29 @@ async def end(
         await record(tx)
     async with database.connection() as connection:
         return await find_content(connection, message.payload.content_id)
+
+
+async def test_an_article_that_was_deleted_is_not_written_anew(
+    orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
+) -> None:
+    calls = Calls(SOURCES)
+    workflow = workflow_of(orchestrator_database, calls)
+    under_way = await workflow.generate(command, context)
+    async with orchestrator_database.transaction() as tx:
+        await insert_deleted(
+            tx.connection,
+            command.payload.content_id,
+            command.payload.brand_slug,
+            address="kiln",
+            published_url=None,
+            by="ann",
+            reason="wrong",
+        )
+        await tx.connection.execute("delete from workflow_steps")
+    async with orchestrator_database.transaction() as tx:
+        await under_way(tx)
+    assert await end(orchestrator_database, workflow, command, context) is None
+    assert await sent_by(orchestrator_database) == []
 
 
 async def sent_by(database: Database) -> list[tuple[str, Any]]:

@@ -10,10 +10,11 @@ from uuid import UUID, uuid4
 import pytest
 from lxml import html as lxml_html
 from pydantic import SecretStr
+from starlette.responses import JSONResponse
 
 from chassis.http.client import UnavailableError
 from envelope import DomainMessage, new_event_id
-from envelope.brand.payloads import ContentPublish
+from envelope.brand.payloads import ContentDelete, ContentPublish
 from messaging import Context, Database, Dependency, RetryLater, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient
@@ -59,6 +60,19 @@ class Publisher:
             assert message["correlation_id"] == "chain-1"
             assert message["causation_id"] == str(command.event_id)
         return messages
+
+    async def delete(self, content_id: UUID) -> None:
+        command = DomainMessage[ContentDelete](
+            event_id=new_event_id(),
+            type="content.delete",
+            source="orchestrator",
+            timestamp=datetime.now(UTC),
+            payload=ContentDelete(brand_slug=GRIND, content_id=content_id),
+        )
+        record = await self._handlers.content_delete(command, self._context)
+        async with self.database.transaction() as tx:
+            await record(tx)
+            assert tx.outgoing == []
 
     async def url(self, content_id: UUID) -> str:
         message = await self.publish(content_id)
@@ -281,6 +295,25 @@ async def test_a_page_is_taken_down_and_comes_back_when_its_article_does(
     orchestrator.documents[content_id] = document | gone
     await publisher.command(content_id)
     assert (await publisher.page("cold-brew")).taken_down_at is None
+
+
+async def test_of_a_deleted_article_no_page_is_made_however_late_it_is_asked_for(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    content_id, never = orchestrator.add(), orchestrator.add(slug="never")
+    await publisher.url(content_id)
+    for each in (content_id, content_id, never):
+        await publisher.delete(each)
+    # As it was read before it was deleted, and comes to be stored after that.
+    for each in (content_id, never):
+        message = await publisher.publish(each)
+        assert (message["type"], message["payload"]["reason"]) == ("content.publish_failed", "deleted")
+    orchestrator.answer = lambda _: JSONResponse({"detail": "it was deleted"}, 410)
+    message = await publisher.publish(uuid4())
+    assert message["payload"]["reason"] == "deleted"
+    async with publisher.database.connection() as connection:
+        assert await store.newest(connection, GRIND, 10) == []
+        assert await connection.fetchval("select count(*) from covers") == 0
 
 
 async def test_what_was_taken_down_before_it_was_published_ends_in_a_failure(

@@ -19,6 +19,7 @@ from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from publisher import store
+from publisher.domain import BrandSlug
 from publisher.http_api import create_app
 from publisher.store import Publication
 from publisher.urls import SiteUrls
@@ -45,6 +46,10 @@ class Web:
     async def take_down(self, **changes: Any) -> None:
         async with self._database.transaction() as tx:
             assert await store.take_down(tx.connection, self._publication(**changes).article)
+
+    async def delete(self, content_id: str) -> bool:
+        async with self._database.transaction() as tx:
+            return await store.delete(tx.connection, UUID(content_id), BrandSlug("daily-grind"))
 
     async def get(self, path: str, **headers: str) -> httpx.Response:
         return await self.client.get(path, headers=headers)
@@ -289,6 +294,25 @@ async def test_a_page_that_was_taken_down_is_gone_from_everywhere(web: Web) -> N
         assert "goes" not in shown.text.lower()
     assert (await web.get(cover)).status_code == 404
     assert "1 article" in (await web.get("/")).text
+
+
+async def test_a_deleted_page_is_gone_for_good_at_every_address_it_had(web: Web) -> None:
+    await web.publish(content_id=str(UUID(int=1)), slug="stays", title="Stays")
+    article = str(UUID(int=2))
+    await web.publish(content_id=article, slug="before", title="Goes")
+    await web.publish(content_id=article, slug="goes", title="Goes", updated_at="2026-02-01T10:00:00Z")
+    cover = (await web.tree("/sites/daily-grind/goes")).xpath("//meta[@property='og:image']/@content")[0]
+    assert (await web.get(cover)).status_code == 200
+    assert [await web.delete(article) for _ in range(2)] == [True, False]
+
+    for path in ("before", "goes"):
+        gone = await web.get(f"/sites/daily-grind/{path}")
+        assert (gone.status_code, "Goes" in gone.text) == (410, False)
+    assert (await web.get(cover)).status_code == 404
+    for path in ("", "feed.xml", "sitemap.xml", "stays"):
+        assert "goes" not in (await web.get(f"/sites/daily-grind/{path}")).text.lower()
+    # Its address is given to no other.
+    assert await web.publish(content_id=str(UUID(int=3)), slug="goes") == "goes-2"
 
 
 async def test_every_address_a_page_ever_had_leads_to_where_it_is(web: Web) -> None:

@@ -14,6 +14,7 @@ from uuid import UUID
 import typer
 
 from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
+from brandctl.confirming import Yes, confirm
 from brandctl.errors import CommandError
 from brandctl.listing import AfterId, Limit, Listing, OfBrand
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
@@ -304,6 +305,39 @@ def take_down(
     """
     with Drafts.at(orchestrator_url, key_file) as drafts:
         _decided(drafts.decide(content_id, "take-down", reason=reason), as_json=as_json)
+
+
+@app.command()
+def delete(
+    content_id: ContentId,
+    reason: Annotated[
+        str,
+        typer.Option(
+            "--reason", "-m", help="Kept, with who deleted it and when; and shown with its keyword."
+        ),
+    ],
+    yes: Yes = False,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Deletes an article for good: text, versions, decisions and research; its page answers 410. Needs the scope admin.
+
+    For example:
+
+        brandctl drafts delete 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "It was about a person."
+    """
+    with Drafts.at(orchestrator_url, key_file) as drafts:
+        if not yes:
+            draft = drafts.draft(content_id)
+            confirm(f"Delete “{draft['title']}” of {draft['brand_slug']}, with all its versions, for good?")
+        gone = drafts.decide(content_id, "delete", reason=reason)
+    if as_json:
+        print_json(gone)
+        return
+    note(f"{gone['address']} of {gone['brand_slug']} was deleted by {gone['deleted_by']}: {gone['reason']}")
+    if gone["published_url"]:
+        note(f"  {gone['published_url']} answers 410 from now on")
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from chassis import ServiceKey
 from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import ContentPublish
+from envelope.brand.payloads import ContentDelete, ContentPublish
 from messaging import QueuePolicy, Service, on_each
 from publisher.api import create_api
 from publisher.clients.orchestrator import OrchestratorClient
@@ -30,6 +30,7 @@ def build(settings: Settings) -> Service:
     service.consume(
         "publisher-commands",
         on_each(handlers.content_publish, ContentPublish),
+        on_each(handlers.content_delete, ContentDelete),
         policy=QueuePolicy(
             max_concurrency=8, handler_timeout=settings.content_timeout_seconds + _WRITING_SECONDS
         ),

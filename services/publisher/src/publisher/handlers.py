@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 from envelope import DomainMessage
-from envelope.brand.payloads import ContentPublish, ContentPublished, ContentPublishFailed
+from envelope.brand.payloads import ContentDelete, ContentPublish, ContentPublished, ContentPublishFailed
 from messaging import Context, Database, Record, Transaction, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged
@@ -38,6 +39,8 @@ class Handlers:
             # Of another brand's page nothing is known: its article is read again, and shows whose it is.
             known_etag = await store.known_etag(connection, content_id, BrandSlug(command.payload.brand_slug))
         answer = await self._orchestrator.article(content_id, known_etag=known_etag)
+        if answer is None:
+            return _failed(command, _DELETED, context)
         if isinstance(answer, Unchanged):
 
             async def announce_again(tx: Transaction) -> None:
@@ -62,8 +65,21 @@ class Handlers:
         publication = Publication(article, markup, answer.etag)
 
         async def record(tx: Transaction) -> None:
+            if await store.is_deleted(tx.connection, article):
+                await _failed(command, _DELETED, context)(tx)
+                return
             await store.publish(tx.connection, publication)
             await self._announce(tx, command, context)
+
+        return record
+
+    async def content_delete(self, command: DomainMessage[ContentDelete], context: Context) -> Record:
+        """Nobody waits to hear of it: the orchestrator has deleted the article before it asks."""
+        payload = command.payload
+
+        async def record(tx: Transaction) -> None:
+            had_page = await store.delete(tx.connection, payload.content_id, BrandSlug(payload.brand_slug))
+            context.log.info("article_deleted", content_id=str(payload.content_id), had_page=had_page)
 
         return record
 
@@ -79,6 +95,9 @@ class Handlers:
         )
         tx.send(published, caused_by=command)
         context.log.info("article_published", content_id=str(payload.content_id), url=url)
+
+
+_DELETED: Final = Refusal("deleted", "The article was deleted; it has no page any more.")
 
 
 def _taken_down(command: Command, article: Article, context: Context) -> Record:

@@ -125,13 +125,13 @@ class Pages:
         site, slug = await self._site(request), _slug(request)
         async with self._database.connection() as connection:
             page = await store.page(connection, site.brand_slug, slug)
-            moved_to = None if page else await store.moved_to(connection, site.brand_slug, slug)
+            former = None if page else await store.former(connection, site.brand_slug, slug)
             newest = await store.newest(connection, site.brand_slug, _MORE_ARTICLES + 1) if page else []
-        if moved_to is not None:
-            return _moved(self._urls.article(site.brand_slug, moved_to))
-        if page is None:
+        if former is not None and former.moved_to is not None:
+            return _moved(self._urls.article(site.brand_slug, former.moved_to))
+        if page is None and former is None:
             raise HTTPException(404)
-        if page.taken_down_at is not None:
+        if page is None or page.taken_down_at is not None:
             return HTMLResponse(
                 self._renderer.gone(site), status_code=410, headers={"Cache-Control": _BRIEFLY}
             )
@@ -147,10 +147,10 @@ class Pages:
         picture = await self._covers.picture(brand, slug, file["digest"], format_)
         if picture is None:
             async with self._database.connection() as connection:
-                moved_to = await store.moved_to(connection, brand, slug)
-            if moved_to is None:
+                former = await store.former(connection, brand, slug)
+            if former is None or former.moved_to is None:
                 raise HTTPException(404)
-            return _moved(self._urls.cover(brand, moved_to, f"{file['digest']}.{format_.value}"))
+            return _moved(self._urls.cover(brand, former.moved_to, f"{file['digest']}.{format_.value}"))
         response = respond(request, picture, media_type=format_.media_type, cache_control=_FOR_EVER)
         # Links are shared elsewhere: their pictures are shown there.
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"

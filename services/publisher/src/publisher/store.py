@@ -73,17 +73,68 @@ async def place_of(connection: Connection, content_id: UUID, brand: BrandSlug) -
     return None if row is None else Place(PageSlug(row["slug"]), row["content_updated_at"])
 
 
-async def moved_to(connection: Connection, brand: BrandSlug, slug: PageSlug) -> PageSlug | None:
-    """Where the page is found that was at this address once; None if there was none."""
-    value = await connection.fetchval(
+@dataclass(frozen=True, slots=True)
+class Former:
+    """What became of the page that was at an address once."""
+
+    moved_to: PageSlug | None
+    """None: it was deleted."""
+
+
+async def former(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Former | None:
+    """None if there never was a page at this address, or if there is one."""
+    row = await connection.fetchrow(
         """
-        select pages.slug from former_addresses as former join pages using (content_id, brand_slug)
+        select pages.slug from former_addresses as former left join pages using (content_id, brand_slug)
         where former.brand_slug = $1 and former.slug = $2
         """,
         brand,
         slug,
     )
-    return None if value is None else PageSlug(value)
+    return None if row is None else Former(row["slug"] and PageSlug(row["slug"]))
+
+
+async def is_deleted(connection: Connection, article: Article) -> bool:
+    """Whether the article was deleted while it was read; if not, nobody deletes it before the transaction ends."""
+    await _lock_deleting(connection, article.content_id)
+    return bool(
+        await connection.fetchval(
+            "select exists (select from deleted_articles where content_id = $1)", article.content_id
+        )
+    )
+
+
+async def delete(connection: Connection, content_id: UUID, brand: BrandSlug) -> bool:
+    """Removes the page with its pictures, and has no other be made of the article; its addresses lead nowhere and stay its own.
+
+    Returns:
+        Whether there was a page.
+    """
+    await _lock_deleting(connection, content_id)
+    await connection.execute(
+        "insert into deleted_articles (content_id, brand_slug) values ($1, $2) on conflict do nothing",
+        content_id,
+        brand,
+    )
+    removed = await connection.fetchval(
+        """
+        with removed as (
+            delete from pages where content_id = $1 and brand_slug = $2 returning brand_slug, slug, content_id),
+        left_behind as (
+            insert into former_addresses (brand_slug, slug, content_id) select * from removed)
+        update sites set changed_at = clock_timestamp() where brand_slug = (select brand_slug from removed)
+        returning true
+        """,
+        content_id,
+        brand,
+    )
+    return removed is True
+
+
+async def _lock_deleting(connection: Connection, content_id: UUID) -> None:
+    await connection.execute(
+        "select pg_advisory_xact_lock(hashtextextended('publisher.article.' || $1::text, 0))", str(content_id)
+    )
 
 
 async def publish(connection: Connection, publication: Publication) -> PageSlug:

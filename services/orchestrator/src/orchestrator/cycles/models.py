@@ -103,7 +103,7 @@ class CycleAccepted(View):
 class PostView(View):
     platform: Annotated[str, Field(examples=["feed"])]
     url: Annotated[str, Field(examples=["http://127.0.0.1:8013/feeds/daily-grind/0197a3c4"])]
-    state: Literal["posted", "page_taken_down"]
+    state: Literal["posted", "page_taken_down", "page_deleted"]
     """Whether the page that it leads to can be seen."""
 
 
@@ -144,12 +144,18 @@ class KeywordView(View):
                 PostView(
                     platform=post.platform,
                     url=post.url,
-                    state="page_taken_down" if row.taken_down else "posted",
+                    state=_post_state(row),
                 )
                 for post in facts.posts
                 if post.url is not None
             ),
         )
+
+
+def _post_state(row: KeywordRow) -> Literal["posted", "page_taken_down", "page_deleted"]:
+    if row.is_deleted:
+        return "page_deleted"
+    return "page_taken_down" if row.taken_down else "posted"
 
 
 def _waits(row: KeywordRow) -> str | None:

@@ -107,7 +107,8 @@ class KeywordRow:
     in_cancelled_cycle: bool = False
     command: Command | None = None
     taken_down: str | None = None
-    """Who took its page down, and why."""
+    """Who took its page down or deleted its article, and why."""
+    is_deleted: bool = False
     language: str = "en"
     """Its brand's."""
     standing_url: str | None = None
@@ -331,6 +332,8 @@ _KEYWORD_COLUMNS = f"""
            k.follows, k.standing_id, k.standing_why,
            (select held_for[1] from content as a
             where a.content_id = coalesce(k.standing_id, k.content_id) and a.taken_down_at is not null) as taken_down,
+           (select 'its article was deleted by ' || d.deleted_by || ': ' || d.reason
+            from deleted_articles as d where d.content_id = coalesce(k.standing_id, k.content_id)) as deleted,
            (select published_url from content as a where a.content_id = k.standing_id) as standing_url,
            c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language,
            case when k.follows then (
@@ -408,7 +411,8 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         Command(Stage(row["command_stage"]), row["command_id"], row["asked_again"])
         if row["command_id"] is not None
         else None,
-        row["taken_down"],
+        row["deleted"] or row["taken_down"],
+        row["deleted"] is not None,
         row["language"],
         row["standing_url"],
     )

@@ -18,6 +18,7 @@ from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPu
 from messaging import Database, Transaction
 from orchestrator.brands import MODEL, Brand, find_brand
 from orchestrator.cycles import Room, give_turns, load_keywords
+from orchestrator.removal import DeletedArticleError, find_deleted
 from orchestrator.review import appointments, domain, store
 from orchestrator.review.domain import Draft, Kind
 from orchestrator.writing import (
@@ -79,9 +80,13 @@ async def look_at(database: Database, content_id: UUID, brands: Collection[str] 
 
     Raises:
         UnknownDraftError: there is none, or it is of none of these brands.
+        DeletedArticleError: there was one.
     """
     async with database.connection() as connection:
-        return seen(await store.find_draft(connection, content_id), content_id, brands)
+        draft = await store.find_draft(connection, content_id)
+        if draft is None and (gone := await find_deleted(connection, content_id, brands)) is not None:
+            raise DeletedArticleError(gone)
+        return seen(draft, content_id, brands)
 
 
 async def look_over(database: Database, brand_slug: str, room: Room) -> datetime | None:

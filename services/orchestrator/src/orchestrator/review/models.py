@@ -9,6 +9,7 @@ from pydantic import AfterValidator, AwareDatetime, Field
 
 from chassis.http.api import in_utc
 from orchestrator.answers import View
+from orchestrator.removal import DeletedArticle
 from orchestrator.requests import RequestBody, not_blank, prose, visible
 from orchestrator.review.domain import MAX_COMMENT, Decided, Draft, DraftState, Kind
 from orchestrator.writing import MeasureView, SourceView, Version, VersionNote
@@ -150,6 +151,31 @@ class TakingDown(RequestBody):
         str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
     ]
     """Kept with the decision, and shown with the keyword and its posts."""
+
+
+class Deleting(RequestBody):
+    reason: Annotated[
+        str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(prose), AfterValidator(_telling)
+    ]
+    """Kept with the fact that there was an article, and shown with the keyword and its posts."""
+
+
+class DeletedView(View):
+    """All that is kept of an article that was deleted."""
+
+    content_id: UUID
+    brand_slug: str
+    address: Annotated[str, Field(examples=["cold-brew"])]
+    """The last part of its page's; no other article gets it."""
+    published_url: str | None
+    """Where it could be seen; it answers 410."""
+    deleted_at: datetime
+    deleted_by: str
+    reason: str
+
+    @classmethod
+    def of(cls, gone: DeletedArticle) -> Self:
+        return cls(**asdict(gone))
 
 
 class Editing(RequestBody):

@@ -7,12 +7,13 @@ from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 
-from chassis.http.api import UNKNOWN, MayRead, MayReview, add_routes, refusal, router
+from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
 from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator.brands import Slug, UnknownBrandError, seen_slug
 from orchestrator.cycles import Room
-from orchestrator.review import deciding, scheduling, store
+from orchestrator.removal import DeletedArticleError
+from orchestrator.review import deciding, deletion, scheduling, store
 from orchestrator.review.deciding import CannotRewriteError, Change, UnknownDraftError, UnusableTextError
 from orchestrator.review.domain import DecidedOtherwiseError, DraftState, NoSuchVersionError
 from orchestrator.review.models import (
@@ -20,6 +21,8 @@ from orchestrator.review.models import (
     Approving,
     DecisionList,
     DecisionView,
+    DeletedView,
+    Deleting,
     DraftList,
     DraftView,
     Editing,
@@ -35,6 +38,7 @@ MAX_PAGE: Final = 200
 MAX_DECISIONS: Final = 100
 LARGER_TEXTS: Final = {"/v1/drafts/{content_id}/edit": 1_500_000}
 """100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
+GONE: Final = refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom.")
 OVERTAKEN: Final = refusal(
     HTTPStatus.CONFLICT, "It is not as you believe: somebody was faster; `detail` says what happened."
 )
@@ -50,6 +54,7 @@ def answer_refusals(app: FastAPI) -> None:
     """Has the application answer what is wrong with a decision by a sentence."""
     for error, status in (
         (UnknownDraftError, HTTPStatus.NOT_FOUND),
+        (DeletedArticleError, HTTPStatus.GONE),
         (NoSuchVersionError, HTTPStatus.NOT_FOUND),
         (DecidedOtherwiseError, HTTPStatus.CONFLICT),
         (CannotRewriteError, HTTPStatus.CONFLICT),
@@ -92,7 +97,12 @@ def _looking(database: Database, room: Room) -> APIRouter:
             next=found[limit - 1].content_id if len(found) > limit else None,
         )
 
-    @routes.get("/drafts/{content_id}", summary="Read a draft", response_model=DraftView, responses=UNKNOWN)
+    @routes.get(
+        "/drafts/{content_id}",
+        summary="Read a draft",
+        response_model=DraftView,
+        responses={**UNKNOWN, **GONE},
+    )
     async def get_draft(caller: MayRead, content_id: UUID) -> DraftView:
         """Also of an article that never waited."""
         return DraftView.of(await deciding.look_at(database, content_id, caller.brands))
@@ -101,7 +111,7 @@ def _looking(database: Database, room: Room) -> APIRouter:
         "/drafts/{content_id}/decisions",
         summary="Who decided what",
         response_model=DecisionList,
-        responses=UNKNOWN,
+        responses={**UNKNOWN, **GONE},
     )
     async def get_decisions(caller: MayRead, content_id: UUID) -> DecisionList:
         """The latest hundred, edits included."""
@@ -131,7 +141,10 @@ def _deciding(database: Database, room: Room) -> APIRouter:
     routes = router("/drafts/{content_id}", tags=["drafts"])
 
     @routes.post(
-        "/approve", summary="Approve a version", response_model=DraftView, responses={**UNKNOWN, **OVERTAKEN}
+        "/approve",
+        summary="Approve a version",
+        response_model=DraftView,
+        responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def approve(caller: MayReview, content_id: UUID, request: Approving) -> DraftView:
         """Exactly this version is published, now or at the time given. The same again changes nothing."""
@@ -156,14 +169,17 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         "/unschedule",
         summary="Call off a publication at a time",
         response_model=DraftView,
-        responses={**UNKNOWN, **OVERTAKEN},
+        responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def unschedule(caller: MayReview, content_id: UUID) -> DraftView:
         """What was to be published at a time waits for a person again."""
         return DraftView.of(await scheduling.unschedule(database, content_id, caller))
 
     @routes.post(
-        "/reject", summary="Reject a draft", response_model=DraftView, responses={**UNKNOWN, **OVERTAKEN}
+        "/reject",
+        summary="Reject a draft",
+        response_model=DraftView,
+        responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def reject(caller: MayReview, content_id: UUID, request: Rejecting) -> DraftView:
         """Ends its keyword, for good; of an approved article, drops the correction that waits."""
@@ -175,7 +191,7 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         "/return",
         summary="Send a draft back",
         response_model=DraftView,
-        responses={**UNKNOWN, **OVERTAKEN},
+        responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def send_back(caller: MayReview, content_id: UUID, request: Returning) -> DraftView:
         """A model writes it again and is told the comment. A digest cannot be sent back: it is edited or rejected."""
@@ -189,7 +205,7 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         "/take-down",
         summary="Take a page down",
         response_model=DraftView,
-        responses={**UNKNOWN, **OVERTAKEN},
+        responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def take_down(caller: MayReview, content_id: UUID, request: TakingDown) -> DraftView:
         """Its address answers 410 from now on, and no list, feed or site map names it. An approval brings it back."""
@@ -197,8 +213,18 @@ def _deciding(database: Database, room: Room) -> APIRouter:
             await deciding.take_down(database, content_id, caller, room, reason=request.reason)
         )
 
+    @routes.post("/delete", summary="Delete an article", response_model=DeletedView, responses=UNKNOWN)
+    async def delete(caller: MayAdminister, content_id: UUID, request: Deleting) -> DeletedView:
+        """For good: its text, versions and decisions are removed, and its page answers 410. Again, it says who did it and when."""
+        return DeletedView.of(
+            await deletion.delete(database, content_id, caller, room, reason=request.reason)
+        )
+
     @routes.post(
-        "/edit", summary="Edit an article", response_model=DraftView, responses={**UNKNOWN, **OVERTAKEN}
+        "/edit",
+        summary="Edit an article",
+        response_model=DraftView,
+        responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
     async def edit(caller: MayReview, content_id: UUID, request: Editing) -> DraftView:
         """Makes a new version, which is measured, and waits to be approved. The same again makes no other."""

@@ -16,6 +16,7 @@ from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentRe
 from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
 from orchestrator.refusals import Refusals
+from orchestrator.removal import is_deleted
 from orchestrator.subjects import key_of
 from orchestrator.writing.approval import wish_to_see
 from orchestrator.writing.article import Article, Source
@@ -90,6 +91,8 @@ class ContentWorkflow:
         command = Command(payload.content_id, message.event_id, payload.revision, context.attempt)
         brand = await self._brand(payload.brand_slug)
         async with self._database.connection() as connection:
+            if await is_deleted(connection, command.content_id):
+                return _comes_too_late(message)
             steps_id = await take_up(connection, command, self._hold)
         if steps_id is None:
             return _nothing
@@ -157,6 +160,10 @@ class ContentWorkflow:
 
         async def record(tx: Transaction) -> None:
             if not await workflow.finish(tx.connection, "store", "announce"):
+                return
+            # After the steps: while they are there, the article cannot have been deleted.
+            if await is_deleted(tx.connection, command.content_id):
+                await _comes_too_late(message)(tx)
                 return
             final = await judge_again(tx.connection, command.brand_slug, command.content_id, judged)
             # As the brand is now: what it wants to see may have changed while the article was written.
@@ -353,6 +360,16 @@ class _Desk:
     async def earlier_titles(self) -> tuple[str, ...]:
         async with self._database.connection() as connection:
             return await latest_titles(connection, self._brand.slug, LATEST_TITLES)
+
+
+def _comes_too_late(message: DomainMessage[ContentGenerate]) -> Record:
+    """An article that was deleted is not written anew, whoever asks: a redelivery, a replay."""
+    _log.info(
+        "message_about_deleted_article",
+        content_id=str(message.payload.content_id),
+        event_id=str(message.event_id),
+    )
+    return _nothing
 
 
 async def _nothing(_: Transaction) -> None:

@@ -7,14 +7,16 @@ from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Query, Response
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, router
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
 from messaging import Database
+from orchestrator.removal import find_deleted
 from orchestrator.writing.models import ContentList, ContentView, ScoreView
 from orchestrator.writing.store import StoredContent, find_content, find_contents
 
 MAX_IDS: Final = 50
+GONE: Final = refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom.")
 
 
 def content_routes(database: Database) -> APIRouter:
@@ -24,7 +26,7 @@ def content_routes(database: Database) -> APIRouter:
         "/content/{content_id}",
         summary="Read an article",
         response_model=ContentView,
-        responses={**READ, **UNKNOWN},
+        responses={**READ, **UNKNOWN, **GONE},
     )
     async def get_content(caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
         """Drafts that wait for a person, too; `held_for` says why."""
@@ -35,7 +37,7 @@ def content_routes(database: Database) -> APIRouter:
         "/content/{content_id}/score",
         summary="Read an article's measures",
         response_model=ScoreView,
-        responses={**READ, **UNKNOWN},
+        responses={**READ, **UNKNOWN, **GONE},
     )
     async def get_score(caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
         """Each with its bounds, as they were when the article was written."""
@@ -63,6 +65,9 @@ def content_routes(database: Database) -> APIRouter:
 async def _known(database: Database, content_id: UUID, caller: Caller) -> StoredContent:
     async with database.connection() as connection:
         content = await find_content(connection, content_id, caller.brands)
+        gone = None if content else await find_deleted(connection, content_id, caller.brands)
+    if gone is not None:
+        raise HTTPException(HTTPStatus.GONE, str(gone))
     if content is None:
         raise HTTPException(
             HTTPStatus.NOT_FOUND,

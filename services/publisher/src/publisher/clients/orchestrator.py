@@ -8,6 +8,7 @@ from pydantic import BaseModel, SecretStr
 
 from chassis.http.client import (
     Answer,
+    GoneError,
     PassingError,
     Peer,
     ServiceClient,
@@ -63,8 +64,8 @@ class OrchestratorClient:
     async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
 
-    async def article(self, content_id: UUID, *, known_etag: str | None = None) -> Fetched | Unchanged:
-        """The article as it stands, or `Unchanged` if `known_etag` still names it.
+    async def article(self, content_id: UUID, *, known_etag: str | None = None) -> Fetched | Unchanged | None:
+        """The article as it stands, or `Unchanged` if `known_etag` still names it; None if it was deleted.
 
         Raises:
             WaitFor: the orchestrator is away, busy, or refuses our key.
@@ -78,6 +79,8 @@ class OrchestratorClient:
                 return await self._articles.get_if_changed(content_id, known_etag)
         except PassingError as problem:
             raise RetryLater(str(problem), after=problem.after) from problem
+        except GoneError:
+            return None
         except UnusableAnswerError as problem:
             raise Unprocessable(str(problem)) from problem
 

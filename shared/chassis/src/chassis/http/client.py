@@ -61,6 +61,10 @@ class UnusableAnswerError(Exception):
     """An answer that no later attempt would better."""
 
 
+class GoneError(UnusableAnswerError):
+    """What was asked for was there once, and will not be again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Peer:
     """Another service: where it is found, and how errors speak of it."""
@@ -160,6 +164,7 @@ class ServiceClient:
                 of service (502, 503, 504), asks for a rest (429), or refuses our key.
             FailedError: it failed over this request (another 5xx, 408, 424, 425), or did not answer it in time though ready.
             NotThereError: the service does not know it (yet).
+            GoneError: it was there, and was removed for good.
             UnusableAnswerError: any other status, or an answer that is too large.
         """
         # A query names what others want too, and the error may be about one of them alone.
@@ -291,6 +296,8 @@ class ServiceClient:
             raise UnavailableError(problem, after=after)
         if response.is_server_error or status in _PASSING:
             raise FailedError(problem, after=after)
+        if status == HTTPStatus.GONE:
+            raise GoneError(f"{problem}: {about} was removed for good")
         raise UnusableAnswerError(
             f"{problem} for {about}; check that {self.peer.url_setting} names {self.peer.name}"
         )

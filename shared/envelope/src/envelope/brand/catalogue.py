@@ -31,6 +31,7 @@ CATALOGUE: Final = Catalogue(
         event("content.generated", payloads.ContentGenerated, producers=_BRAIN),
         event("content.refused", payloads.ContentRefused, producers=_BRAIN),
         command("content.publish", payloads.ContentPublish, to="publisher", producers=_BRAIN),
+        command("content.delete", payloads.ContentDelete, to="publisher", producers=_BRAIN),
         event("content.published", payloads.ContentPublished, producers=("publisher",)),
         event("content.publish_failed", payloads.ContentPublishFailed, producers=("publisher",)),
         command("social.create", payloads.SocialCreate, to="social", producers=_BRAIN),

@@ -67,6 +67,7 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
         payloads.ContentPublished(**_ARTICLE, published_url=_PAGE, as_of=_START + timedelta(seconds=5)),
         payloads.ContentPublish,
     ),
+    (payloads.ContentDelete(**_ARTICLE), None),
     (
         payloads.ContentPublishFailed(
             **_ARTICLE, target="blog", reason="unknown_target", detail="There is no target “blog”."

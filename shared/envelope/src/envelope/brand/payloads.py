@@ -93,6 +93,13 @@ class ContentPublish(Payload):
     target: Name
 
 
+class ContentDelete(Payload):
+    """Remove the article's page for good: its address answers that it is gone, and no page of it is made any more."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+
+
 class ContentPublished(Payload):
     """The article can be seen at `published_url`; what is shown there is its state `as_of`. Of two addresses, that of the later state holds."""
 

@@ -1,0 +1,23 @@
+"""Asking before something is done that cannot be undone."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from brandctl.errors import CommandError, UsageError
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
+
+
+def confirm(question: str) -> None:
+    """Goes on if the answer is yes.
+
+    Raises:
+        UsageError: there is nobody to ask.
+        CommandError: the answer is no.
+    """
+    if not sys.stdin.isatty():
+        raise UsageError(f"{question} Add --yes to do it without being asked.")
+    if not typer.confirm(question, err=True):
+        raise CommandError("Nothing was done.")

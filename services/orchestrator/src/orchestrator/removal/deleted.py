@@ -1,0 +1,79 @@
+"""Articles that were deleted: SQL beside the functions that run it."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+from chassis import Connection
+
+_COLUMNS: Final = "content_id, brand_slug, address, published_url, deleted_at, deleted_by, reason"
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedArticle:
+    """All that is kept of one."""
+
+    content_id: UUID
+    brand_slug: str
+    address: str
+    """The last part of its page's."""
+    published_url: str | None
+    deleted_at: datetime
+    deleted_by: str
+    reason: str
+
+    def __str__(self) -> str:
+        when = f"{self.deleted_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        return f"article {self.content_id} was deleted by {self.deleted_by} on {when}: {self.reason}"
+
+
+class DeletedArticleError(LookupError):
+    """What is asked for was deleted; the message says when and by whom."""
+
+    def __init__(self, article: DeletedArticle) -> None:
+        super().__init__(str(article))
+
+
+async def find_deleted(
+    connection: Connection, content_id: UUID, brands: Collection[str] | None = None
+) -> DeletedArticle | None:
+    """What is known of it, if it was deleted; where `brands` are named, if it was one of theirs."""
+    row = await connection.fetchrow(
+        f"select {_COLUMNS} from deleted_articles"  # noqa: S608  (names of columns)
+        " where content_id = $1 and ($2::text[] is null or brand_slug = any ($2))",
+        content_id,
+        None if brands is None else list(brands),
+    )
+    return None if row is None else DeletedArticle(**row)
+
+
+async def is_deleted(connection: Connection, content_id: UUID) -> bool:
+    return await find_deleted(connection, content_id) is not None
+
+
+async def insert_deleted(
+    connection: Connection,
+    content_id: UUID,
+    brand_slug: str,
+    *,
+    address: str,
+    published_url: str | None,
+    by: str,
+    reason: str,
+) -> DeletedArticle:
+    row = await connection.fetchrow(
+        f"""
+        insert into deleted_articles (content_id, brand_slug, address, published_url, deleted_by, reason)
+        values ($1, $2, $3, $4, $5, $6) returning {_COLUMNS}
+        """,  # noqa: S608  (names of columns)
+        content_id,
+        brand_slug,
+        address,
+        published_url,
+        by,
+        reason,
+    )
+    assert row is not None
+    return DeletedArticle(**row)

@@ -1,0 +1,118 @@
+"""Deleting an article: its texts go, here and at the publisher, and the bare fact stays.
+
+It is final. What is sent because of it is in the same transaction; a request that comes again finds the fact, and changes nothing.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID, uuid5
+
+import structlog
+
+from chassis import Connection
+from chassis.http.callers import Caller
+from envelope.brand.payloads import ContentDelete, ContentRefused
+from messaging import Database
+from orchestrator.cycles import Room, load_keywords
+from orchestrator.removal import DeletedArticle, find_deleted, insert_deleted
+from orchestrator.review import store
+from orchestrator.review.deciding import REJECTED, UnknownDraftError, look
+from orchestrator.review.domain import MAX_COMMENT, Draft, DraftState
+
+log = structlog.get_logger(__name__)
+
+
+async def delete(
+    database: Database, content_id: UUID, caller: Caller, room: Room, *, reason: str
+) -> DeletedArticle:
+    """Deletes an article, whatever its state; its page answers 410 for good, and its address is given to no other.
+
+    Raises:
+        UnknownDraftError: there is none, nor was there.
+    """
+    async with database.transaction() as tx:
+        draft = await store.lock_draft(tx.connection, content_id)
+        if draft is None:
+            gone = await find_deleted(tx.connection, content_id, caller.brands)
+            if gone is None:
+                raise UnknownDraftError(content_id)
+            return gone
+        if not caller.may_see(draft.brand_slug):
+            raise UnknownDraftError(content_id)
+        row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
+        correlation_id = None if row is None else row.correlation_id
+        gone = await insert_deleted(
+            tx.connection,
+            content_id,
+            draft.brand_slug,
+            address=draft.address.removesuffix(f"-{content_id}"),
+            published_url=draft.published_url,
+            by=caller.name,
+            reason=reason,
+        )
+        await _forget(tx.connection, draft)
+        if draft.state in {DraftState.WAITING, DraftState.RETURNED}:
+            tx.send(_refusal(draft, caller, reason), correlation_id=correlation_id)
+        tx.send(
+            ContentDelete(brand_slug=draft.brand_slug, content_id=content_id), correlation_id=correlation_id
+        )
+        await look(tx, room, draft.brand_slug)
+    log.info("article_deleted", content_id=str(content_id), brand=gone.brand_slug, by=caller.name)
+    return gone
+
+
+def _refusal(draft: Draft, caller: Caller, reason: str) -> ContentRefused:
+    """Ends the keyword of an article that waited for a person."""
+    return ContentRefused(
+        brand_slug=draft.brand_slug,
+        content_id=draft.content_id,
+        keyword=draft.keyword,
+        reason=REJECTED,
+        detail=f"{caller.name} deleted it: {reason}"[:MAX_COMMENT],
+    )
+
+
+async def _forget(connection: Connection, draft: Draft) -> None:
+    """Removes its text, versions and decisions, and what was kept of writing it; its address stays taken."""
+    content_id = draft.content_id
+    await connection.execute(
+        """
+        insert into former_addresses (brand_slug, slug, content_id)
+        select brand_slug, slug, content_id from content where content_id = $1 and published_url is not null
+        on conflict do nothing
+        """,
+        content_id,
+    )
+    # Its versions, decisions and links go with it.
+    await connection.execute("delete from content where content_id = $1", content_id)
+    await _forget_writing(connection, content_id, revisions=range(2, draft.newest + 2))
+
+
+async def _forget_writing(connection: Connection, content_id: UUID, revisions: Sequence[int]) -> None:
+    """The steps of writing it, research that was read for it among them; those of attempts before the last go with the clean-up."""
+    known = await connection.fetch(
+        "delete from writings where content_id = $1 returning event_id, steps_id", content_id
+    )
+    commands = await connection.fetch("select command_id from keywords where content_id = $1", content_id)
+    workflows = {
+        content_id,
+        *(uuid5(content_id, f"revision {revision}") for revision in revisions),
+        *(each[name] for each in known for name in ("event_id", "steps_id")),
+        *(each["command_id"] for each in commands if each["command_id"] is not None),
+    }
+    await connection.execute("delete from writing_waits where content_id = $1", content_id)
+    await connection.execute(
+        "delete from workflow_steps where workflow_id = any ($1::uuid[])", list(workflows)
+    )
+    digests = await connection.fetch(
+        "delete from large_results where workflow_id = any ($1::uuid[]) returning digest", list(workflows)
+    )
+    # What another article was written from, too, stays for that.
+    await connection.execute(
+        """
+        delete from blobs where digest in (
+            select digest from blobs as b
+            where digest = any ($1::bytea[]) and not exists (select from large_results as r where r.digest = b.digest)
+            for update skip locked)
+        """,
+        [each["digest"] for each in digests],
+    )
