@@ -143,6 +143,8 @@ async def stack_at(
                 "RESEARCH_URL": research_url,
                 "MODEL_URL": f"{addresses.url('gateway')}/v1",
                 "MODEL_NAME": "model",
+                # What is measured here are turns and crashes, in calls of an article that are known.
+                "MODEL_JUDGE": "false",
                 "WRITERS": str(size.at_once),
                 "BRAND_ARTICLES": str(size.brand_articles),
                 # Shorter than an answer takes.

@@ -347,6 +347,12 @@ WRITING: Sequence[Json] = (
         unit="ops",
         description="No accidents: too few sources; of what a model wrote its sources support too little (try another model); waits for somebody.",
     ),
+    graph(
+        "Sentences of models",
+        target(rate("draft_sentences_total", "verdict", where='job="orchestrator"'), "{{verdict}}"),
+        unit="ops",
+        description="Held by code, confirmed by the judge, or why they were refused. Many unread: the judge gives no usable answer.",
+    ),
 )
 
 SCHEDULES: Sequence[Json] = (

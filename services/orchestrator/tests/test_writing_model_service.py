@@ -103,7 +103,11 @@ async def test_from_a_keyword_to_an_article_that_the_model_wrote(
     assert article["label"].startswith(
         "How this was made: written by a language model (scripted-1) from 3 sources"
     )
+    assert "with a second reading by a language model (scripted-1)" in article["label"]
     assert len(model.asked) == len({asked.key for asked in model.asked})
+    counted = (await client.get("/metrics")).text
+    assert 'brand_engine_draft_sentences_total{verdict="held"}' in counted
+    assert 'brand_engine_draft_sentences_total{verdict="says_more"} 0.0' in counted
 
 
 async def test_without_a_model_a_brand_is_refused_one(api: httpx.AsyncClient) -> None:

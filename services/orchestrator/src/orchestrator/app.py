@@ -30,10 +30,11 @@ from orchestrator.outside import Announcements, let_go
 from orchestrator.review import Appointments, Returns, count_drafts
 from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
+from orchestrator.tallies import Tally
 from orchestrator.workflows import in_states
 from orchestrator.writing import ContentWorkflow, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
-from orchestrator.writing.model import Chat, ModelWriter
+from orchestrator.writing.model import SMALL_CONTEXT, VERDICTS, Chat, ModelWriter
 
 
 def build(settings: Settings) -> Service:
@@ -44,7 +45,10 @@ def build(settings: Settings) -> Service:
         timeout_seconds=settings.research_timeout_seconds,
         research=service.dependency("research", outages=(UnavailableError,)),
     )
-    writers = _writers(service, settings)
+    sentences = Tally(
+        "draft_sentences", "Sentences that a model wrote, by what became of them.", "verdict", VERDICTS
+    )
+    writers = _writers(service, settings, sentences)
     workflow = ContentWorkflow(
         service.database,
         research.fetch,
@@ -103,6 +107,7 @@ def build(settings: Settings) -> Service:
         waiting,
     )
     service.metrics.add_collector(workflow.refusals.shown(service.metrics.families))
+    service.metrics.add_collector(sentences.shown(service.metrics.families))
     service.gauge(
         "workflows",
         "Articles being written or sent to be, by how that goes.",
@@ -127,17 +132,41 @@ def build(settings: Settings) -> Service:
     return service
 
 
-def _writers(service: Service, settings: Settings) -> dict[str, WriterAt]:
+def judges(settings: Settings) -> bool:
+    """Whether sentences are read a second time. What has little room is a toy, and no judge, unless somebody says so."""
+    if settings.model_judge is None:
+        return settings.model_context_tokens > SMALL_CONTEXT
+    return settings.model_judge
+
+
+def _writers(service: Service, settings: Settings, sentences: Tally) -> dict[str, WriterAt]:
     """By the names that brands choose them by. Without a model's address there is no dependency on one either."""
     extractive = ExtractiveWriter()
     writers: dict[str, WriterAt] = {EXTRACTIVE: lambda _: extractive}
-    if settings.model_url is not None:
-        chat = Chat(
-            settings.model_url,
+    if (url := settings.model_url) is None:
+        return writers
+
+    def chat(name: str, what: str) -> Chat:
+        return Chat(
+            url,
             settings.service_key,
-            model=settings.model_name,
+            model=name,
             timeout_seconds=settings.model_timeout_seconds,
-            dependency=service.dependency("model", outages=(UnavailableError,)),
+            dependency=service.dependency(what, outages=(UnavailableError,)),
         )
-        writers[MODEL] = partial(ModelWriter, chat, context_tokens=settings.model_context_tokens)
+
+    model = chat(settings.model_name, "model")
+    judge, name = None, settings.model_judge_name or settings.model_name
+    # What has so little room is a toy, and no judge.
+    if settings.model_judge or (
+        settings.model_judge is None and settings.model_context_tokens > SMALL_CONTEXT
+    ):
+        judge = model if name == settings.model_name else chat(name, "judge")
+    writers[MODEL] = partial(
+        ModelWriter,
+        model,
+        context_tokens=settings.model_context_tokens,
+        judge=judge,
+        sentences=sentences,
+    )
     return writers

@@ -47,6 +47,12 @@ class Settings(ServiceSettings, KeyedSettings):
     model_context_tokens: Annotated[int, Field(ge=2048, le=2_000_000)] = 16_384
     """What the model takes and gives in one exchange; of the sources, as much is shown to it as fits."""
 
+    model_judge: bool | None = None
+    """Whether a model reads each sentence against its passages a second time, after code; unset: where MODEL_CONTEXT_TOKENS is more
+    than 4,096. Without, the rules on words decide alone, and most true sentences in a writer's own words are lost."""
+    model_judge_name: Annotated[str | None, Field(min_length=1, max_length=200)] = None
+    """The model that judges; unset: the one that writes. Another one is the better judge."""
+
     stall_after_hours: Hours = 6.0
     """A keyword that has not moved for so long is asked for once more, and failed after as long again; an answer that comes later
     still takes it up."""

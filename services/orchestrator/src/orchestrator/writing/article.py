@@ -49,6 +49,8 @@ class Draft:
     dropped: int
     copied: float
     """Of the words that are left, the part that stands in long runs of a source."""
+    confirmed: int | None = None
+    """Of those that are left, how many a second reader had to confirm; None if there was none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentRefused
 from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
-from orchestrator.refusals import Refusals
 from orchestrator.removal import is_deleted
 from orchestrator.subjects import key_of
+from orchestrator.tallies import Tally
 from orchestrator.writing.approval import wish_to_see
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.desk import WriterAt
@@ -76,7 +76,9 @@ class ContentWorkflow:
         self._fetch_research = fetch_research
         self._writers = writers
         self._turn_seconds = turn_seconds
-        self.refusals = Refusals(REASONS)
+        self.refusals = Tally(
+            "articles_refused", "Articles that ended without a publication, by reason.", "reason", REASONS
+        )
         self._hold = timedelta(seconds=hold_seconds)
 
     async def generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:

@@ -101,6 +101,8 @@ def json_schema(shape: type[Shape], *, passages: Sequence[str] = (), compact: bo
                 told.update(_COMPACT.get((name, field), {}))
             if passages and field == "passages":
                 told.update(items={"type": "string", "enum": list(passages)}, minItems=1)
+            elif passages and field == "passage":
+                told.update(enum=list(passages))
     return {
         "type": "json_schema",
         "json_schema": {"name": shape.__name__, "strict": True, "schema": schema},

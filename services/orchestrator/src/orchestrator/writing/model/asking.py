@@ -37,7 +37,7 @@ class Asking:
     def __init__(self, chat: Chat, desk: Desk, max_tokens: int, *, compact: bool = False) -> None:
         self._chat = chat
         self._desk = desk
-        self._max_tokens = max_tokens
+        self.max_tokens = max_tokens
         self._compact = compact
         self.model = chat.model
         self.prompt_tokens = 0
@@ -79,8 +79,8 @@ class Asking:
 
     def _tokens_of(self, shape: type[Shape]) -> int:
         """Less for what is short, so that less money is set aside for it and a model that repeats itself ends sooner."""
-        short = max(self._max_tokens // 2, SHORT_TOKENS) if shape in {Brief, Front} else self._max_tokens
-        return min(self._max_tokens, short)
+        short = max(self.max_tokens // 2, SHORT_TOKENS) if shape in {Brief, Front} else self.max_tokens
+        return min(self.max_tokens, short)
 
     async def _complete(
         self, step: str, messages: tuple[Message, ...], response_format: dict[str, Any], max_tokens: int

@@ -50,8 +50,9 @@ def assemble(
     model: str,
     sources: int,
     draft: Draft,
+    judge: str | None = None,
 ) -> Article:
-    """The article. What of `front` the sentences do not support is left out, and taken from them instead."""
+    """The article. `judge` is the model that read it a second time, if one did. What of `front` the sentences do not support is left out, and taken from them instead."""
     kept = sentences_in(sections)
     name = keyword[:1].upper() + keyword[1:]
     title = normal(front.title) if front else ""
@@ -75,10 +76,16 @@ def assemble(
         word_count=sum(len(sentence.split()) for sentence in kept),
         key_points=tuple(points[:MAX_KEY_POINTS]),
         cited=tuple(sorted({n for section in sections for each in section.sentences for n in each.sources})),
-        label=f"How this was made: written by a language model ({model[:80]}) from {sources} sources; a program kept only"
-        " sentences whose words stand in the passages they cite. No person has reviewed it.",
+        label=f"How this was made: written by a language model ({model[:80]}) from {sources} sources; {_kept_by(judge)}. No person"
+        " has reviewed it.",
         draft=draft,
     )
+
+
+def _kept_by(judge: str | None) -> str:
+    if judge is None:
+        return "a program kept only sentences whose words stand in the passages they cite"
+    return f"a program, with a second reading by a language model ({judge[:80]}), kept only sentences that the passages they cite say"
 
 
 def _description(front: Front | None, kept: Sequence[str]) -> str:

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 from orchestrator.writing.article import Source
 from orchestrator.writing.model import injection
 from orchestrator.writing.model.answers import DraftSentence
-from orchestrator.writing.model.claims import Evidence, check
+from orchestrator.writing.model.claims import TOO_MUCH, Evidence, check, is_conceivable
 from orchestrator.writing.model.claims.wording import NEGATIONS, normal, sentences_of, tokens_of
 from orchestrator.writing.model.copying import LONGEST_QUOTATION, Sources, quotations, unquoted
 
@@ -26,12 +27,31 @@ _MARKUP: Final = re.compile(
 _ENDS: Final = re.compile(r"[.!][\"”’)]*$")  # noqa: RUF001
 
 
+class Reason(StrEnum):
+    """Who refused a sentence, and why."""
+
+    WORDS = "words"
+    """Code: it is unclean, copied, or its words do not stand in its passages."""
+    CONTRADICTED = "contradicted"
+    """The judge, as are the following: its passages say otherwise."""
+    SAYS_MORE = "says_more"
+    NOT_SAID = "not_said"
+    UNPROVEN = "unproven"
+    """It was confirmed, and not by words that its passages have."""
+    UNREAD = "unread"
+    """Code alone would not keep it, and the judge gave no finding."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """A sentence that stands, with the numbers of the sources that support it."""
 
     text: str
     sources: tuple[int, ...]
+    passages: tuple[str, ...]
+    """That it cites."""
+    confirmed: bool = False
+    """Whether it took the judge to keep it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,11 @@ class Rejected:
     problem: str
     nearest: str = ""
     """What its passages say instead, as far as that can be told."""
+    conceivable: bool = False
+    """Whether its passages might say it in other words, so that it is the judge's to confirm."""
+    reason: Reason = Reason.WORDS
+    loss: str = ""
+    """The problem without what a model said of it; empty if it said nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +118,16 @@ class Material:
         if problem is not None:
             return Rejected(text, draft.passages, problem)
         cited = [self.evidence[each] for each in dict.fromkeys(draft.passages)]
-        given, problem = self._quoted(text, cited)
+        given, wrong = self._quoted(text, cited)
         verdict = check(text, cited, given=given)
-        problem = problem or verdict.problem
+        problem = wrong or verdict.problem
         if problem is not None:
-            return Rejected(text, draft.passages, problem, verdict.nearest)
-        return Kept(text, tuple(sorted({self.source_of[each].n for each in verdict.passages})))
+            conceivable = (
+                not wrong and problem != TOO_MUCH and not quotations(text) and is_conceivable(text, cited)
+            )
+            return Rejected(text, draft.passages, problem, verdict.nearest, conceivable)
+        sources = {self.source_of[each].n for each in verdict.passages}
+        return Kept(text, tuple(sorted(sources)), draft.passages)
 
     def _is_term(self, words: str, cited: Sequence[Evidence]) -> bool:
         """Whether the passage has the very words in quotation marks of its own: a name of something, and nobody's statement."""

@@ -28,6 +28,7 @@ FORMS: Final = {
     "encoded": r"\b(?:decode|base64|rot13|decrypt)\b[^.]{0,60}\b(?:follow|execute|obey|run|and do)\b|\b[A-Za-z0-9+/]{80,}={0,2}",
     "bounds": r"\b(?:begin|start|end) (?:of )?(?:system|hidden|secret|new|user|admin) ?(?:prompt|message|instructions?|input|data)\b|-{3,}\s*end of (?:sources?|data|document|passages?)",
     "other tongues": r"\b(?:ignorier\w*|vergiss|missachte)\b[^.]{0,60}\b(?:anweisung\w*|befehl\w*|vorgaben)\b|\bignor(?:ez|a|e|ar|ate)\b[^.]{0,60}\b(?:instruc\w+|istruzion\w+)\b|忽略[^。]{0,20}指令",
+    "to judges": r"\b(?:mark|rate|treat|label|accept|confirm|classify|judge|grade|consider)\b[^.]{0,20}\b(?:all|every|each|any|these|this|the)\b[^.]{0,30}\b(?:sentences?|claims?|statements?)\b[^.]{0,30}\b(?:supported|confirmed|true|correct|valid)\b|\b(?:answer|respond|reply|verdict|finding)\W{1,4}(?:with |is |as )?\W{0,2}supported\b",
     "jailbreak": r"\b(?:jailbreak|developer mode|god mode|dan mode|do anything now)\b",
 }
 """What people have tried, each under the name that logs give it."""

@@ -34,15 +34,16 @@ No addresses, no markup. Answer with JSON of the given schema and nothing else."
 
 def messages(task: str, **data: Any) -> tuple[dict[str, str], ...]:
     """The rules, then the task with its data as one JSON document, which no text of a source can end."""
-    return _asked(RULES, task, data)
+    return told(RULES, task, data)
 
 
 def short_messages(task: str, **data: Any) -> tuple[dict[str, str], ...]:
     """The same in fewer words, with nothing that was not told."""
-    return _asked(SHORT_RULES, task, {name: each for name, each in data.items() if each})
+    return told(SHORT_RULES, task, {name: each for name, each in data.items() if each})
 
 
-def _asked(rules: str, task: str, data: dict[str, Any]) -> tuple[dict[str, str], ...]:
+def told(rules: str, task: str, data: dict[str, Any]) -> tuple[dict[str, str], ...]:
+    """Rules, and a task with its data as one JSON document."""
     document = json.dumps(data, ensure_ascii=False)
     return (
         {"role": "system", "content": rules},

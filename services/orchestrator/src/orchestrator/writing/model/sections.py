@@ -1,8 +1,10 @@
 """One section: drafted from its own passages, held against them, mended once, and given up if too little is left."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from orchestrator.writing.model import prompts
@@ -11,11 +13,17 @@ from orchestrator.writing.model.asking import Asking, UnusableAnswerError
 from orchestrator.writing.model.assembly import Section
 from orchestrator.writing.model.chat import Message
 from orchestrator.writing.model.claims.wording import sentences_of
-from orchestrator.writing.model.drafting import Kept, Material, Rejected, fits_heading, is_clean
+from orchestrator.writing.model.drafting import Kept, Material, Reason, Rejected, fits_heading, is_clean
+from orchestrator.writing.model.judge import Judge
 from orchestrator.writing.quality import REPEATED, alike
 
 NEAREST_SHARE: Final = 8
 """Of the room for passages, one part in so many is for saying again what comes nearest to sentences that do not hold."""
+HELD: Final = "held"
+CONFIRMED: Final = "confirmed"
+REPEATED_BEFORE: Final = "repeated"
+VERDICTS: Final = (HELD, CONFIRMED, REPEATED_BEFORE, *Reason)
+"""What may become of a sentence: it holds, it took the judge to keep it, it says again what was said, or why it was refused."""
 KEPT_SHARE: Final = 0.5
 """A section that loses more than the rest of its sentences was not written from its passages."""
 
@@ -26,8 +34,8 @@ class Outcome:
 
     section: Section | None
     losses: tuple[str, ...]
-    drafted: int = 0
-    """Sentences that the model wrote for it, kept or not."""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """Of the sentences that the model wrote for it, kept or not, by what became of them (`VERDICTS`)."""
 
 
 def _one_by_one(said: DraftSentence) -> Iterator[DraftSentence]:
@@ -36,6 +44,17 @@ def _one_by_one(said: DraftSentence) -> Iterator[DraftSentence]:
     whole = texts if len(texts) == 1 or texts[-1].rstrip('"”’)').endswith((".", "!", "?")) else texts[:-1]  # noqa: RUF001
     for text in whole:
         yield DraftSentence(text=text, passages=said.passages)
+
+
+def _promises(verdict: Kept | Rejected | None) -> int:
+    """Of several sentences in place of one, the one that holds is taken, or else one that may be confirmed."""
+    match verdict:
+        case None:
+            return 0
+        case Kept():
+            return 3
+        case Rejected(conceivable=conceivable):
+            return 1 + conceivable
 
 
 class SectionWriter:
@@ -49,14 +68,19 @@ class SectionWriter:
         wishes: Mapping[str, Any],
         tell: Callable[..., tuple[Message, ...]],
         room: int,
+        judge: Judge | None = None,
     ) -> None:
-        """`tell` makes the messages of a task and its data; `room` is how many characters of passages the model is shown at most."""
+        """`tell` makes the messages of a task and its data; `room` is how many characters of passages the model is shown at most.
+
+        Without a `judge` the rules on words decide alone.
+        """
         self._asking = asking
         self._material = material
         self._keyword = keyword
         self._forbidden = forbidden
         self._wishes = wishes
         self._tell = tell
+        self._judge = judge
         self._room_for_nearest = room // NEAREST_SHARE
 
     async def write(self, number: int, plan: PlannedSection, before: Sequence[Section]) -> Outcome:
@@ -79,36 +103,41 @@ class SectionWriter:
                 self._tell(prompts.SECTION, **about, passages=passages),
                 passages=offered,
             )
-            judged = [
+            checked = [
                 [
-                    await self._judge(one, offered)
+                    await self._check(one, offered)
                     for sentence in paragraph.sentences
                     for one in _one_by_one(sentence)
                 ]
                 for paragraph in draft.paragraphs
             ]
+            judged = await self._read(name, [each for paragraph in checked for each in paragraph])
             judged = await self._mend(name, judged, offered, passages)
         except UnusableAnswerError as error:
             return Outcome(None, (str(error),))
-        return self._settle(name, plan.heading if before else None, judged, before)
+        sentences = iter(judged)
+        paragraphs = [list(islice(sentences, len(paragraph))) for paragraph in checked]
+        return self._settle(name, plan.heading if before else None, paragraphs, before)
 
-    async def _judge(self, sentence: DraftSentence, offered: Sequence[str]) -> Kept | Rejected:
+    async def _read(self, name: str, sentences: Sequence[Kept | Rejected]) -> list[Kept | Rejected]:
+        return await self._judge.read(name, sentences) if self._judge else list(sentences)
+
+    async def _check(self, sentence: DraftSentence, offered: Sequence[str]) -> Kept | Rejected:
         """In a thread, sentence by sentence: a thread goes on when its task is cancelled, and has little left to do then."""
         return await asyncio.to_thread(self._material.judge, sentence, frozenset(offered), self._forbidden)
 
     async def _mend(
         self,
         name: str,
-        judged: list[list[Kept | Rejected]],
+        judged: list[Kept | Rejected],
         offered: Sequence[str],
         passages: list[dict[str, str]],
-    ) -> list[list[Kept | Rejected]]:
+    ) -> list[Kept | Rejected]:
         """Sends what was rejected back, once; the rest stays as it is.
 
         An unusable answer to that leaves things as they are.
         """
-        flat = [each for paragraph in judged for each in paragraph]
-        rejected = {at: each for at, each in enumerate(flat, 1) if isinstance(each, Rejected)}
+        rejected = {at: each for at, each in enumerate(judged, 1) if isinstance(each, Rejected)}
         if not rejected:
             return judged
         listed: list[dict[str, Any]] = []
@@ -129,43 +158,49 @@ class SectionWriter:
             )
         except UnusableAnswerError:
             return judged
-        wanted = [again for again in answer.sentences if again.number in rejected]
         mended: dict[int, Kept | Rejected] = {}
-        for again in wanted:
+        for again in answer.sentences:
+            if again.number not in rejected:
+                continue
             for one in _one_by_one(DraftSentence(text=again.text, passages=again.passages)):
-                verdict = await self._judge(one, offered)
-                if not isinstance(mended.get(again.number), Kept):
+                verdict = await self._check(one, offered)
+                if _promises(verdict) > _promises(mended.get(again.number)):
                     mended[again.number] = verdict
-        numbers = iter(range(1, len(flat) + 1))
-        return [[mended.get(next(numbers), each) for each in paragraph] for paragraph in judged]
+        read = await self._read(f"{name}.mend", list(mended.values()))
+        mended = dict(zip(mended, read, strict=True))
+        return [mended.get(at, each) for at, each in enumerate(judged, 1)]
 
     def _settle(
         self, name: str, heading: str | None, judged: list[list[Kept | Rejected]], before: Sequence[Section]
     ) -> Outcome:
         said = [kept.text for section in before for kept in section.sentences]
         losses: list[str] = []
+        verdicts: Counter[str] = Counter()
         paragraphs: list[tuple[Kept, ...]] = []
         for paragraph in judged:
             stands: list[Kept] = []
             for each in paragraph:
                 if isinstance(each, Rejected):
-                    losses.append(f"{name}: {each.problem}")
+                    verdicts[each.reason] += 1
+                    losses.append(f"{name}: {each.loss or each.problem}")
                 elif any(alike(each.text, other) >= REPEATED for other in said):
+                    verdicts[REPEATED_BEFORE] += 1
                     losses.append(f"{name}: it says again what was said before")
                 else:
+                    verdicts[CONFIRMED if each.confirmed else HELD] += 1
                     said.append(each.text)
                     stands.append(each)
             if stands:
                 paragraphs.append(tuple(stands))
-        kept, drafted = sum(map(len, paragraphs)), sum(map(len, judged))
-        if kept < KEPT_SHARE * drafted or not kept:
-            return Outcome(None, (*losses, f"{name} lost too many of its sentences"), drafted)
+        kept = sum(map(len, paragraphs))
+        if kept < KEPT_SHARE * verdicts.total() or not kept:
+            return Outcome(None, (*losses, f"{name} lost too many of its sentences"), verdicts)
         if heading is not None and not self._heads(heading, paragraphs):
             heading = self._keyword[:1].upper() + self._keyword[1:]
         taken = {section.heading.casefold() for section in before if section.heading}
         if heading is not None and heading.casefold() in taken:
             heading = None
-        return Outcome(Section(heading, tuple(paragraphs)), tuple(losses), drafted)
+        return Outcome(Section(heading, tuple(paragraphs)), tuple(losses), verdicts)
 
     def _heads(self, heading: str, paragraphs: Sequence[Sequence[Kept]]) -> bool:
         kept = [each.text for paragraph in paragraphs for each in paragraph]

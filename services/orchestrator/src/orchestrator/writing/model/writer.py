@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ import structlog
 from pydantic import TypeAdapter
 
 from messaging import Unprocessable
+from orchestrator.tallies import Tally
 from orchestrator.writing.article import Article, Draft, Source
 from orchestrator.writing.desk import Desk
 from orchestrator.writing.model import prompts
@@ -18,7 +19,8 @@ from orchestrator.writing.model.asking import Asking, UnusableAnswerError
 from orchestrator.writing.model.assembly import Section, assemble, sentences_in
 from orchestrator.writing.model.chat import Chat, Message
 from orchestrator.writing.model.claims.wording import normal
-from orchestrator.writing.model.drafting import Material
+from orchestrator.writing.model.drafting import Kept, Material
+from orchestrator.writing.model.judge import Judge
 from orchestrator.writing.model.sections import SectionWriter
 from orchestrator.writing.writer import InsufficientSourcesError, UnsupportedDraftError
 
@@ -48,11 +50,15 @@ class ModelWriter:
         chat: the model.
         desk: of this article.
         context_tokens: what the model reads and writes in one exchange, at most.
+        judge: reads every sentence a second time; None: the rules on words decide alone.
+        sentences: counts what becomes of them (`VERDICTS`).
     """
 
     chat: Chat
     desk: Desk
     context_tokens: int
+    judge: Chat | None = None
+    sentences: Tally | None = None
 
     async def write(
         self, *, keyword: str, sources: Sequence[Source], brand_name: str, language: str
@@ -74,9 +80,13 @@ class ModelWriter:
             raise InsufficientSourcesError(
                 f"no passage on “{keyword}” may be written from: {', '.join(material.set_aside) or 'there is none'}"
             )
-        asking = Asking(self.chat, self.desk, self.context_tokens // ANSWER_SHARE, compact=self._small)
+        asking = self._asking(self.chat)
+        reading = None if self.judge is None else self._asking(self.judge)
         try:
-            sections, losses, drafted = await self._sections(asking, material, keyword, brand_name, language)
+            sections, losses, verdicts = await self._sections(
+                asking, Judge(reading, material) if reading else None, material, keyword, brand_name, language
+            )
+            self._count(verdicts)
             _demand_enough(sections, losses)
             front = await self._front(asking, sections, keyword, language)
         except UnusableAnswerError as error:
@@ -84,13 +94,15 @@ class ModelWriter:
                 f"{error}; try another model (MODEL_NAME) or give the brand the extractive writer, then replay"
             ) from error
         finally:
-            _log.info(
-                "model_asked",
-                model=asking.model,
-                prompt_tokens=asking.prompt_tokens,
-                completion_tokens=asking.completion_tokens,
-            )
-        cited = {n for section in sections for each in section.sentences for n in each.sources}
+            for asked, what in ((asking, "model_asked"), (reading, "judge_asked")):
+                if asked:
+                    _log.info(
+                        what,
+                        model=asked.model,
+                        prompt_tokens=asked.prompt_tokens,
+                        completion_tokens=asked.completion_tokens,
+                    )
+        cited = {n for each in _all(sections) for n in each.sources}
         kept = sentences_in(sections)
         copied = await asyncio.to_thread(material.copies.share, kept)
         return await asyncio.to_thread(
@@ -100,8 +112,23 @@ class ModelWriter:
             front,
             model=asking.model,
             sources=len(cited),
-            draft=Draft(sentences=drafted, dropped=drafted - len(kept), copied=copied),
+            draft=Draft(
+                sentences=verdicts.total(),
+                dropped=verdicts.total() - len(kept),
+                copied=copied,
+                confirmed=None if reading is None else sum(each.confirmed for each in _all(sections)),
+            ),
+            judge=reading.model if reading else None,
         )
+
+    def _asking(self, chat: Chat) -> Asking:
+        return Asking(chat, self.desk, self.context_tokens // ANSWER_SHARE, compact=self._small)
+
+    def _count(self, verdicts: Counter[str]) -> None:
+        """Once the last section stands: what is taken up again counts its sentences no second time before that."""
+        for verdict, times in verdicts.items():
+            if self.sentences is not None:
+                self.sentences.count(verdict, times)
 
     async def _earlier(self, _: str) -> tuple[str, ...]:
         """Kept, as answers are: what comes again asks the same, though others of the brand were published meanwhile."""
@@ -124,9 +151,15 @@ class ModelWriter:
         return self.context_tokens * CHARACTERS_A_TOKEN * (ANSWER_SHARE - 2) // ANSWER_SHARE
 
     async def _sections(
-        self, asking: Asking, material: Material, keyword: str, brand_name: str, language: str
-    ) -> tuple[list[Section], list[str], int]:
-        """The sections that stand, what was given up and why, and how many sentences the model wrote."""
+        self,
+        asking: Asking,
+        judge: Judge | None,
+        material: Material,
+        keyword: str,
+        brand_name: str,
+        language: str,
+    ) -> tuple[list[Section], list[str], Counter[str]]:
+        """The sections that stand, what was given up and why, and what became of the sentences that the model wrote."""
         passages = prompts.quoted(list(material.evidence.values()))
         about: dict[str, Any] = {
             "keyword": keyword,
@@ -148,17 +181,18 @@ class ModelWriter:
             wishes=self._wishes(each),
             tell=self._tell,
             room=self._room(),
+            judge=judge,
         )
         sections: list[Section] = []
         losses: list[str] = []
-        drafted = 0
+        verdicts: Counter[str] = Counter()
         for number, plan in enumerate(outline.sections, 1):
             outcome = await writer.write(number, plan, sections)
             losses += outcome.losses
-            drafted += outcome.drafted
+            verdicts += outcome.verdicts
             if outcome.section:
                 sections.append(outcome.section)
-        return sections, losses, drafted
+        return sections, losses, verdicts
 
     async def _outline(
         self, asking: Asking, material: Material, about: dict[str, Any], passages: list[dict[str, str]]
@@ -192,6 +226,10 @@ class ModelWriter:
             )
         except UnusableAnswerError:
             return None
+
+
+def _all(sections: Sequence[Section]) -> Iterator[Kept]:
+    return (kept for section in sections for kept in section.sentences)
 
 
 def _plain_outline(material: Material, keyword: str) -> Outline:

@@ -320,3 +320,6 @@ def _draft(article: Article) -> Iterator[Measure]:
         if draft.copied > MAX_COPIED
         else None,
     )
+    if draft.confirmed is not None:
+        left = draft.sentences - draft.dropped
+        yield Measure("confirmed", draft.confirmed, f"{draft.confirmed} of {left} sentences by the judge")

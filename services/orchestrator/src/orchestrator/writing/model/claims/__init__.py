@@ -1,5 +1,6 @@
 """Whether the passages that a sentence cites say what it says: decided by code, word by word."""
 
 from orchestrator.writing.model.claims.checking import TOO_MUCH, Evidence, Verdict, check
+from orchestrator.writing.model.claims.conceivable import is_conceivable
 
-__all__ = ["TOO_MUCH", "Evidence", "Verdict", "check"]
+__all__ = ["TOO_MUCH", "Evidence", "Verdict", "check", "is_conceivable"]

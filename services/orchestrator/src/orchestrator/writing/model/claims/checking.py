@@ -23,12 +23,14 @@ from orchestrator.writing.model.claims.alignment import (
     tightest,
     words_elsewhere,
 )
+from orchestrator.writing.model.claims.clauses import SAYING
+from orchestrator.writing.model.claims.counting import counted
 from orchestrator.writing.model.claims.omissions import floats_in_clause, spanned
 from orchestrator.writing.model.claims.readings import begins_statement, halves, reworded, rotated, variants
+from orchestrator.writing.model.claims.turns import dated
 from orchestrator.writing.model.claims.wording import (
     FLOATING,
     FRAMES,
-    PERSONS,
     PRONOUNS,
     RETRACTIONS,
     UNIT_KEYS,
@@ -50,8 +52,6 @@ FEWEST: Final = 2
 """A sentence with fewer words that weigh says nothing that could be checked."""
 UNRELATED: Final = "its passages say nothing of this"
 TOO_MUCH: Final = "its passage repeats itself so much that nothing can be held against it; cite another"
-_PRESENT: Final = frozenset({"is", "are", "has", "have"})
-_PAST: Final = frozenset({"was", "were", "had"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,11 @@ class Evidence:
     id: str
     heading: str | None
     text: str
+
+    def stated(self) -> list[str]:
+        """Its heading and those of its sentences that others neither take back nor give as somebody's belief."""
+        heading = [normal(self.heading)] if self.heading else []
+        return [*heading, *_stated(sentences_of(self.text))]
 
     def windows(self) -> Iterator[tuple[str, ...]]:
         """What one statement may rest on: a sentence, or two in a row, the heading counting as the first."""
@@ -150,6 +155,17 @@ class _Found:
     said: str = ""
 
 
+def unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:
+    """What is wrong with a sentence whatever its passages say."""
+    if len(tokens) > LONGEST:
+        return "it is too long; say one thing in a sentence"
+    if sum(token.kind in SAYING and token.key not in given for token in tokens) < FEWEST:
+        return "it says nothing that a passage could support"
+    if tokens[0].text.casefold() in PRONOUNS:
+        return f"it begins with “{tokens[0].text}”; name its subject"
+    return None
+
+
 class _Claim:
     def __init__(self, tokens: Sequence[Token], given: frozenset[str], *, begins: bool = False) -> None:
         """`begins` if it was cut off another, so that its subject has to begin a statement of the passage, too."""
@@ -157,22 +173,13 @@ class _Claim:
         self._begins = begins
         self._words = [token.text.casefold() for token in self._tokens]
         self._given = given
-        self._weighing = weighing = [
-            token for token in self._tokens if token.weighs and token.key not in given
-        ]
+        self._weighing = [token for token in self._tokens if token.weighs and token.key not in given]
         self._names = {
             token.key
             for at, token in enumerate(self._tokens)
             if at and token.kind is Kind.CONTENT and token.text[0].isupper()
         }
-        self.problem: str | None = None
-        if len(self._tokens) > LONGEST:
-            self.problem = "it is too long; say one thing in a sentence"
-            return
-        if len([token for token in weighing if token.kind in {Kind.CONTENT, Kind.NUMBER}]) < FEWEST:
-            self.problem = "it says nothing that a passage could support"
-        elif self._words[0] in PRONOUNS:
-            self.problem = f"it begins with “{self._tokens[0].text}”; name its subject"
+        self.problem = unfit(self._tokens, given)
 
     def against_all(self, evidence: Evidence, work: Work) -> _Found:
         """What of the passage supports the claim or, if nothing does, comes nearest.
@@ -207,9 +214,10 @@ class _Claim:
             for order in dict.fromkeys((self._tokens, tuple(rotated(self._tokens)))):
                 problem, moved = self._aligned(order, reading, work)
                 if problem is None:
-                    problem = self._framed(parts) or self._dated(parts)
+                    theirs = {token.text.casefold() for part in parts for token in part}
+                    problem = self._framed(parts) or dated(set(self._words), theirs, theirs)
                     problem = problem or (
-                        _counted(self._tokens, parts, moved, work) and _counted(order, reading, moved, work)
+                        counted(self._tokens, parts, moved, work) and counted(order, reading, moved, work)
                     )
                     return share + 1, problem
                 first = first or problem
@@ -300,15 +308,6 @@ class _Claim:
                     return f"its passage says so with “{token.text}”, which must not be left out"
         return None
 
-    def _dated(self, parts: Sequence[Sequence[Token]]) -> str | None:
-        said = set(self._words)
-        theirs = {token.text.casefold() for part in parts for token in part}
-        if said & PERSONS - theirs:
-            return f"its passage does not say {' or '.join(sorted(said & PERSONS - theirs))}"
-        if said & _PRESENT and not said & _PAST and theirs & _PAST and not theirs & _PRESENT:
-            return "its passage speaks of the past"
-        return None
-
 
 def _hung(
     order: Sequence[Token], text: Sequence[Token], taken: Sequence[int], elsewhere: Container[str]
@@ -333,22 +332,6 @@ def _hung(
     return None
 
 
-def _counted(
-    ours: Sequence[Token], parts: Sequence[Sequence[Token]], moved: frozenset[str], work: Work
-) -> str | None:
-    """Which of our numbers counts something else, or in another unit, than in these parts."""
-    theirs = [number for part in parts for number in _numbers(part)]
-    for number in _numbers(ours):
-        work.spend(len(theirs))
-        alike = [each for each in theirs if each.key == number.key]
-        # Where a phrase was moved, its number has other neighbours.
-        if moved and any(each.introduced == number.introduced for each in alike):
-            continue
-        if not any(number.is_of_the_same(each) for each in alike):
-            return f"the number {number.key} belongs to something else, or has another unit, in its passage"
-    return None
-
-
 def _is_past(word: str) -> bool:
     return word.endswith("ed") and not word.endswith("eed")
 
@@ -370,33 +353,3 @@ def _kin(word: str) -> frozenset[str]:
     return frozenset(each for each in FRAMES if each.startswith(root)) | (
         {"said"} if root == "say" else set()
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Number:
-    key: str
-    before: str | None
-    """The word that weighs before it, as `after` is the next that says something."""
-    after: str | None
-    introduced: str | None
-    """The very word before it."""
-
-    def is_of_the_same(self, other: "_Number") -> bool:
-        """Whether both count the same thing in the same unit, as far as their neighbours tell."""
-        if {self.after, other.after} & UNIT_KEYS:
-            return self.after == other.after or (self.before == other.before and self.before in UNIT_KEYS)
-        return self.after == other.after or self.before == other.before
-
-
-def _numbers(tokens: Sequence[Token]) -> list[_Number]:
-    found: list[_Number] = []
-    after: str | None = None
-    telling = [at for at, token in enumerate(tokens) if token.kind in {Kind.CONTENT, Kind.NUMBER}]
-    for place in range(len(telling) - 1, -1, -1):
-        at = telling[place]
-        if tokens[at].kind is Kind.CONTENT:
-            after = tokens[at].key
-            continue
-        before = tokens[telling[place - 1]].key if place else None
-        found.append(_Number(tokens[at].key, before, after, tokens[at - 1].text.casefold() if at else None))
-    return found[::-1]

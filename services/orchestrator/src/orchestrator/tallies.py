@@ -1,0 +1,48 @@
+"""Counts of what happened in this process, by kind, for Prometheus. Counted where it happens."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from chassis.observing.metrics import Families
+
+
+class Tally:
+    """One counter.
+
+    Args:
+        name: of the metric.
+        told: what it counts, for people.
+        label: what the kinds are called.
+        kinds: all there are, shown from the start: a rate needs something to begin with.
+    """
+
+    def __init__(self, name: str, told: str, label: str, kinds: Iterable[str]) -> None:
+        self._name = name
+        self._told = told
+        self._label = label
+        self._counts = Counter(dict.fromkeys(kinds, 0))
+
+    def count(self, kind: str, times: int = 1) -> None:
+        self._counts[kind] += times
+
+    def shown(self, families: Families) -> Collector:
+        """As a metric of the process."""
+        return _Shown(self, families)
+
+    def collected(self, families: Families) -> Metric:
+        counter = families.counter(self._name, self._told, self._label)
+        for kind, count in self._counts.items():
+            counter.add_metric((kind,), count)
+        return counter
+
+
+class _Shown(Collector):
+    def __init__(self, tally: Tally, families: Families) -> None:
+        self._tally = tally
+        self._families = families
+
+    def collect(self) -> Iterator[Metric]:
+        yield self._tally.collected(self._families)

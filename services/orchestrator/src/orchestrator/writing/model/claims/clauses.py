@@ -1,0 +1,93 @@
+"""The clauses of sentences, and those of a passage that come nearest to one of a claim. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from orchestrator.writing.model.claims.wording import CLAUSES, Kind, Token
+
+SAYING: Final = frozenset({Kind.CONTENT, Kind.NUMBER})
+"""What says something, and does not only turn it or hold it together."""
+CONDITIONS: Final = frozenset({"if", "unless", "except", "provided"})
+_BEGINS: Final = CLAUSES | CONDITIONS | {"when", "where", "so", "yet", "that"}
+_JOINS: Final = frozenset({"and", "but", "so", "yet", "or", "which", "who", "while"})
+_OPENS: Final = CONDITIONS | {
+    "when",
+    "where",
+    "because",
+    "since",
+    "while",
+    "although",
+    "though",
+    "before",
+    "after",
+    "until",
+}
+"""Where a sentence begins with one of these, its second clause begins behind the first comma."""
+_ENDS: Final = frozenset(";:().!?–—")  # noqa: RUF001
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    tokens: tuple[Token, ...]
+    led_up: frozenset[str] = frozenset()
+    """The words of the clause that leads up to this one: “doctors hope”, before “that it heals”."""
+    conditions: tuple["Clause", ...] = ()
+    """Those of the same sentence that say when it holds."""
+    keys: frozenset[str] = field(init=False)
+    """Of the words that say something, numbers among them."""
+    words: frozenset[str] = field(init=False)
+    """All of it in small letters, every “no”, “cannot” and “n't” as “not”."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keys", frozenset(saying(self.tokens)))
+        object.__setattr__(self, "words", frozenset(map(plainly, self.tokens)))
+
+    @property
+    def text(self) -> str:
+        return " ".join(token.text for token in self.tokens)
+
+
+def saying(tokens: Sequence[Token]) -> list[str]:
+    return [token.key for token in tokens if token.kind in SAYING]
+
+
+def plainly(token: Token) -> str:
+    return "not" if token.key == "not" else token.text.casefold()
+
+
+def clauses_of(tokens: Sequence[Token]) -> tuple[Clause, ...]:
+    """A sentence in its clauses; what says nothing by itself goes with the one before it."""
+    parts: list[list[Token]] = [[]]
+    for at, token in enumerate(tokens):
+        if _begins(tokens, at) and any(each.kind in SAYING for each in parts[-1]):
+            parts.append([])
+        parts[-1].append(token)
+    if len(parts) > 1 and not any(each.kind in SAYING for each in parts[-1]):
+        parts[-2:] = [parts[-2] + parts[-1]]
+    conditions = tuple(Clause(tuple(part)) for part in parts if part and plainly(part[0]) in CONDITIONS)
+    found: list[Clause] = []
+    for at, part in enumerate(parts):
+        opens = plainly(part[0]) if part else ""
+        led_up = map(plainly, parts[at - 1]) if at and opens == "that" else ()
+        found.append(Clause(tuple(part), frozenset(led_up), () if opens in CONDITIONS else conditions))
+    return tuple(found)
+
+
+def _begins(tokens: Sequence[Token], at: int) -> bool:
+    token = tokens[at]
+    if token.text in _ENDS or token.text.casefold() in _BEGINS:
+        return True
+    if token.kind is not Kind.BREAK:
+        return False
+    if plainly(tokens[0]) in _OPENS and all(each.text != "," for each in tokens[:at]):
+        return True
+    follows = tokens[at + 1].text.casefold() if at + 1 < len(tokens) else ""
+    return token.text.isalpha() or follows in _JOINS
+
+
+def nearest(clause: Clause, others: Sequence[Clause]) -> tuple[Clause, ...]:
+    """Those of the others that share most of its words; none if they share nothing."""
+    shared = [len(clause.keys & other.keys) for other in others]
+    most = max(shared, default=0)
+    return tuple(other for other, count in zip(others, shared, strict=True) if count == most > 0)

@@ -1,0 +1,246 @@
+"""What stands with names and numbers: what is counted in which unit, who does what to whom, and whose it is. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from orchestrator.writing.model.claims.clauses import Clause, saying
+from orchestrator.writing.model.claims.readings import rotated, variants
+from orchestrator.writing.model.claims.wording import (
+    ARTICLES,
+    PREPOSITIONS,
+    PRONOUNS,
+    UNIT_KEYS,
+    Kind,
+    Token,
+    stem,
+)
+
+ORDER: Final = 0.5
+"""Of the words that a clause shares with the one it is nearest to, so many must be in that one's order."""
+FEWEST_IN_ORDER: Final = 3
+AROUND: Final = 4
+"""Words on either side of a number that tell what it is about."""
+_ORDINALS: Final = frozenset("first second third fourth fifth sixth seventh eighth ninth".split())  # noqa: SIM905
+_CURRENCIES: Final = frozenset("$€£")
+_POWERS: Final = frozenset({stem("cubic"), stem("square"), stem("percentage")})
+_RANGES: Final = frozenset({"to", "or"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    key: str
+    unit: str | None
+    thing: str | None
+    """What is counted: the word right behind number and unit."""
+    before: str | None
+    """The word right before it."""
+    joined: frozenset[str]
+    """What makes another number of it: “2 million”, “5 to 10”, “21st”."""
+    around: frozenset[str]
+
+
+def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
+    told = [
+        (at, each.key)
+        for at, each in enumerate(tokens)
+        if each.kind is Kind.CONTENT and each.key not in UNIT_KEYS
+    ]
+    for at, token in enumerate(tokens):
+        if token.kind is not Kind.NUMBER:
+            continue
+        begin, end, joined = _joined(tokens, at)
+        unit = tokens[begin - 1].key if begin and tokens[begin - 1].key in _CURRENCIES else None
+        power = tokens[end].key if end + 1 < len(tokens) and tokens[end].key in _POWERS else ""
+        end += bool(power)
+        if end < len(tokens) and tokens[end].key in UNIT_KEYS:
+            unit, end = f"{power}{tokens[end].key}", end + 1
+        while end < len(tokens) and (tokens[end].key in UNIT_KEYS or tokens[end].text in {"of", "the", "a"}):
+            end += 1
+        thing = tokens[end].key if end < len(tokens) and tokens[end].kind is Kind.CONTENT else None
+        last = next((each for each in reversed(tokens[:at]) if each.kind is not Kind.FREE), None)
+        around = [key for place, key in told if place < at][-AROUND:]
+        around += [key for place, key in told if place > at][:AROUND]
+        yield _Number(
+            token.key,
+            unit,
+            thing,
+            last.key if last and last.kind is Kind.CONTENT else None,
+            joined,
+            frozenset(around),
+        )
+
+
+def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]:
+    """Where the number begins and ends that this one is a part of, and the other parts."""
+    begin, end = at, at + 1
+    others: set[str] = set()
+    while end < len(tokens):
+        if tokens[end].kind is Kind.NUMBER:
+            others.add(tokens[end].key)
+            end += 1
+        elif tokens[end].text in _RANGES and end + 1 < len(tokens) and tokens[end + 1].kind is Kind.NUMBER:
+            others.add(tokens[end + 1].key)
+            end += 2
+        else:
+            break
+    if end < len(tokens) and tokens[end].key in _ORDINALS:
+        others.add(tokens[end].key)
+    while begin and (
+        tokens[begin - 1].kind is Kind.NUMBER
+        or (begin > 1 and tokens[begin - 1].text in _RANGES and tokens[begin - 2].kind is Kind.NUMBER)
+    ):
+        begin -= 1 if tokens[begin - 1].kind is Kind.NUMBER else 2
+        others.add(tokens[begin].key)
+    return begin, end, frozenset(others)
+
+
+def renumbered(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """Which numbers count something else, or in another unit, or are parts of others, as far as their neighbours tell."""
+    keys = {token.key for token in ours}
+    theirs = [number for text in texts for number in _numbers(text)]
+    for number in _numbers(ours):
+        alike = [each for each in theirs if each.key == number.key]
+        if not alike:
+            continue
+        same_unit = any(each.unit == number.unit for each in alike)
+        if not same_unit and (number.unit or all(each.unit for each in alike)):
+            yield f"the number {number.key} has another unit in its passage"
+        if all(each.joined and not each.joined & keys for each in alike):
+            yield f"the number {number.key} is a part of another one in its passage"
+        elsewhere = number.around and not any(each.around & number.around for each in alike)
+        if elsewhere or _counted_otherwise(number, alike, theirs):
+            yield f"the number {number.key} belongs to something else in its passage"
+    for one, other in (pair for text in texts for pair in pairwise(text)):
+        if one.kind is Kind.NUMBER and one.key not in keys and other.key in _ORDINALS & keys:
+            yield f"its passage says “{one.text} {other.text}”"
+
+
+def _counted_otherwise(number: _Number, alike: Sequence[_Number], theirs: Sequence[_Number]) -> bool:
+    """Whether its passage gives another number of what this one is a number of."""
+    if number.thing and any(each.thing == number.thing for each in alike):
+        return False
+    before = None if any(each.before == number.before for each in alike) else number.before
+    others = [each for each in theirs if each.key != number.key and number.key not in each.joined]
+    return any(
+        (number.thing and each.thing == number.thing) or (before and each.before == before) for each in others
+    )
+
+
+def misplaced(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
+    """Whether names, or most words, stand in another order than in any reading of the clauses that come nearest."""
+    shares = [
+        share
+        for each in near
+        for reading in (each.tokens, *(part for (part, *_) in variants([each.tokens])), rotated(each.tokens))
+        for own in (clause.tokens, rotated(clause.tokens))
+        if (share := _in_order(own, reading)) is not None
+    ]
+    if not shares:
+        yield "its passage has the names in another order: keep to who does what to whom"
+    elif max(shares) < ORDER:
+        yield "its passage has the words in another order: keep to who does what to whom"
+
+
+def _names(tokens: Sequence[Token], *, opens: bool = False) -> list[tuple[int, str]]:
+    """Places and keys of what has a capital; of the first word of a sentence, only if the next has one, too."""
+    return [
+        (at, token.key)
+        for at, token in enumerate(tokens)
+        if token.kind is Kind.CONTENT
+        and token.text[0].isupper()
+        and (at or not opens or (len(tokens) > 1 and tokens[1].text[0].isupper()))
+    ]
+
+
+def _begins_with_name(tokens: Sequence[Token]) -> bool:
+    first = next((at for at, token in enumerate(tokens) if token.kind is Kind.CONTENT), None)
+    return first is not None and first in {at for at, _ in _names(tokens, opens=True)}
+
+
+def misattributed(clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause]) -> Iterator[str]:
+    """What the passages say of others than those that a clause of the claim names, or by them and not for them.
+
+    Args:
+        clause: of the claim.
+        near: those of the passages that come nearest.
+        theirs: all of them.
+    """
+    placed = _names(clause.tokens)
+    names = {key for _, key in placed}
+    rest = clause.keys - names
+    most = max((len(rest & each.keys) for each in theirs), default=0)
+    holders = [each for each in theirs if len(rest & each.keys) == most > 0]
+    if (
+        names
+        and holders
+        and all(
+            not names & each.keys and not each.words & PRONOUNS and _names(each.tokens, opens=True)
+            for each in holders
+        )
+    ):
+        yield "its passage says this of others"
+    for at, key in placed:
+        if _hangs_on(clause.tokens, at) == "by":
+            there = [
+                _hangs_on(each.tokens, place)
+                for each in near
+                for place, own in _names(each.tokens)
+                if own == key
+            ]
+            if there and not {"by", None} & set(there):
+                yield f"its passage does not say “by {clause.tokens[at].text}”"
+
+
+def _in_order(own: Sequence[Token], reading: Sequence[Token]) -> float | None:
+    """How many of the shared words are in the same order, as a share; None if the names are not.
+
+    A name behind the same preposition, “by Ann”, “in Rome”, may stand anywhere.
+    """
+    theirs = saying(reading)
+    ours = list(dict.fromkeys(key for key in saying(own) if key in set(theirs)))
+    hung = {(word, token.key) for at, token in enumerate(reading) if (word := _hangs_on(reading, at))}
+    names = dict.fromkeys(
+        token.key
+        for at, token in enumerate(own)
+        if token.key in ours and token.text[0].isupper() and (_hangs_on(own, at), token.key) not in hung
+    )
+    if _common(list(names), theirs) < len(names):
+        return None
+    return _common(ours, theirs) / len(ours) if len(ours) >= FEWEST_IN_ORDER else 1.0
+
+
+def _hangs_on(tokens: Sequence[Token], at: int) -> str | None:
+    before = at - 1
+    while before >= 0 and (tokens[before].text.casefold() in ARTICLES or tokens[before].text[0].isupper()):
+        before -= 1
+    word = tokens[before].text.casefold() if before >= 0 else ""
+    return word if word in PREPOSITIONS else None
+
+
+def _common(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    """The length of the longest common subsequence."""
+    row = [0] * (len(theirs) + 1)
+    for key in ours:
+        before = 0
+        for at, other in enumerate(theirs, 1):
+            before, row[at] = row[at], before + 1 if key == other else max(row[at], row[at - 1])
+    return row[-1]
+
+
+def owned(names: Sequence[Token], ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """Names that the passages have as an owner's alone: “Ann's dog bit Bob” is not “Ann bit Bob”."""
+    free = {
+        token.key
+        for at, token in enumerate(ours)
+        if not _owns(token) and (not at or ours[at - 1].text not in {"of", "by"})
+    }
+    for name in names:
+        there = [token for text in texts for token in text if token.key == name.key]
+        if name.key in free and there and all(map(_owns, there)):
+            yield f"its passage says “{there[0].text}”, and not “{name.text}”"
+
+
+def _owns(token: Token) -> bool:
+    return token.text.endswith(("'s", "’s"))  # noqa: RUF001

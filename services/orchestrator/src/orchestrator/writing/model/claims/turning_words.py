@@ -1,0 +1,144 @@
+"""The words that turn or bound a statement, by what they do. Tables, and no rule."""
+
+from typing import Final
+
+from orchestrator.writing.model.claims.wording import NEGATIONS
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NOT: Final = (NEGATIONS | {"not"}) - {"hardly", "barely", "scarcely"}
+DENYING: Final = NOT | _words(
+    "except unless rather instead lack lacks lacked fail fails failed few little hardly barely scarcely rarely seldom only stop stops"
+    " stopped prevent prevents prevented avoid avoids avoided refuse refuses refused impossible illegal impractical irregular less"
+)
+"""A passage that has one of these may be said with “not”."""
+NO_PREFIX: Final = ("under", "until", "unit", "union", "unique", "univers", "uncle")
+"""What begins with “un” and denies nothing."""
+NOT_ONLY: Final = _words("only just necessarily")
+
+_FEW: Final = _words("rarely seldom few hardly barely scarcely little")
+_SOME: Final = _words(
+    "some several sometimes occasionally partly partially may might could perhaps possibly probably likely maybe tend tends tended"
+)
+_MOST: Final = _words(
+    "most usually generally typically normally commonly mostly mainly largely often frequently many"
+)
+_ALL: Final = _words("all every each always both everywhere entire entirely completely fully")
+_ONLY: Final = _words("only solely exclusively")
+_UNREAL: Final = _words(
+    "toy fake mock former future imitation counterfeit artificial imaginary fictional virtual simulated so-called"
+)
+_DEGREES: Final = _words("slightly merely somewhat nearly almost")
+OF_THE_NEXT: Final = _UNREAL | _words(
+    "slightly merely somewhat some several few many most all every each no neither nor without any"
+)
+"""They are of the word that follows, and may go with it."""
+LEFT_OUT: Final[tuple[tuple[frozenset[str], frozenset[str]], ...]] = (
+    (_ONLY, _words("except")),
+    (_words("except but unless"), _words("only if apart besides other without")),
+    (_SOME | _MOST | _FEW, _words("can")),
+    (_UNREAL, frozenset()),
+    (_DEGREES, frozenset()),
+    (_words("formerly previously originally"), _words("once was were had used earlier before")),
+    (_words("or"), frozenset()),
+    (_words("will shall"), _words("may can might could should must")),
+)
+"""Of the first, what a clause of the passage has, the sentence has, too: the very word, another of its kind, or one of the second."""
+ADDED: Final = (_ONLY | {"except"}, _ALL, _UNREAL - {"future", "imaginary", "virtual", "toy"})
+"""And of these, what the sentence has, the passage has, too."""
+CAUSES: Final = _words("so therefore thus hence because since")
+GIVES_CAUSE: Final = CAUSES | _words(
+    "as cause causes caused reason reasons due why mean means lead leads led make makes made result results otherwise"
+)
+CONDITIONAL: Final = _words(
+    "if when where unless except provided whether who whoever anyone that by only otherwise without until once or"
+)
+"""A condition of the passage may be told with any of these."""
+FRAMED: Final = _words(
+    "claim claims claimed claiming myth myths belief believe believes believed allege alleges alleged allegedly reportedly supposedly"
+    " rumour rumor rumours rumors false untrue said say says according argue argues argued suggest suggests suggested think thinks"
+    " thought deny denies denied doubt doubts doubted supposed hypothesis hypothetical hypothetically seem seems seemed appear appears"
+    " appeared hope hopes hoped wish wishes wished fear fears feared imagine imagines imagined pretend pretends pretended dream dreams"
+    " dreamed promise promises promised threaten threatens threatened intend intends intended theory theoretically officially nominally"
+    " estimate estimates estimated expect expects expected plan plans planned propose proposes proposed stop stops stopped cease ceases"
+    " ceased attempt attempts attempted risk risks try tries tried fail fails failed refuse refuses refused quit quits average hold"
+)
+"""What makes a statement somebody's, or undone."""
+SAYING_SO: Final = _words(
+    "said say says according argue argues argued claim claims claimed suggest suggests suggested"
+)
+"""Any of them does for any other."""
+
+ABOUT: Final = _words("about approximately roughly around nearly almost")
+BOUNDS: Final = dict.fromkeys(ABOUT, "about") | {
+    word: line.split()[0]
+    for line in ("least over more above minimum", "most up under less fewer below maximum", "per")
+    for word in line.split()
+}
+"""What bounds a number, by its kind."""
+
+_OPPOSITES: Final = """
+    more / less fewer
+    higher / lower
+    high / low
+    faster quicker / slower
+    fast quick quickly / slow slowly
+    longer / shorter
+    long / short
+    increase increases increased rise rises rose raise raises grow grows grew / decrease decreases decreased fall falls fell drop drops shrink
+    hot warm / cold cool
+    hotter warmer / colder cooler
+    before / after
+    above / below
+    maximum / minimum
+    first / last
+    light / dark
+    lighter / darker
+    coarse / fine
+    coarser / finer
+    better / worse
+    best / worst
+    good / bad
+    on / off
+    open / closed
+    left / right
+    north / south
+    east / west
+    older / newer younger
+    larger bigger / smaller
+    large big / small
+    harder / softer easier
+    hard / soft easy
+    stronger / weaker milder
+    strong / weak mild
+    early / late
+    earlier / later
+    thicker / thinner
+    thick / thin
+    deep / shallow
+    wet / dry
+    true / false
+    allow allows allowed / forbid forbids forbidden
+    add adds added / remove removes removed
+    bought / sold
+    won / lost
+    begin begins began / end ends ended
+    safe / dangerous harmful
+    public / private
+    cheaper / dearer
+    male / female
+    men / women
+    day / night
+    summer / winter
+    often usually always frequently mostly / rarely seldom never
+    many / few
+"""
+OPPOSITES: Final[dict[str, frozenset[str]]] = {
+    word: _words(other)
+    for line in _OPPOSITES.strip().splitlines()
+    for one, other in (line.split("/"), line.split("/")[::-1])
+    for word in one.split()
+}

@@ -1,0 +1,230 @@
+"""Whether a sentence in other words keeps what turns or bounds a statement: not, only, some, may, about, said, than. Pure."""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from orchestrator.writing.model.claims.clauses import SAYING, Clause, plainly, saying
+from orchestrator.writing.model.claims.turning_words import (
+    ADDED,
+    BOUNDS,
+    CAUSES,
+    CONDITIONAL,
+    DENYING,
+    FRAMED,
+    GIVES_CAUSE,
+    LEFT_OUT,
+    NO_PREFIX,
+    NOT,
+    NOT_ONLY,
+    OF_THE_NEXT,
+    OPPOSITES,
+    SAYING_SO,
+)
+from orchestrator.writing.model.claims.wording import PERSONS, Kind, Token
+
+MOSTLY: Final = 0.6
+"""Where so much of a clause of the passage is said, its negation is of what is said."""
+NEAR_NUMBER: Final = 2
+"""Words from a number, within which a bound is one of it."""
+ALIKE: Final = 4
+"""Letters by which forms of a word are known: “claims”, “claimed”."""
+_MORE: Final = frozenset({"more", "less", "fewer", "worse"})
+_PRESENT: Final = frozenset({"is", "are", "has", "have"})
+_PAST: Final = frozenset({"was", "were", "had"})
+
+
+def turned(
+    clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause], claim: Clause, said: Clause
+) -> Iterator[str]:
+    """What is wrong with a clause of the claim.
+
+    Args:
+        clause: of the claim.
+        near: the clauses of the passages that come nearest to it, at least one.
+        theirs: all clauses of the passages that might support the claim.
+        claim: all of it.
+        said: all that the sentences say which support the claim.
+    """
+    yield from _negated(clause, near, theirs)
+    for words, instead in LEFT_OUT:
+        left = [] if claim.words & (words | instead) else [_telling(each, words, claim) for each in near]
+        if left and all(left):
+            yield left_out(min(left[0]))
+    for words in (*ADDED, CAUSES):
+        enough = GIVES_CAUSE if words is CAUSES else words
+        own = clause.words & words
+        if (
+            words is CAUSES
+            and "so" in own
+            and any(_is_so_as(clause.tokens, at) for at in range(len(clause.tokens)))
+        ):
+            own -= {"so"}
+        if own and not said.words & enough:
+            yield f"its passages do not say “{min(own)}”"
+    for word in sorted(clause.words & OPPOSITES.keys()):
+        others = [OPPOSITES[word] & each.words - claim.words for each in near]
+        if all(others) and not any(word in each.words for each in near):
+            yield f"its passage says “{min(others[0])}” there, and not “{word}”"
+    conditions = [[each for each in one.conditions if not each.keys & claim.keys] for one in near]
+    if all(conditions) and not claim.words & CONDITIONAL:
+        yield left_out(conditions[0][0].tokens[0].text)
+    there = frozenset(word for each in near for word in each.words | each.led_up)
+    # What has been is past as well.
+    own = claim.words - {"has", "have"} if "been" in claim.words else claim.words
+    if problem := dated(own, there, said.words):
+        yield problem
+
+
+def _is_so_as(tokens: Sequence[Token], at: int) -> bool:
+    """“so as to”, “so that”, “so much”: it concludes nothing."""
+    return plainly(tokens[at]) == "so" and [plainly(each) for each in tokens[at + 1 : at + 2]] in (
+        ["as"],
+        ["that"],
+        ["much"],
+        ["many"],
+    )
+
+
+def left_out(word: str) -> str:
+    return f"its passage says “{word}” there, which must not be left out"
+
+
+def dated(said: AbstractSet[str], near: AbstractSet[str], theirs: AbstractSet[str]) -> str | None:
+    """Whether the present is told of the past, or persons were added; `theirs` is all that may name them."""
+    if said & PERSONS - theirs:
+        return f"its passage does not say {' or '.join(sorted(said & PERSONS - theirs))}"
+    if said & _PRESENT and not said & _PAST and near & _PAST and not near & _PRESENT:
+        return "its passage speaks of the past"
+    return None
+
+
+def _telling(clause: Clause, words: AbstractSet[str], claim: Clause) -> set[str]:
+    """Of these words, those of the clause that are of something which the claim speaks of."""
+    return {
+        word
+        for at, token in enumerate(clause.tokens)
+        if (word := plainly(token)) in words
+        and not (word in OF_THE_NEXT and _next(clause.tokens, at) not in claim.keys)
+        and not (word == "or" and not _is_one_of(clause.tokens, at, claim))
+        # “not only”, “not all” are looked at as negations.
+        and not (at and plainly(clause.tokens[at - 1]) == "not")
+        # Where it only joins two statements it is none that bounds.
+        and not (word == "but" and token.kind is Kind.BREAK)
+    }
+
+
+def _next(tokens: Sequence[Token], at: int) -> str | None:
+    return next((each.key for each in tokens[at + 1 :] if each.kind in SAYING), None)
+
+
+def _is_one_of(tokens: Sequence[Token], at: int, claim: Clause) -> bool:
+    """Whether the claim has one alone of the two things that “or” joins."""
+    before = next((each.key for each in reversed(tokens[:at]) if each.kind in SAYING), None)
+    return (before in claim.keys) != (_next(tokens, at) in claim.keys)
+
+
+def _negated(clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause]) -> Iterator[str]:
+    own = list(_denied(clause))
+    if own:
+        denied = {key for each in theirs for keys in _denied(each) for key in keys}
+        if not all(denied.intersection(keys) for keys in own) and not any(map(_denies, near)):
+            yield "its passages do not say “not”"
+        return
+    left = (
+        any(
+            not keys or keys[0] in clause.keys or len(each.keys & clause.keys) >= MOSTLY * len(each.keys)
+            for keys in _denied(each)
+        )
+        for each in near
+    )
+    if all(left) or any(_affirmed(keys, clause, theirs) for each in theirs for keys in _denied(each)):
+        yield left_out("not")
+
+
+def _affirmed(keys: Sequence[str], clause: Clause, theirs: Sequence[Clause]) -> bool:
+    """Whether the clause has both words that the passages deny, and that they say nowhere else."""
+    both = frozenset(keys)
+    return (
+        len(both) > 1
+        and both <= clause.keys
+        and not any(both <= each.keys and not each.words & NOT for each in theirs)
+    )
+
+
+def _denies(clause: Clause) -> bool:
+    """Whether it says “not” in whatever way: “without”, “unable”."""
+    return bool(clause.words & DENYING) or any(
+        word.startswith("un") and not word.startswith(NO_PREFIX) for word in clause.words
+    )
+
+
+def _denied(clause: Clause) -> Iterator[list[str]]:
+    """For each negation the next two words that say something; the last two before it where none follows."""
+    for at, token in enumerate(clause.tokens):
+        rest = clause.tokens[at + 1 :]
+        if plainly(token) in NOT and not (rest and plainly(rest[0]) in NOT_ONLY):
+            yield saying(rest)[:2] or saying(clause.tokens[:at])[-2:]
+
+
+def bounded(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """What bounds a number, “about”, “at least”, “per litre”, and was left out or added; “about” may be added."""
+    for at, token in enumerate(ours):
+        if token.kind is not Kind.NUMBER:
+            continue
+        own = _bounds(ours, at)
+        there = [
+            _bounds(text, place) for text in texts for place, each in enumerate(text) if each.key == token.key
+        ]
+        if there and not any(
+            own - {"about"} == each - {"about"} and each & {"about"} <= own for each in there
+        ):
+            yield f"the number {token.text} is bounded in another way in its passage: {', '.join(there[0]) or 'not'}"
+
+
+def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
+    before = {BOUNDS.get(plainly(each), "") for each in tokens[max(0, at - NEAR_NUMBER) : at]} - {"per"}
+    behind = {BOUNDS.get(plainly(each), "") for each in tokens[at + 1 : at + 1 + NEAR_NUMBER]} & {"per"}
+    return frozenset((before | behind) - {""})
+
+
+def framed(claim: Clause, near: Sequence[Clause]) -> Iterator[str]:
+    """Whose statement it is, or that it is none."""
+    left = [
+        sorted(word for word in (each.words | each.led_up) & FRAMED if not _alike(word, claim.words))
+        for each in near
+    ]
+    if all(left):
+        yield left_out(left[0][0])
+
+
+def _alike(word: str, words: AbstractSet[str]) -> bool:
+    return any(each[:ALIKE] == word[:ALIKE] for each in words) or bool(
+        word in SAYING_SO and words & SAYING_SO
+    )
+
+
+def compared(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
+    """Whether what is compared has changed sides: “milder than hot coffee”."""
+    own = _sides(clause)
+    if own is None:
+        return
+    before, how, after = own
+    for there_before, there_how, there_after in filter(None, map(_sides, near)):
+        turned_round = after & there_before or before & there_after
+        if how & there_how and turned_round and not after & there_after:
+            yield "its passage compares them the other way round"
+
+
+def _sides(clause: Clause) -> tuple[frozenset[str], frozenset[str], frozenset[str]] | None:
+    """What stands before “than” alone, by what words it is compared, and what stands behind it alone."""
+    at = next((at for at, token in enumerate(clause.tokens) if token.key == "than"), 0)
+    if not at:
+        return None
+    before, after = (frozenset(saying(each)) for each in (clause.tokens[:at], clause.tokens[at + 1 :]))
+    how = frozenset(
+        token.key
+        for token in clause.tokens[:at]
+        if plainly(token) in _MORE or (token.kind is Kind.CONTENT and token.text.endswith("er"))
+    )
+    return before - after - how, how, after - before
