@@ -215,6 +215,12 @@ def test_6_a_retry_waits_for_its_backoff() -> None:
     assert broken(history, replace(GOOD, outbox=(retry(3, 1.0),))) == {6}
 
 
+def test_6_what_a_process_put_down_when_it_ended_need_not_wait() -> None:
+    history = told(command(attempts=3))
+    again = retry(3, 0.0, again=True, row="again")
+    assert check(history, replace(GOOD, outbox=(retry(3, 2.0), again)), TERMS) == []
+
+
 def test_6_a_retry_does_not_leave_before_it_is_due() -> None:
     early = change("claim", 0.5, exchange="returns", attempt=2, deliver_at=at(1), lease_after="l1")
     assert broken(told(command(attempts=2)), replace(GOOD, outbox=(retry(2, 1.0), early))) == {6}

@@ -211,7 +211,7 @@ def retries_wait_long_enough(changes: Sequence[OutboxChange], policy: QueuePolic
 
 
 def _is_retry(change: OutboxChange) -> bool:
-    return change.kind == "insert" and change.exchange == RETURNS and change.attempt > 1
+    return change.kind == "insert" and change.exchange == RETURNS and change.attempt > 1 and not change.again
 
 
 # -- 7, 8, 9 -----------------------------------------------------------------------------------------------------------

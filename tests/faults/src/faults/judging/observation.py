@@ -63,6 +63,8 @@ class OutboxChange:
     deliver_at: datetime
     worker: str
     attempt: int = 1
+    again: bool = False
+    """Whether the same attempt goes back: it was put down by a process that ended, or what it needs is away."""
     lease_before: str | None = None
     lease_after: str | None = None
 

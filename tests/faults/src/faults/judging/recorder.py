@@ -29,7 +29,7 @@ create table starts (event_id uuid not null);
 
 create table outbox_changes (
     n bigserial, at timestamptz not null, kind text not null, id uuid not null, event_id uuid not null,
-    exchange text not null, deliver_at timestamptz not null, attempt integer not null,
+    exchange text not null, deliver_at timestamptz not null, attempt integer not null, again boolean not null,
     lease_before uuid, lease_after uuid, worker text not null
 );
 create function note_outbox_change() returns trigger language plpgsql as $$
@@ -40,13 +40,13 @@ declare
 begin
     if tg_op <> 'INSERT' then lease_before := old.lease; end if;
     if tg_op <> 'DELETE' then lease_after := new.lease; end if;
-    insert into outbox_changes (at, kind, id, event_id, exchange, deliver_at, attempt, lease_before, lease_after, worker)
+    insert into outbox_changes (at, kind, id, event_id, exchange, deliver_at, attempt, again, lease_before, lease_after, worker)
     values (
         -- A row's own times were taken when its statement ran, and this comes after it.
         case when tg_op = 'INSERT' then statement_timestamp() else clock_timestamp() end,
         case when tg_op <> 'UPDATE' then lower(tg_op) when lease_after is null then 'give_back' else 'claim' end,
         change_of.id, change_of.event_id, change_of.exchange, change_of.deliver_at,
-        coalesce((change_of.headers ->> 'attempt')::integer, 1),
+        coalesce((change_of.headers ->> 'attempt')::integer, 1), change_of.headers ? 'waits',
         lease_before, lease_after, current_setting('application_name')
     );
     return null;
@@ -204,6 +204,7 @@ async def outbox_changes(database: Pool) -> list[OutboxChange]:
             deliver_at=row["deliver_at"],
             worker=row["worker"],
             attempt=row["attempt"],
+            again=row["again"],
             lease_before=str(row["lease_before"]) if row["lease_before"] else None,
             lease_after=str(row["lease_after"]) if row["lease_after"] else None,
         )

@@ -7,6 +7,7 @@ from envelope.brand import EVENTS
 from faults.simulation.broker.server import EVENT_QUEUES
 from faults.simulation.plan import Command, Fault, Kind
 from faults.simulation.surroundings import Surroundings
+from messaging import headers as header
 from messaging.storage.crashes import MAX_RETURNS, MAX_STARTS
 from messaging.storage.outbox import OutboxRow
 from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS
@@ -38,14 +39,16 @@ class Checks:
 
     def row_written(self, row: OutboxRow) -> None:
         """A row goes into the outbox, perhaps in a transaction that will not commit."""
-        if row.exchange == RETURNS:
+        if row.exchange == RETURNS and header.WAITS in row.headers:
+            self._again(row)
+        elif row.exchange == RETURNS:
             self._retry(row)
         elif row.exchange == DEAD_LETTERS:
             self._death(row)
 
     def _retry(self, row: OutboxRow) -> None:
         policy, command = self._schedule.plan.policy, self._schedule.by_body[row.body]
-        attempt = int(row.headers["attempt"])
+        attempt = int(row.headers[header.ATTEMPT])
         delay = row.delay.total_seconds()
         if attempt > (policy.max_attempts or attempt):
             self.violated("attempts", f"{command} is to be tried a {attempt}th time")
@@ -55,6 +58,15 @@ class Checks:
         due = self._schedule.loop.now + delay
         self._due[key] = min(due, self._due.get(key, due))
         self._blameless(command, str(row.headers.get("failure-type")))
+
+    def _again(self, row: OutboxRow) -> None:
+        """Put down by a process that ends: the same attempt goes on elsewhere, and need not wait."""
+        command, attempt = self._schedule.by_body[row.body], int(row.headers[header.ATTEMPT])
+        key = (row.body, attempt)
+        if attempt > 1 and key not in self._due:
+            self.violated("attempts", f"{command} is put down in attempt {attempt}, which it was never given")
+        due = self._schedule.loop.now + row.delay.total_seconds()
+        self._due[key] = min(due, self._due.get(key, due))
 
     def _death(self, row: OutboxRow) -> None:
         command = self._schedule.by_body[row.body]
