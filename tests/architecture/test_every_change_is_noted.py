@@ -61,5 +61,5 @@ def test_changing_routes_are_found(tmp_path: Path) -> None:
         for service in SERVICES
         if isinstance(app := served_by(service, tmp_path), FastAPI)
     }
-    assert set(found) == {"gateway", "monitor", "orchestrator", "publisher", "research"}
+    assert set(found) == {"gateway", "monitor", "orchestrator", "publisher", "research", "social"}
     assert found["orchestrator"] >= 20

@@ -62,5 +62,6 @@ def test_the_routes_are_found(tmp_path: Path) -> None:
         "orchestrator",
         "publisher",
         "research",
+        "social",
     }
     assert found["orchestrator"] >= 7

@@ -30,6 +30,7 @@ from brandctl.orchestrator import (
     workflows_app,
 )
 from brandctl.research import documents_app, sources_app
+from brandctl.social import posts_app
 from brandctl.terminal import note, say
 from brandctl.traces import trace
 
@@ -48,6 +49,7 @@ app.add_typer(cycles_app)
 app.add_typer(dead_letters_app)
 app.add_typer(documents_app)
 app.add_typer(drafts_app)
+app.add_typer(posts_app)
 app.add_typer(providers_app)
 app.add_typer(keys_app)
 app.add_typer(schedules_app)

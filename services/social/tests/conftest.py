@@ -8,14 +8,17 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import aio_pika
+import asyncpg
 import httpx
 import pytest
 
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ArticleContext, SocialCreate
+from messaging import Service
 from social.app import build
 from social.settings import Settings
 
+SERVICE_KEY = "test-service-key-0123456789"
 POINTS = (
     "Sixteen grams of water for each gram of coffee is a reliable ratio to start from.",
     "A gooseneck kettle gives a slow, aimed stream.",
@@ -49,6 +52,7 @@ class RunningSocial:
         self, url: str, channel: aio_pika.abc.AbstractChannel, events: aio_pika.abc.AbstractQueue
     ) -> None:
         self.http = httpx.AsyncClient(base_url=url, timeout=20)
+        self.api = httpx.AsyncClient(base_url=url, timeout=20, headers={"X-Service-Key": SERVICE_KEY})
         self.url = url
         self._channel = channel
         self._events = events
@@ -95,28 +99,47 @@ class RunningSocial:
 
 
 @pytest.fixture
-async def social(
-    make_database: Callable[[str], Awaitable[str]], rabbitmq_url: str, free_port: Callable[[], int]
-) -> AsyncIterator[RunningSocial]:
+async def database_url(make_database: Callable[[str], Awaitable[str]]) -> str:
+    """Of the service's database, migrated."""
+    return await make_database("social")
+
+
+@pytest.fixture
+async def social_database(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(database_url)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+def social_service(database_url: str, rabbitmq_url: str, free_port: Callable[[], int]) -> Service:
+    """The service put together, on a free port."""
     port = free_port()
     settings = Settings.model_validate(
         {
             "rabbitmq_url": rabbitmq_url,
-            "database_url": await make_database("social"),
+            "database_url": database_url,
             "http_port": port,
             "public_url": f"http://127.0.0.1:{port}",
             "posts_per_page": 5,
+            "service_key": SERVICE_KEY,
         }
     )
-    service = build(settings)
+    return build(settings)
+
+
+@pytest.fixture
+async def social(social_service: Service, rabbitmq_url: str) -> AsyncIterator[RunningSocial]:
+    service = social_service
+    url = f"http://127.0.0.1:{service.settings.http_port}"
     running = asyncio.create_task(service.run())
     try:
         async with await aio_pika.connect(rabbitmq_url) as connection:
             channel = await connection.channel()
-            social = RunningSocial(
-                settings.public_url, channel, await channel.get_queue("orchestrator-events")
-            )
-            async with social.http:
+            social = RunningSocial(url, channel, await channel.get_queue("orchestrator-events"))
+            async with social.http, social.api:
                 await _ready(social.http, running)
                 yield social
     finally:

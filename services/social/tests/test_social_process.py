@@ -1,16 +1,26 @@
 """The service as it is deployed: a process of its own, with its settings in the environment."""
 
 import asyncio
+import json
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import Any
 
+import aio_pika
+import asyncpg
 import httpx
 import psutil
 import pytest
 
+from chassis.testing import eventually
+from envelope import DomainMessage, encode, new_event_id
+from envelope.brand.payloads import SocialCreate
 from tests.fixtures.databases import Roles
 
 
@@ -31,6 +41,7 @@ async def environment(
         "RABBITMQ_URL": broker_urls["social"],
         "DATABASE_URL": database_roles.runtime(owner_url),
         "HTTP_PORT": str(free_port()),
+        "SERVICE_KEY": "test-service-key-0123456789",
     }
 
 
@@ -59,3 +70,77 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str) -> None:
             pass
         time.sleep(0.05)
     raise AssertionError("the service did not become ready")
+
+
+@pytest.mark.parametrize("place", ["relay.publishing", "relay.confirmed"])
+async def test_a_post_is_out_once_though_whoever_took_the_approval_was_killed(
+    environment: dict[str, str], rabbitmq_url: str, new_command: Callable[..., SocialCreate], place: str
+) -> None:
+    url = f"http://127.0.0.1:{environment['HTTP_PORT']}"
+    key = {"X-Service-Key": environment["SERVICE_KEY"]}
+    command = new_command(approval="everything")
+    approval = {"version": 1}
+    async with (
+        await aio_pika.connect(rabbitmq_url) as connection,
+        httpx.AsyncClient(base_url=url, headers=key, timeout=20) as api,
+        asyncpg.create_pool(environment["DATABASE_URL"], min_size=1, max_size=1) as pool,
+    ):
+        channel = await connection.channel()
+        events = await channel.get_queue("orchestrator-events")
+        message = DomainMessage[SocialCreate](
+            event_id=new_event_id(),
+            type="social.create",
+            source="orchestrator",
+            timestamp=datetime.now(UTC),
+            payload=command,
+        )
+        exchange = await channel.get_exchange("commands")
+        with _process(environment, url):
+            await exchange.publish(aio_pika.Message(encode(message)), "social-commands")
+            waits = await _taken(events)
+            assert (waits["type"], waits["payload"]["reason"]) == ("social.failed", "needs_review")
+        post = str(await pool.fetchval("select post_id from pending_posts"))
+        with _process(environment | {"FAIL_POINTS": f"{place}=kill"}, url) as process:
+            # It may be killed before or after it has answered.
+            with suppress(httpx.TransportError):
+                await api.post(f"/v1/posts/{post}/approve", json=approval)
+            assert await asyncio.to_thread(process.wait, 30) == -signal.SIGKILL
+        # Its lease is over: tests do not wait for that.
+        await pool.execute("update outbox set due_at = now()")
+        with _process(environment, url):
+            again = await api.post(f"/v1/posts/{post}/approve", json=approval)
+            assert (again.status_code, again.json()["state"]) == (200, "posted")
+            told = [await _taken(events)]
+            await eventually(lambda: _is_empty(pool))
+            while (more := await events.get(fail=False)) is not None:
+                await more.ack()
+                told.append(json.loads(more.body))
+            assert {(each["type"], each["payload"]["post_url"]) for each in told} == {
+                ("social.posted", again.json()["post_url"])
+            }
+            # What comes twice is one message: whoever takes it knows.
+            assert len({each["event_id"] for each in told}) == 1
+            assert await pool.fetchval("select count(*) from posts") == 1
+
+
+@contextmanager
+def _process(environment: dict[str, str], url: str) -> Iterator["subprocess.Popen[bytes]"]:
+    with subprocess.Popen([sys.executable, "-m", "social"], env=environment) as process:
+        try:
+            _wait_until_ready(process, url)
+            yield process
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+async def _taken(queue: aio_pika.abc.AbstractQueue) -> dict[str, Any]:
+    async with asyncio.timeout(30), queue.iterator() as deliveries:
+        delivery = await anext(deliveries)
+        await delivery.ack()
+    found: dict[str, Any] = json.loads(delivery.body)
+    return found
+
+
+async def _is_empty(pool: asyncpg.Pool) -> bool:
+    return not await pool.fetchval("select count(*) from outbox")

@@ -19,7 +19,7 @@ NAMES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
 """Those that take messages."""
 PROCESSES: Final = (*NAMES, "gateway")
 """All that have a database and an API."""
-WITH_KEY: Final = frozenset({"orchestrator", "research", "publisher", "monitor", "gateway"})
+WITH_KEY: Final = frozenset({"orchestrator", "research", "publisher", "social", "monitor", "gateway"})
 """Those that check the service key or call others with it."""
 
 READY_WITHIN_SECONDS: Final = 60.0

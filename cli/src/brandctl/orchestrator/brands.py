@@ -32,7 +32,7 @@ For example:
 )
 
 _SETTINGS: Final = (
-    "name", "description", "language", "writer", "tone", "words", "forbidden_words", "approval", "target", "channels",
+    "name", "description", "language", "writer", "tone", "words", "forbidden_words", "approval", "target", "channels", "posts_approval",
     "articles_per_day", "quiet_hours", "stale_after_days",
 )  # fmt: skip
 
@@ -47,6 +47,11 @@ class Writer(StrEnum):
 class Approval(StrEnum):
     EVERYTHING = "everything"
     FIRST = "first"
+    NOTHING = "nothing"
+
+
+class PostsApproval(StrEnum):
+    EVERYTHING = "everything"
     NOTHING = "nothing"
 
 
@@ -205,6 +210,9 @@ def set_brand(
     channel: Annotated[
         list[str] | None, typer.Option(help="Where they are promoted, such as feed; repeat for all.")
     ] = None,
+    posts_approval: Annotated[
+        PostsApproval | None, typer.Option(help="Which posts wait until a person has approved them.")
+    ] = None,
     articles_per_day: Annotated[
         int | None, typer.Option(min=1, help="So many keywords are begun in a day, evenly spread.")
     ] = None,
@@ -243,6 +251,7 @@ def set_brand(
         "approval": approval,
         "target": target,
         "channels": channel or None,
+        "posts_approval": posts_approval,
         "articles_per_day": articles_per_day,
         "stale_after_days": stale_after_days,
         "quiet_hours": _quiet_hours(quiet, time_zone),

@@ -1,10 +1,13 @@
 """The composition root."""
 
+from chassis import ServiceKey
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import SocialCreate
 from messaging import QueuePolicy, Service, on_batch
+from social.api import create_api
 from social.handlers import Handlers
 from social.http_api import create_app
+from social.review import Appointments, count_pending
 from social.settings import Settings
 from social.urls import FeedUrls
 
@@ -18,5 +21,8 @@ def build(settings: Settings) -> Service:
         on_batch(Handlers(urls).social_create, SocialCreate),
         policy=QueuePolicy(max_batch_size=25),
     )
-    service.serve(create_app(service.database, urls, posts_per_page=settings.posts_per_page))
+    feeds = create_app(service.database, urls, posts_per_page=settings.posts_per_page)
+    service.serve(create_api(service.database, ServiceKey(settings.service_key), urls, feeds=feeds))
+    service.background("appointments", Appointments(service.database, urls).run)
+    service.gauge("posts", "Posts that a person has to decide about, by state.", "state", count_pending)
     return service

@@ -1,13 +1,19 @@
 """Commands made into posts and announcements."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import UUID
 
 from envelope import DomainMessage
 from envelope.brand.payloads import SocialCreate, SocialFailed, SocialPosted
 from messaging import Transaction, Unprocessable
 from social import domain, store
-from social.domain import BrandSlug, Plan
+from social.domain import BrandSlug, Plan, Refusal
+from social.review import Held, Pending, hold, refused
 from social.urls import FeedUrls
+
+EVERYTHING: Final = "everything"
+"""What the brand wants to see of its posts before they go out."""
 
 
 class Handlers:
@@ -15,28 +21,59 @@ class Handlers:
         self._urls = urls
 
     async def social_create(self, messages: Sequence[DomainMessage[SocialCreate]], tx: Transaction) -> None:
-        """One outcome for each channel: posted, with the address of the post that stands, or failed, with the reason."""
+        """One outcome for each channel: posted, with the address of the post that stands, or failed, with the reason.
+
+        Where the brand wants to see its posts first, they wait for a person, and are not posted until then.
+        """
         plans = [domain.plan(message.payload) for message in messages]
         names = {
             BrandSlug(message.payload.brand_slug): domain.brand_name(message.payload) for message in messages
         }
+        held = await self._held(messages, plans, names, tx)
         posts = await store.publish(
-            tx.connection, [plan.post for plan in plans if plan.post is not None], names
+            tx.connection,
+            [plan.post for plan in plans if plan.post is not None and plan.post.content_id not in held],
+            names,
         )
         for message, plan in zip(messages, plans, strict=True):
             if not plan.outcomes:
                 tx.fail(
                     message, Unprocessable("the command names no channel; name at least one, such as “feed”")
                 )
-            address = ""
+            address, waits = "", None
             if plan.post is not None:
-                brand, post_id = posts[plan.post.content_id]
+                waits = held.get(plan.post.content_id)
+                # The post that was there first counts.
+                brand, post_id = (
+                    (waits.post.brand_slug, waits.post.post_id) if waits else posts[plan.post.content_id]
+                )
                 if brand != message.payload.brand_slug:
                     tx.fail(message, _of_another_brand(message.payload, brand))
                     continue
-                # The post that was there first counts.
                 address = self._urls.absolute(self._urls.post(brand, post_id))
-            _announce(message, plan, address, tx)
+            _announce(message, plan, address, waits, tx)
+
+    async def _held(
+        self,
+        messages: Sequence[DomainMessage[SocialCreate]],
+        plans: Sequence[Plan],
+        names: Mapping[BrandSlug, str],
+        tx: Transaction,
+    ) -> dict[UUID, Pending]:
+        """Posts that wait for a person, or that a person has rejected, by their article."""
+        wanted = [
+            Held(
+                post=plan.post,
+                display_name=names[plan.post.brand_slug],
+                asked_as=tuple(name for name, refusal in plan.outcomes if refusal is None),
+                correlation_id=message.correlation_id,
+            )
+            for message, plan in zip(messages, plans, strict=True)
+            if plan.post is not None and message.payload.approval == EVERYTHING
+        ]
+        return await hold(
+            tx.connection, wanted, [plan.post.content_id for plan in plans if plan.post is not None]
+        )
 
 
 def _of_another_brand(command: SocialCreate, brand: BrandSlug) -> Unprocessable:
@@ -46,11 +83,14 @@ def _of_another_brand(command: SocialCreate, brand: BrandSlug) -> Unprocessable:
     )
 
 
-def _announce(message: DomainMessage[SocialCreate], plan: Plan, address: str, tx: Transaction) -> None:
+def _announce(
+    message: DomainMessage[SocialCreate], plan: Plan, address: str, waits: Pending | None, tx: Transaction
+) -> None:
     command = message.payload
     for channel, refusal in plan.outcomes:
-        if refusal is None:
-            event: SocialPosted | SocialFailed = SocialPosted(
+        event: SocialPosted | SocialFailed
+        if refusal is None and waits is None:
+            event = SocialPosted(
                 brand_slug=command.brand_slug,
                 content_id=command.content_id,
                 platform=channel,
@@ -61,7 +101,14 @@ def _announce(message: DomainMessage[SocialCreate], plan: Plan, address: str, tx
                 brand_slug=command.brand_slug,
                 content_id=command.content_id,
                 platform=channel,
-                reason=refusal.reason,
-                detail=refusal.detail,
+                **_why(refusal, waits),
             )
         tx.send(event, caused_by=message)
+
+
+def _why(refusal: Refusal | None, waits: Pending | None) -> dict[str, str]:
+    if refusal is not None:
+        return {"reason": refusal.reason, "detail": refusal.detail}
+    assert waits is not None
+    reason, detail = refused(waits)
+    return {"reason": reason, "detail": detail}

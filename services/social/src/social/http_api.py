@@ -32,7 +32,7 @@ _ATOM = "application/atom+xml; charset=utf-8"
 
 def create_app(database: Database, urls: FeedUrls, *, posts_per_page: int) -> Starlette:
     pages = Pages(database, urls, Renderer(urls), posts_per_page)
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", pages.feeds),
             Route("/assets/{name}", rendering.ASSETS.serve),
@@ -44,6 +44,9 @@ def create_app(database: Database, urls: FeedUrls, *, posts_per_page: int) -> St
         middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=1024)],
         exception_handlers={404: pages.not_found, DatabaseUnavailableError: pages.unavailable},
     )
+    # Its address would be made of the Host header, which says what the client likes.
+    app.router.redirect_slashes = False
+    return app
 
 
 class Pages:

@@ -2,11 +2,11 @@
 
 from pydantic import Field
 
-from chassis import WebAddress
+from chassis import KeyedSettings, WebAddress
 from messaging import ServiceSettings
 
 
-class Settings(ServiceSettings):
+class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8013
     # Where readers find the feeds: all links and events are made from it.
     public_url: WebAddress = "http://127.0.0.1:8013"

@@ -153,16 +153,21 @@ def _post(row: asyncpg.Record) -> StoredPost:
             text=row["text"],
             tags=tuple(json.loads(row["tags"])),
             link=row["link"],
-            drafts=tuple(
-                Draft(
-                    channel=draft["channel"],
-                    text=draft["text"],
-                    counts=tuple(Count(**count) for count in draft["counts"]),
-                    facets=tuple(Facet(**facet) for facet in draft["facets"]),
-                    api_text=draft["api_text"],
-                )
-                for draft in json.loads(row["drafts"])
-            ),
+            drafts=drafts_of(row["drafts"]),
         ),
         row["posted_at"],
+    )
+
+
+def drafts_of(stored: str) -> tuple[Draft, ...]:
+    """How a post would read elsewhere, as it is stored."""
+    return tuple(
+        Draft(
+            channel=draft["channel"],
+            text=draft["text"],
+            counts=tuple(Count(**count) for count in draft["counts"]),
+            facets=tuple(Facet(**facet) for facet in draft["facets"]),
+            api_text=draft["api_text"],
+        )
+        for draft in json.loads(stored)
     )

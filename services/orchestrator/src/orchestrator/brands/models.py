@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from envelope.brand.payloads import PostsApproval
 from orchestrator.answers import View
 from orchestrator.brands.quiet_hours import QuietHours
 from orchestrator.brands.store import Brand
@@ -92,6 +93,10 @@ class BrandRequest(RequestBody):
     none out yet; `nothing` but what misses a bound. Left out: `everything` where a model writes or the target is not the
     built-in site, else `nothing`."""
 
+    posts_approval: Annotated[PostsApproval, Field(examples=["everything"])] = "nothing"
+    """Which posts wait until a person has approved them: `everything`, or `nothing`. Those of an article are decided about at social, under
+    `/v1/posts`."""
+
     articles_per_day: Annotated[int | None, Field(ge=1, le=MOST_A_DAY, examples=[10])] = None
     """How many keywords are begun in a day, evenly spread: 10 is one every 144 minutes. Without it, as many as there is room for."""
     stale_after_days: Annotated[int | None, Field(ge=1, le=MOST_DAYS, examples=[180])] = None
@@ -149,6 +154,7 @@ class BrandView(View):
     words: int | None
     approval: str
     """Which articles wait until a person has approved them: what the brand says, or else what is the default for it."""
+    posts_approval: PostsApproval
     articles_per_day: int | None
     stale_after_days: int | None
     quiet_hours: QuietHoursRequest | None
@@ -171,6 +177,7 @@ class BrandView(View):
             tone=brand.tone,
             words=brand.words,
             approval=brand.approves,
+            posts_approval=brand.posts_approval,
             articles_per_day=brand.articles_per_day,
             stale_after_days=brand.stale_after_days,
             quiet_hours=QuietHoursRequest.of(brand.quiet_hours),

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import asyncpg
 
 from chassis import Connection
+from envelope.brand.payloads import PostsApproval
 from orchestrator.brands.domain import EXTRACTIVE, Approval, BrandSlug, approval_of
 from orchestrator.brands.quiet_hours import QuietHours
 
@@ -26,6 +27,7 @@ class Brand:
     words: int | None
     approval: str | None
     """As it was asked for; None: by default."""
+    posts_approval: PostsApproval
     articles_per_day: int | None
     stale_after_days: int | None
     """None: by default."""
@@ -61,6 +63,7 @@ async def upsert_brand(
     articles_per_day: int | None = None,
     stale_after_days: int | None = None,
     quiet_hours: QuietHours | None = None,
+    posts_approval: PostsApproval = "nothing",
 ) -> tuple[Brand, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
     period = quiet_hours and quiet_hours.period(await connection.fetchval("select now()"))
@@ -68,16 +71,17 @@ async def upsert_brand(
         """
         insert into brands as b
             (slug, name, description, language, channels, target, writer, forbidden_words, tone, words, approval,
-             articles_per_day, stale_after_days, quiet_hours, quiet_from, quiet_until)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16)
+             articles_per_day, stale_after_days, quiet_hours, quiet_from, quiet_until, posts_approval)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16, $17)
         on conflict (slug) do update
             set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
                 forbidden_words = $8, tone = $9, words = $10, approval = $11, articles_per_day = $12,
-                stale_after_days = $13, quiet_hours = $14::jsonb, quiet_from = $15, quiet_until = $16,
+                stale_after_days = $13, quiet_hours = $14::jsonb, quiet_from = $15, quiet_until = $16, posts_approval = $17,
                 updated_at = case
                     when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words, b.tone,
-                          b.words, b.approval, b.articles_per_day, b.stale_after_days, b.quiet_hours)
-                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb)
+                          b.words, b.approval, b.articles_per_day, b.stale_after_days, b.quiet_hours,
+                          b.posts_approval)
+                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $17)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -97,6 +101,7 @@ async def upsert_brand(
         quiet_hours and json.dumps(quiet_hours.told()),
         period and period.begins,
         period and period.ends,
+        posts_approval,
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -167,6 +172,7 @@ def _brand(row: asyncpg.Record) -> Brand:
         tone=row["tone"],
         words=row["words"],
         approval=row["approval"],
+        posts_approval=row["posts_approval"],
         articles_per_day=row["articles_per_day"],
         stale_after_days=row["stale_after_days"],
         quiet_hours=_quiet_hours(row["quiet_hours"]) if row["quiet_hours"] is not None else None,

@@ -283,7 +283,7 @@ def _answered(keyword: Keyword, post: Post) -> Keyword:
     if post.url is None and post.platform not in keyword.channels:
         return keyword  # nobody waits for it
     known = next((known for known in keyword.posts if known.platform == post.platform), None)
-    if known and (known.url is not None or post.url is None):
+    if known and (known.url is not None or (post.url is None and (post.waits or not known.waits))):
         return keyword
     others = (other for other in keyword.posts if other.platform != post.platform)
     return replace(keyword, posts=tuple(sorted((*others, post), key=lambda each: each.platform)))
@@ -318,4 +318,5 @@ def _promote(keyword: Keyword, published_url: str, article: ArticleContext) -> S
         published_url=published_url,
         brand_name=keyword.brand_name,
         channels=keyword.unanswered,
+        approval=keyword.posts_approval,
     )

@@ -13,11 +13,16 @@ from enum import StrEnum
 from typing import assert_never
 from uuid import UUID
 
+from envelope.brand.payloads import PostsApproval
 from orchestrator.brands.domain import BrandSlug
 from orchestrator.writing.domain import ContentId
 
 MAX_REASON = 500
 """Characters of a reason that are kept; the whole story is in the dead letter or in the log."""
+
+
+POST_WAITS = "needs_review"
+"""The code of `social.failed` for a post that a person has to see first."""
 
 
 class Stage(StrEnum):
@@ -94,6 +99,11 @@ class Post:
     url: str | None = None
     reason: str | None = None
 
+    @property
+    def waits(self) -> bool:
+        """Whether a person has to see it first; then another answer comes."""
+        return self.url is None and (self.reason or "").startswith(POST_WAITS)
+
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
@@ -115,6 +125,8 @@ class Keyword:
     published_url: str | None = None
     brand_name: str | None = None
     """As it is now, for what is sent; None if nobody needs it."""
+    posts_approval: PostsApproval = "nothing"
+    """Its brand's, as it is now, for what is sent."""
     promoted: bool = False
     awaits_turn: bool = False
     """Enough of its brand is in hand, or nothing of it may be begun: its next step has not been asked for yet."""

@@ -335,7 +335,7 @@ _KEYWORD_COLUMNS = f"""
            (select 'its article was deleted by ' || d.deleted_by || ': ' || d.reason
             from deleted_articles as d where d.content_id = coalesce(k.standing_id, k.content_id)) as deleted,
            (select published_url from content as a where a.content_id = k.standing_id) as standing_url,
-           c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language,
+           c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language, b.posts_approval,
            case when k.follows then (
                     select format('waits for “%s” on the same subject (/v1/cycles/%s)', h.keyword, s.cycle_id)
                     from subjects as s join keywords as h using (cycle_id, position)
@@ -389,6 +389,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         cancelled=row["cancelled"],
         published_url=row["published_url"],
         brand_name=row["brand_name"],
+        posts_approval=row["posts_approval"],
         promoted=row["promoted"],
         awaits_turn=row["awaits_turn"],
         follows=row["follows"],

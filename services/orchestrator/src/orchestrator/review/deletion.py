@@ -50,7 +50,7 @@ async def delete(
             reason=reason,
         )
         await _forget(tx.connection, draft)
-        if draft.state in {DraftState.WAITING, DraftState.RETURNED}:
+        if not draft.is_approved and draft.state not in {DraftState.REJECTED, DraftState.TAKEN_DOWN}:
             tx.send(_refusal(draft, caller, reason), correlation_id=correlation_id)
         tx.send(
             ContentDelete(brand_slug=draft.brand_slug, content_id=content_id), correlation_id=correlation_id

@@ -1,7 +1,7 @@
 """The payload of every message type. Messages carry ids; documents are read by id from their owner."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field, StringConstraints
@@ -12,6 +12,10 @@ BrandSlug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Keyword = Annotated[Text, StringConstraints(min_length=1, max_length=200)]
 ReasonCode = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
 Detail = Annotated[Text, StringConstraints(max_length=2000)]
+
+
+PostsApproval: TypeAlias = Literal["everything", "nothing"]
+"""Which posts a person sees before they go out."""
 
 
 class Priority(StrEnum):
@@ -131,7 +135,7 @@ class ArticleContext(Payload):
 
 
 class SocialCreate(Payload):
-    """Tell the brand's channels about the article."""
+    """Tell the brand's channels about the article; with `approval` for `everything`, once a person has seen each post."""
 
     brand_slug: BrandSlug
     content_id: UUID
@@ -139,6 +143,7 @@ class SocialCreate(Payload):
     published_url: HttpUrl | None = None
     brand_name: Annotated[Text, StringConstraints(min_length=1, max_length=200)] | None = None
     channels: tuple[Name, ...] = Field(default=("feed",), max_length=20)
+    approval: PostsApproval = "nothing"
 
 
 class SocialPosted(Payload):

@@ -126,6 +126,7 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "published_url": _urls,
     "post_url": _urls,
     "brand_name": _some_text,
+    "approval": st.sampled_from(["everything", "nothing"]),
     "channels": st.lists(_some_text, max_size=20),
     "audit_id": _identities,
     "findings": st.dictionaries(_codes, st.integers(0, 2**31 - 1), max_size=10),

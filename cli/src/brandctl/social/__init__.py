@@ -1,0 +1,5 @@
+"""Commands that ask social: posts that a person sees before they go out."""
+
+from brandctl.social.posts import app as posts_app
+
+__all__ = ["posts_app"]

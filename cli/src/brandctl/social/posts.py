@@ -1,0 +1,237 @@
+"""`brandctl posts`: posts that wait for a person, and what the person decides."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import typer
+
+from brandctl.asking import AsJson, KeyFile, ServiceClient
+from brandctl.errors import UsageError
+from brandctl.listing import Limit, Listing, OfBrand
+from brandctl.terminal import note, out, print_json, printable
+
+
+class Posts(ServiceClient):
+    """A client of social; use it as a context manager. Every method may raise `ServiceError`."""
+
+    service = "social"
+
+    def page(self, **query: str | int | None) -> dict[str, Any]:
+        return self._ask("GET", "/v1/posts", params=query)
+
+    def post(self, post_id: UUID) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/posts/{post_id}")
+
+    def decide(self, post_id: UUID, what: str, **body: Any) -> dict[str, Any]:
+        return self._ask("POST", f"/v1/posts/{post_id}/{what}", json=body)
+
+
+app = typer.Typer(
+    name="posts",
+    no_args_is_help=True,
+    help=f"""Posts of brands that see them before they go out, and what is decided about them.
+
+{Posts.help()}
+
+For example:
+
+    brandctl brands set acme --posts-approval everything
+    brandctl posts list --brand acme
+    brandctl posts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at 2027-03-01T09:00+01:00
+""",
+)
+
+PostId = Annotated[UUID, typer.Argument(metavar="ID", help="`post_id`, as `list` shows it.")]
+Version = Annotated[
+    int | None, typer.Option(min=1, help="The version that you looked at.", show_default="the newest")
+]
+SocialUrl = Annotated[str | None, Posts.address_option()]
+
+
+class State(StrEnum):
+    WAITING = "waiting"
+    SCHEDULED = "scheduled"
+    POSTED = "posted"
+    REJECTED = "rejected"
+
+
+def _when(post: dict[str, Any]) -> str:
+    if post["publish_at"] is None:
+        return ""
+    return f"{datetime.fromisoformat(post['publish_at']).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+_POSTS: Final = Listing[dict[str, Any]](
+    {
+        "id": lambda post: post["post_id"],
+        "brand": lambda post: post["brand_slug"],
+        "channel": lambda post: post["channel"],
+        "version": lambda post: str(post["version"]),
+        "state": lambda post: post["state"],
+        "at": _when,
+        "text": lambda post: post["text"],
+    },
+    nothing="nothing waits",
+    colours={"waiting": "yellow", "scheduled": "green", "posted": "green", "rejected": "red"},
+)
+
+
+@app.command(name="list")
+def list_posts(
+    brand: OfBrand = None,
+    state: Annotated[
+        State | None,
+        typer.Option(help="In this state alone.", show_default="those that wait or have a time"),
+    ] = None,
+    after: Annotated[
+        int | None, typer.Option(help="Where the page before says that this one begins.")
+    ] = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Lists posts that wait for a person, or are to be posted at a time.
+
+    For example:
+
+        brandctl posts list --brand acme --json | jq -r '.items[].post_id'
+    """
+    with Posts.at(social_url, key_file) as posts:
+        answer = posts.page(brand=brand, state=state, after=after, limit=limit)
+    _POSTS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
+
+
+@app.command()
+def show(
+    post_id: PostId, as_json: AsJson = False, social_url: SocialUrl = None, key_file: KeyFile = None
+) -> None:
+    """Shows what a post says, how long that is on its channel, and what was decided last.
+
+    For example:
+
+        brandctl posts show 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+    """
+    with Posts.at(social_url, key_file) as posts:
+        post = posts.post(post_id)
+    if as_json:
+        print_json(post)
+        return
+    beside = [*filter(None, [post["link"]]), *post["tags"]]
+    out().file.write(
+        printable("\n\n".join(filter(None, [post["text"], " ".join(beside)])), keep_lines=True) + "\n"
+    )
+    for count in post["counts"]:
+        note(f"{count['used']:,} of {count['maximum']:,} {count['unit']}")
+    note(_told(post))
+
+
+@app.command()
+def approve(
+    post_id: PostId,
+    version: Version = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            help="Not before a time such as 2027-03-01T09:00+01:00; said again, it is moved.",
+            show_default="now",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Posts exactly this version, now or at a time.
+
+    For example:
+
+        brandctl posts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --version 2
+    """
+    with Posts.at(social_url, key_file) as posts:
+        seen = version or posts.post(post_id)["version"]
+        when = {} if at is None else {"publish_at": at}
+        _decided(posts.decide(post_id, "approve", version=seen, **when), as_json=as_json)
+
+
+@app.command()
+def unschedule(
+    post_id: PostId, as_json: AsJson = False, social_url: SocialUrl = None, key_file: KeyFile = None
+) -> None:
+    """Calls off what was to be posted at a time: the post waits again.
+
+    For example:
+
+        brandctl posts unschedule 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+    """
+    with Posts.at(social_url, key_file) as posts:
+        _decided(posts.decide(post_id, "unschedule"), as_json=as_json)
+
+
+@app.command()
+def edit(
+    post_id: PostId,
+    text: Annotated[str | None, typer.Option(help="What it is to say.")] = None,
+    file: Annotated[
+        typer.FileText | None, typer.Option(help="The same from a file; - is standard input.")
+    ] = None,
+    version: Version = None,
+    comment: Annotated[str, typer.Option("--comment", "-m", help="Why; kept with the decision.")] = "",
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Has a post say something else, within the rules of its channel; it waits to be approved.
+
+    For example:
+
+        brandctl posts edit 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --text "Twelve hours, and no longer."
+    """
+    if (text is None) == (file is None):
+        raise UsageError("say what the post is to say: either --text or --file")
+    wanted = text if file is None else file.read()
+    with Posts.at(social_url, key_file) as posts:
+        seen = version or posts.post(post_id)["version"]
+        _decided(posts.decide(post_id, "edit", version=seen, text=wanted, comment=comment), as_json=as_json)
+
+
+@app.command()
+def reject(
+    post_id: PostId,
+    reason: Annotated[str, typer.Option("--reason", "-m", help="Kept, and shown with its keyword.")],
+    version: Version = None,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Has nothing posted about the article on this channel, for good.
+
+    For example:
+
+        brandctl posts reject 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --reason "Not our tone."
+    """
+    with Posts.at(social_url, key_file) as posts:
+        seen = version or posts.post(post_id)["version"]
+        _decided(posts.decide(post_id, "reject", version=seen, reason=reason), as_json=as_json)
+
+
+def _decided(post: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(post)
+    else:
+        note(_told(post))
+
+
+def _told(post: dict[str, Any]) -> str:
+    parts = [f"“{post['title']}” on {post['channel']}, version {post['version']}: {post['state']}"]
+    if post["publish_at"]:
+        parts.append(f"it is posted on {_when(post)}")
+    if decided := post["decision"]:
+        why = f": {decided['comment']}" if decided["comment"] else ""
+        parts.append(
+            f"version {decided['version']} {decided['decision'].replace('_', ' ')} by {decided['by']}{why}"
+        )
+    if post["post_url"]:
+        parts.append(post["post_url"])
+    return "\n  ".join(parts)

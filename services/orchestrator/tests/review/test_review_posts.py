@@ -1,0 +1,62 @@
+"""A brand sees its posts first: what is sent because of that, and what becomes of its keywords."""
+
+from typing import Any
+
+import pytest
+
+from envelope.brand.payloads import ContentPublished, SocialFailed, SocialPosted
+
+POST_URL = "https://social.test/feeds/acme/1"
+
+
+async def promoted(waiting: Any) -> Any:
+    """What social is asked for once the article can be seen."""
+    await waiting.decide("approve", version=1)
+    await waiting.handle(*await waiting.sent())
+    await waiting.sent()
+    await waiting.hear(
+        ContentPublished(
+            brand_slug="acme", content_id=waiting.content_id, published_url="https://site.test/cold-brew"
+        )
+    )
+    (asked,) = [each.payload for each in await waiting.sent() if each.type == "social.create"]
+    return asked
+
+
+def answers(waiting: Any) -> dict[str, Any]:
+    about = {"brand_slug": "acme", "content_id": waiting.content_id, "platform": "feed"}
+    return {
+        "waits": SocialFailed(**about, reason="needs_review", detail="post 1 waits for a person"),
+        "posted": SocialPosted(**about, post_url=POST_URL),
+        "rejected": SocialFailed(**about, reason="rejected", detail="anna: off our tone"),
+    }
+
+
+@pytest.mark.parametrize("wish", ["everything", "nothing", None])
+async def test_what_the_brand_wants_travels_with_the_command(waiting: Any, wish: str | None) -> None:
+    said = {} if wish is None else {"posts_approval": wish}
+    answer = await waiting.api.put("/v1/brands/acme", json={"name": "Acme", **said})
+    assert answer.json()["posts_approval"] == answer.json()["policy"]["posts_approval"] == (wish or "nothing")
+    assert (await promoted(waiting)).approval == (wish or "nothing")
+
+
+@pytest.mark.parametrize(
+    ("heard", "reason", "posts"),
+    [
+        (["waits", "waits"], "not posted on feed: needs_review: post 1 waits for a person", []),
+        (["waits", "posted", "waits"], None, [POST_URL]),
+        (["posted", "waits"], None, [POST_URL]),
+        (["waits", "rejected", "waits"], "not posted on feed: rejected: anna: off our tone", []),
+        (["rejected", "waits"], "not posted on feed: rejected: anna: off our tone", []),
+    ],
+)
+async def test_a_keyword_whose_post_waits_has_ended_and_hears_how_it_was_decided(
+    waiting: Any, heard: list[str], reason: str | None, posts: list[str]
+) -> None:
+    await waiting.api.put("/v1/brands/acme", json={"name": "Acme", "posts_approval": "everything"})
+    await promoted(waiting)
+    for answer in heard:
+        await waiting.hear(answers(waiting)[answer])
+        assert (await waiting.keyword())["state"] == "completed"
+    keyword = await waiting.keyword()
+    assert (keyword["reason"], [post["url"] for post in keyword["posts"]]) == (reason, posts)

@@ -1,0 +1,37 @@
+"""What social serves: the API for those who decide about posts, and the feeds for everybody."""
+
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from chassis.http.api import add_routes, api
+from chassis.http.audit.routes import keep_audit_log
+from chassis.http.callers import Authorise
+from chassis.http.service_key import API_PREFIX
+from messaging import Database
+from social.review import answer_refusals, review_routes
+from social.urls import FeedUrls
+
+DESCRIPTION: Final = (
+    "Posts that a person sees before they go out. Those that are out can be read by everybody."
+)
+
+
+def create_api(database: Database, authorise: Authorise, urls: FeedUrls, *, feeds: ASGIApp) -> FastAPI:
+    """The API under `/v1`, behind the key; everything else is the feeds'."""
+    app = api("Brand Engine: social", authorise, answers=database, description=DESCRIPTION)
+    add_routes(app, review_routes(database, urls))
+    answer_refusals(app)
+    keep_audit_log(app, database)
+
+    async def others(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(API_PREFIX):
+            # In the API's words: who calls it reads no pages.
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        await feeds(scope, receive, send)
+
+    app.mount("/", others)
+    return app

@@ -1,0 +1,231 @@
+"""What a person decides about a post, carried out: each decision with all that follows from it in one transaction."""
+
+import asyncio
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from chassis.database.pool import DatabaseUnavailableError
+from chassis.http.callers import Caller
+from envelope.brand.payloads import SocialFailed, SocialPosted
+from messaging import Database, Transaction
+from social.review import domain, store
+from social.review.domain import Kind, Pending, PostState
+from social.store import publish
+from social.urls import FeedUrls
+
+log = structlog.get_logger(__name__)
+
+NEEDS_REVIEW: Final = "needs_review"
+"""The reason of `social.failed` for a post that waits: it may be posted yet."""
+REJECTED: Final = "rejected"
+AS_SCHEDULED: Final = "as scheduled"
+LONGEST_SLEEP: Final = timedelta(seconds=15)
+"""How late a time that was set on another replica may be seen, and how soon one that could not be kept is tried again."""
+
+
+class UnknownPostError(LookupError):
+    """There is no such post, or none that the caller may see."""
+
+    def __init__(self, post_id: UUID) -> None:
+        super().__init__(f"no post {post_id} waits for a person, or did; GET /v1/posts lists those that wait")
+
+
+class PastTimeError(ValueError):
+    """The time has gone by."""
+
+    def __init__(self) -> None:
+        super().__init__("publish_at: lies in the past; leave it out to have it posted now")
+
+
+def refused(pending: Pending) -> tuple[str, str]:
+    """What is told of a post that is not posted, or not yet: a code for programs, a sentence for people."""
+    if pending.ended is PostState.REJECTED and pending.last is not None:
+        return REJECTED, f"{pending.last.by}: {pending.last.comment}"[: domain.MAX_COMMENT]
+    return NEEDS_REVIEW, f"post {pending.post.post_id} waits for a person"
+
+
+async def look_at(database: Database, post_id: UUID, brands: Collection[str] | None) -> Pending:
+    """The post as it stands.
+
+    Raises:
+        UnknownPostError: there is none, or it is of none of these brands.
+    """
+    async with database.connection() as connection:
+        return _seen(await store.find(connection, post_id), post_id, brands)
+
+
+async def approve(
+    database: Database,
+    urls: FeedUrls,
+    post_id: UUID,
+    version: int,
+    caller: Caller,
+    *,
+    publish_at: datetime | None,
+) -> Pending:
+    """Posts exactly this version, now or at a time.
+
+    Raises:
+        UnknownPostError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+        PastTimeError: it can be posted now, but not then.
+    """
+    async with database.transaction() as tx:
+        pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
+        if not domain.approve(pending, version, publish_at):
+            return pending
+        if publish_at is None:
+            await store.note_decision(tx.connection, pending, Kind.APPROVED, version, by=caller.name)
+            await _post(tx, urls, pending)
+        else:
+            if not await store.set_time(tx.connection, pending, publish_at):
+                raise PastTimeError
+            await store.note_decision(
+                tx.connection,
+                pending,
+                Kind.SCHEDULED,
+                version,
+                by=caller.name,
+                comment=f"to be posted on {domain.told(publish_at)}",
+            )
+        return await _as_it_is_now(tx, pending)
+
+
+async def unschedule(database: Database, post_id: UUID, caller: Caller) -> Pending:
+    """Calls off what was to be posted at a time: the post waits again.
+
+    Raises:
+        UnknownPostError, DecidedOtherwiseError: see domain.py.
+    """
+    async with database.transaction() as tx:
+        pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
+        if not domain.unschedule(pending):
+            return pending
+        await store.set_time(tx.connection, pending, None)
+        await store.note_decision(tx.connection, pending, Kind.CALLED_OFF, pending.version, by=caller.name)
+        return await _as_it_is_now(tx, pending)
+
+
+async def edit(
+    database: Database, post_id: UUID, version: int, text: str, caller: Caller, *, comment: str
+) -> Pending:
+    """Has the post say this, as its next version, which waits.
+
+    Raises:
+        UnknownPostError, NoSuchVersionError, DecidedOtherwiseError, UnusableTextError: see domain.py.
+    """
+    async with database.transaction() as tx:
+        pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
+        fitting = domain.fit(pending.post.channel, text)
+        if not domain.edit(pending, version, fitting, comment=comment, by=caller.name):
+            return pending
+        await store.set_text(tx.connection, pending, fitting)
+        await store.note_decision(
+            tx.connection, pending, Kind.EDITED, version + 1, by=caller.name, comment=comment, text=fitting
+        )
+        return await _as_it_is_now(tx, pending)
+
+
+async def reject(database: Database, post_id: UUID, version: int, caller: Caller, *, reason: str) -> Pending:
+    """Ends the post; the article stays as it is.
+
+    Raises:
+        UnknownPostError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
+    """
+    async with database.transaction() as tx:
+        pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
+        if not domain.reject(pending, version, reason=reason, by=caller.name):
+            return pending
+        await store.note_decision(
+            tx.connection, pending, Kind.REJECTED, version, by=caller.name, comment=reason
+        )
+        await store.set_ended(tx.connection, pending, PostState.REJECTED)
+        rejected = await _as_it_is_now(tx, pending)
+        code, detail = refused(rejected)
+        for name in pending.asked_as:
+            failed = SocialFailed(
+                brand_slug=pending.post.brand_slug,
+                content_id=pending.post.content_id,
+                platform=name,
+                reason=code,
+                detail=detail,
+            )
+            tx.send(failed, correlation_id=pending.correlation_id)
+        return rejected
+
+
+class Appointments:
+    """Posts what was approved for a time. Every replica does; row locks share it out, and only the database's clock counts."""
+
+    def __init__(self, database: Database, urls: FeedUrls) -> None:
+        self._database = database
+        self._urls = urls
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled, asleep until the next is due."""
+        while True:
+            try:
+                while await self.keep():
+                    pass
+                pause = await self._rest()
+            except DatabaseUnavailableError:
+                raise
+            except Exception:
+                log.exception("appointment_failed")
+                pause = LONGEST_SLEEP
+            await asyncio.sleep(pause.total_seconds())
+
+    async def keep(self) -> bool:
+        """Posts what has been due the longest; False if nothing is due."""
+        async with self._database.transaction() as tx:
+            pending = await store.claim_due(tx.connection)
+            if pending is None:
+                return False
+            by = "" if pending.last is None else pending.last.by
+            await store.note_decision(
+                tx.connection, pending, Kind.APPROVED, pending.version, by=by, comment=AS_SCHEDULED
+            )
+            await _post(tx, self._urls, pending)
+            await _as_it_is_now(tx, pending)
+        return True
+
+    async def _rest(self) -> timedelta:
+        async with self._database.connection() as connection:
+            due = await store.until_next(connection)
+        if due is None:
+            return LONGEST_SLEEP
+        return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)
+
+
+async def _post(tx: Transaction, urls: FeedUrls, pending: Pending) -> None:
+    """Puts it into the feed, and says where it is; the post that was there first counts."""
+    post = pending.post
+    stands = await publish(tx.connection, [post], {post.brand_slug: pending.display_name})
+    brand, post_id = stands[post.content_id]
+    await store.set_ended(tx.connection, pending, PostState.POSTED)
+    address = urls.absolute(urls.post(brand, post_id))
+    for name in pending.asked_as:
+        posted = SocialPosted(brand_slug=brand, content_id=post.content_id, platform=name, post_url=address)
+        tx.send(posted, correlation_id=pending.correlation_id)
+
+
+def _seen(pending: Pending | None, post_id: UUID, brands: Collection[str] | None) -> Pending:
+    if pending is None or (brands is not None and pending.post.brand_slug not in brands):
+        raise UnknownPostError(post_id)
+    return pending
+
+
+async def _as_it_is_now(tx: Transaction, before: Pending) -> Pending:
+    after = await store.find(tx.connection, before.post.post_id)
+    assert after is not None
+    log.info(
+        "post_decided",
+        post_id=str(after.post.post_id),
+        brand=after.post.brand_slug,
+        before=before.state.value,
+        after=after.state.value,
+    )
+    return after

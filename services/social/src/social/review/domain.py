@@ -1,0 +1,198 @@
+"""What a person may decide about a post, and whether that changes anything. Pure: no I/O, no clock, no randomness.
+
+A request may come twice, and two people may decide at once: the same again changes nothing, and whoever decides about something that
+is not so any more hears what happened.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final
+
+from social.channels import CHANNELS
+from social.cutting import clean_line
+from social.domain import Count, Post
+
+MAX_COMMENT: Final = 2000
+MAX_TEXT: Final = 10_000
+"""Characters of a request; what a channel takes is less."""
+
+
+class PostState(StrEnum):
+    WAITING = "waiting"
+    SCHEDULED = "scheduled"
+    """Approved for a time."""
+    POSTED = "posted"
+    REJECTED = "rejected"
+
+
+class Kind(StrEnum):
+    """What was decided."""
+
+    APPROVED = "approved"
+    SCHEDULED = "scheduled"
+    CALLED_OFF = "called_off"
+    EDITED = "edited"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    kind: Kind
+    version: int
+    comment: str
+    by: str
+    at: datetime
+
+    def __str__(self) -> str:
+        why = f": {self.comment}" if self.comment else ""
+        what = self.kind.value.replace("_", " ")
+        return f"version {self.version} was {what} by {self.by} on {told(self.at)}{why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A post that waits for a person, or did."""
+
+    post: Post
+    number: int
+    display_name: str
+    """The brand's, as its feed shows it."""
+    asked_as: tuple[str, ...]
+    """What the command called the channel; usually its name, once."""
+    correlation_id: str | None
+    version: int
+    ended: PostState | None
+    """How it ended, if it has."""
+    publish_at: datetime | None
+    since: datetime
+    last: Decided | None
+
+    @property
+    def state(self) -> PostState:
+        if self.ended is not None:
+            return self.ended
+        return PostState.WAITING if self.publish_at is None else PostState.SCHEDULED
+
+    @property
+    def is_open(self) -> bool:
+        return self.ended is None
+
+
+class DecidedOtherwiseError(ValueError):
+    """It is not as whoever decides believes; the message says what happened and what to do."""
+
+
+class NoSuchVersionError(LookupError):
+    """The post has no version of that number; the message says which is the newest."""
+
+
+class UnusableTextError(ValueError):
+    """A person's text cannot be posted as it is; the message says what to change."""
+
+
+def approve(pending: Pending, version: int, publish_at: datetime | None) -> bool:
+    """Whether this approval changes anything: it is posted, now or at a time.
+
+    Raises:
+        NoSuchVersionError: nobody can have seen that version.
+        DecidedOtherwiseError: there is a newer version, or it was rejected.
+    """
+    if pending.ended is PostState.POSTED and version == pending.version:
+        return False
+    _demand_open(pending)
+    _demand_newest(pending, version)
+    return publish_at is None or publish_at != pending.publish_at
+
+
+def unschedule(pending: Pending) -> bool:
+    """Whether calling off what is to be posted at a time changes anything.
+
+    Raises:
+        DecidedOtherwiseError: it was posted or rejected.
+    """
+    _demand_open(pending)
+    return pending.publish_at is not None
+
+
+def reject(pending: Pending, version: int, *, reason: str, by: str) -> bool:
+    """Whether rejecting it changes anything.
+
+    Raises:
+        NoSuchVersionError: nobody can have seen that version.
+        DecidedOtherwiseError: there is a newer version, it was posted, or rejected for another reason.
+    """
+    if pending.ended is PostState.REJECTED and _is_last(pending, Kind.REJECTED, version, reason, by):
+        return False
+    _demand_open(pending)
+    _demand_newest(pending, version)
+    return True
+
+
+def edit(pending: Pending, version: int, text: str, *, comment: str, by: str) -> bool:
+    """Whether a new version comes of this text; an edit ends what was to be posted at a time.
+
+    Raises:
+        NoSuchVersionError: nobody can have seen that version.
+        DecidedOtherwiseError: there is a newer version, or it was posted or rejected.
+    """
+    same = text == pending.post.text
+    if same and pending.is_open and _is_last(pending, Kind.EDITED, version + 1, comment, by):
+        return False
+    _demand_open(pending)
+    _demand_newest(pending, version)
+    return not same
+
+
+def fit(channel: str, text: str) -> str:
+    """The text as it can be posted there, its lines and paragraphs kept.
+
+    Raises:
+        UnusableTextError: nothing can be seen of it, or it is longer than the channel allows.
+    """
+    lines = [clean_line(line) for line in text.splitlines()]
+    fitting = "\n".join(lines).strip()
+    while "\n\n\n" in fitting:
+        fitting = fitting.replace("\n\n\n", "\n\n")
+    if not fitting:
+        raise UnusableTextError("text: is blank; reject the post if nothing is to be said")
+    for count in counts(channel, fitting):
+        if count.used > count.maximum:
+            label = CHANNELS[channel].label
+            raise UnusableTextError(
+                f"text: has {count.used:,} {count.unit}, and {label} takes {count.maximum:,}; shorten it"
+            )
+    return fitting
+
+
+def counts(channel: str, text: str) -> tuple[Count, ...]:
+    """How long a text is by the rules of a channel."""
+    return tuple(Count(limit.unit, limit.count(text), limit.maximum) for limit in CHANNELS[channel].limits)
+
+
+def told(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _demand_open(pending: Pending) -> None:
+    if not pending.is_open:
+        raise DecidedOtherwiseError(f"{pending.last}; nothing of it waits for a decision")
+
+
+def _demand_newest(pending: Pending, version: int) -> None:
+    if version > pending.version:
+        raise NoSuchVersionError(
+            f"there is no version {version} of post {pending.post.post_id}; the newest is {pending.version}"
+        )
+    if version < pending.version:
+        raise DecidedOtherwiseError(f"{pending.last}, after version {version}: look at that one first")
+
+
+def _is_last(pending: Pending, kind: Kind, version: int, comment: str, by: str) -> bool:
+    last = pending.last
+    return last is not None and (last.kind, last.version, last.comment, last.by) == (
+        kind,
+        version,
+        comment,
+        by,
+    )

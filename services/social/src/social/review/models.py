@@ -1,0 +1,155 @@
+"""What the API takes and gives of posts. Every refusal is a sentence that says what to do."""
+
+from datetime import datetime
+from typing import Annotated, Self
+from uuid import UUID
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+
+from chassis.http.api import in_utc
+from social.cutting import clean_line
+from social.review.domain import MAX_COMMENT, MAX_TEXT, Decided, Kind, Pending, PostState, counts
+from social.urls import FeedUrls
+
+
+def _line(text: str) -> str:
+    return clean_line(text)
+
+
+def _telling(text: str) -> str:
+    line = clean_line(text)
+    if not line:
+        raise ValueError("is blank; fill it in")
+    return line
+
+
+def _without_nul(text: str) -> str:
+    return text.replace("\x00", "")
+
+
+Version = Annotated[int, Field(ge=1, le=2**31 - 1, examples=[1])]
+"""The one that was looked at; it must be the newest."""
+Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(_line)]
+Reason = Annotated[str, Field(min_length=1, max_length=MAX_COMMENT), AfterValidator(_telling)]
+
+
+class _Body(BaseModel):
+    """Takes no field that it does not know: a misspelt one would be lost without a word."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
+
+
+class Approving(_Body):
+    """Says yes to exactly this version."""
+
+    version: Version
+    publish_at: Annotated[
+        Annotated[AwareDatetime, AfterValidator(in_utc)] | None, Field(examples=["2027-03-01T09:00:00+01:00"])
+    ] = None
+    """Not before this time, which names its offset; left out: now. Said again with another time, it is moved."""
+
+
+class Editing(_Body):
+    version: Version
+    text: Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(_without_nul)]
+    """What it is to say, within the rules of its channel; the link and the hashtags stand beside it."""
+    comment: Comment = ""
+    """Why; kept with the decision."""
+
+
+class Rejecting(_Body):
+    version: Version
+    reason: Reason
+    """Kept with the decision, and shown with the keyword."""
+
+
+class _View(BaseModel):
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+
+class CountView(_View):
+    unit: Annotated[str, Field(examples=["characters"])]
+    used: int
+    maximum: int
+
+
+class DecisionView(_View):
+    decision: Kind
+    version: int
+    comment: str
+    by: str
+    at: datetime
+
+    @classmethod
+    def of(cls, decided: Decided) -> Self:
+        return cls(
+            decision=decided.kind,
+            version=decided.version,
+            comment=decided.comment,
+            by=decided.by,
+            at=decided.at,
+        )
+
+
+class PostView(_View):
+    """A post as those see it who decide about it."""
+
+    post_id: UUID
+    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
+    content_id: UUID
+    channel: Annotated[str, Field(examples=["feed"])]
+    state: PostState
+    """`waiting` for a person, `scheduled` to be posted at a time, `posted` or `rejected`."""
+    version: int
+    title: str
+    """Of the article."""
+    text: str
+    tags: tuple[str, ...]
+    link: str | None
+    """Where it leads."""
+    counts: tuple[CountView, ...]
+    """How long the text is by the rules of its channel."""
+    since: datetime
+    """When it began to wait."""
+    publish_at: datetime | None
+    """When it is posted, if it was approved for a time."""
+    post_url: str | None
+    """Where it can be seen, once it is posted."""
+    decision: DecisionView | None
+    """The latest."""
+
+    @classmethod
+    def of(cls, pending: Pending, urls: FeedUrls) -> Self:
+        post = pending.post
+        posted = pending.state is PostState.POSTED
+        return cls(
+            post_id=post.post_id,
+            brand_slug=post.brand_slug,
+            content_id=post.content_id,
+            channel=post.channel,
+            state=pending.state,
+            version=pending.version,
+            title=post.title,
+            text=post.text,
+            tags=post.tags,
+            link=post.link,
+            counts=tuple(
+                CountView(unit=each.unit, used=each.used, maximum=each.maximum)
+                for each in counts(post.channel, post.text)
+            ),
+            since=pending.since,
+            publish_at=pending.publish_at,
+            post_url=urls.absolute(urls.post(post.brand_slug, post.post_id)) if posted else None,
+            decision=None if pending.last is None else DecisionView.of(pending.last),
+        )
+
+
+class PostList(_View):
+    items: tuple[PostView, ...]
+    next: int | None
+    """The `after` of the page behind this one; null on the last."""
+
+
+class DecisionList(_View):
+    items: tuple[DecisionView, ...]
+    """The latest first."""

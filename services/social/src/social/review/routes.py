@@ -1,0 +1,144 @@
+"""Requests about posts: what waits for a person, and what the person decides."""
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+
+from chassis.http.api import UNKNOWN, MayRead, MayReview, refusal, router
+from chassis.http.problems import ProblemResponse
+from messaging import Database
+from social.review import deciding, store
+from social.review.deciding import PastTimeError, UnknownPostError
+from social.review.domain import DecidedOtherwiseError, NoSuchVersionError, PostState, UnusableTextError
+from social.review.models import (
+    Approving,
+    DecisionList,
+    DecisionView,
+    Editing,
+    PostList,
+    PostView,
+    Rejecting,
+)
+from social.urls import FeedUrls
+
+MAX_PAGE: Final = 200
+MAX_DECISIONS: Final = 100
+BRAND_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
+OVERTAKEN: Final = refusal(
+    HTTPStatus.CONFLICT, "It is not as you believe: somebody was faster; `detail` says what happened."
+)
+
+
+def answer_refusals(app: FastAPI) -> None:
+    """Has the application answer what is wrong with a decision by a sentence."""
+    for error, status in (
+        (UnknownPostError, HTTPStatus.NOT_FOUND),
+        (NoSuchVersionError, HTTPStatus.NOT_FOUND),
+        (DecidedOtherwiseError, HTTPStatus.CONFLICT),
+        (UnusableTextError, HTTPStatus.UNPROCESSABLE_ENTITY),
+        (PastTimeError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    ):
+        app.add_exception_handler(error, _refused_with(status))
+
+
+def _refused_with(status: HTTPStatus) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def refused(_: Request, error: Exception) -> Response:
+        return ProblemResponse(status, str(error))
+
+    return refused
+
+
+def review_routes(database: Database, urls: FeedUrls) -> APIRouter:
+    routes = router("/posts", tags=["posts"])
+
+    @routes.get("", summary="List posts", response_model=PostList)
+    async def list_posts(
+        caller: MayRead,
+        brand: Annotated[
+            str | None, Query(description="Of this brand alone.", pattern=BRAND_PATTERN, max_length=63)
+        ] = None,
+        state: Annotated[
+            PostState | None, Query(description="Left out: those that wait or have a time.")
+        ] = None,
+        after: Annotated[int | None, Query(description="`next` of the page before.", ge=0, lt=2**63)] = None,
+        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+    ) -> PostList:
+        """Posts of brands that see them before they go out, in the order in which they began to wait."""
+        brands = None if caller.brands is None else sorted(caller.brands)
+        if brand is not None:
+            brands = [brand] if caller.may_see(brand) else []
+        async with database.connection() as connection:
+            found = await store.page(connection, brands=brands, state=state, after=after, limit=limit + 1)
+        return PostList(
+            items=tuple(PostView.of(each, urls) for each in found[:limit]),
+            next=found[limit - 1].number if len(found) > limit else None,
+        )
+
+    @routes.get("/{post_id}", summary="Read a post", response_model=PostView, responses=UNKNOWN)
+    async def get_post(caller: MayRead, post_id: UUID) -> PostView:
+        """One that waits for a person, or did."""
+        return PostView.of(await deciding.look_at(database, post_id, caller.brands), urls)
+
+    @routes.get(
+        "/{post_id}/decisions", summary="Who decided what", response_model=DecisionList, responses=UNKNOWN
+    )
+    async def get_decisions(caller: MayRead, post_id: UUID) -> DecisionList:
+        """The latest hundred, edits included."""
+        await deciding.look_at(database, post_id, caller.brands)
+        async with database.connection() as connection:
+            found = await store.decisions_of(connection, post_id, MAX_DECISIONS)
+        return DecisionList(items=tuple(map(DecisionView.of, found)))
+
+    @routes.post(
+        "/{post_id}/approve",
+        summary="Approve a post",
+        response_model=PostView,
+        responses={**UNKNOWN, **OVERTAKEN},
+    )
+    async def approve(caller: MayReview, post_id: UUID, request: Approving) -> PostView:
+        """Exactly this version is posted, now or at the time given. The same again changes nothing."""
+        return PostView.of(
+            await deciding.approve(
+                database, urls, post_id, request.version, caller, publish_at=request.publish_at
+            ),
+            urls,
+        )
+
+    @routes.post(
+        "/{post_id}/unschedule",
+        summary="Call off a post at a time",
+        response_model=PostView,
+        responses={**UNKNOWN, **OVERTAKEN},
+    )
+    async def unschedule(caller: MayReview, post_id: UUID) -> PostView:
+        """What was to be posted at a time waits for a person again."""
+        return PostView.of(await deciding.unschedule(database, post_id, caller), urls)
+
+    @routes.post(
+        "/{post_id}/edit", summary="Edit a post", response_model=PostView, responses={**UNKNOWN, **OVERTAKEN}
+    )
+    async def edit(caller: MayReview, post_id: UUID, request: Editing) -> PostView:
+        """Makes a new version, which waits to be approved, also if the one before had a time. The same again makes no other."""
+        return PostView.of(
+            await deciding.edit(
+                database, post_id, request.version, request.text, caller, comment=request.comment
+            ),
+            urls,
+        )
+
+    @routes.post(
+        "/{post_id}/reject",
+        summary="Reject a post",
+        response_model=PostView,
+        responses={**UNKNOWN, **OVERTAKEN},
+    )
+    async def reject(caller: MayReview, post_id: UUID, request: Rejecting) -> PostView:
+        """Nothing is posted about the article on this channel, for good."""
+        return PostView.of(
+            await deciding.reject(database, post_id, request.version, caller, reason=request.reason), urls
+        )
+
+    return routes
