@@ -187,8 +187,12 @@ def test_watching_says_each_change_once_and_how_it_ended(
         "acme running: 0 %, 3 pending, 0 processing, 0 completed, 0 failed of 3",
         f"acme {state}: 99 %, 0 pending, 0 processing, 1 completed, 2 failed of 3",
     ]
-    orchestrator.progress = [ended]
-    assert run("submit", "acme", "tea", "--wait").returncode == code
+    orchestrator.progress = [cycle("running"), ended]
+    as_json = run("watch", str(CYCLE), "--json")
+    assert (as_json.returncode, json.loads(as_json.stdout)["state"]) == (code, state)
+    assert "acme running: 0 %" in as_json.stderr
+    submitted = run("submit", "acme", "tea", "--wait", "--json")
+    assert (submitted.returncode, json.loads(submitted.stdout)["total"]) == (code, 2)
 
 
 def test_cycles_and_their_keywords_are_shown_whatever_they_hold(run: Run) -> None:

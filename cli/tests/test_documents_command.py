@@ -145,4 +145,7 @@ async def test_a_brands_documents_are_added_listed_and_removed(operator: Documen
     assert (await operator("release", scan[0], "--brand", "acme")).code == 0
     removed = await operator("remove", guide[0], scan[0], "--brand", "acme")
     assert (removed.code, removed.err.split()) == (0, [guide[0], "removed", scan[0], "removed"])
+    again = await operator("remove", guide[0], "--brand", "acme", "--json")
+    told = json.loads(again.out)
+    assert (again.code, told["done"], [each["asked"] for each in told["refused"]]) == (1, [], [guide[0]])
     assert (await operator("list", "--brand", "acme")).err.strip() == "acme has no document."

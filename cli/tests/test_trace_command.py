@@ -167,6 +167,16 @@ async def test_a_chain_is_shown_as_a_tree_with_durations_keywords_errors_and_lin
     ]
 
 
+async def test_scripts_have_its_traces_and_spans(jaeger: SpanReceiver, tmp_path: Path) -> None:
+    code, out, err = await brandctl(tmp_path, CHAIN, "--keyword", "moka pot", "--json", JAEGER_URL=jaeger.url)
+    told = json.loads(out)
+
+    assert (code, err) == (0, "")
+    assert [each["link"] for each in told["traces"]] == [f"{jaeger.url}/trace/{TRACE}"]
+    assert [each["service"] for each in told["spans"]] == ["orchestrator", "orchestrator", "research"]
+    assert (await brandctl(tmp_path, "order-7", "--json", JAEGER_URL=jaeger.url))[:2] == (1, "")
+
+
 async def test_jaeger_is_asked_from_when_the_id_was_made_and_for_no_more_than_it_takes(
     jaeger: SpanReceiver, server: Server, tmp_path: Path
 ) -> None:

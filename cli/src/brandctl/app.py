@@ -14,6 +14,7 @@ from rich.console import Console
 
 from brandctl import topology
 from brandctl.audit_log import audit_log
+from brandctl.completion import completing
 from brandctl.dead_letters import app as dead_letters_app
 from brandctl.errors import CommandError
 from brandctl.gateway import providers_app, spend_app
@@ -36,7 +37,12 @@ from brandctl.traces import trace
 
 app = typer.Typer(
     name="brandctl",
-    help="Runs and looks after Brand Engine.",
+    help="""Runs and looks after Brand Engine.
+
+Results go to standard output, what is said about them to standard error; --json has results as scripts want them.
+
+Exit codes: 0 done, 1 nothing found, something failed or it was interrupted, 2 wrong usage.
+""",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -58,6 +64,7 @@ app.add_typer(spend_app)
 app.add_typer(topology.app)
 app.add_typer(workflows_app)
 app.command()(audit_log)
+app.command()(completing(app))
 app.command()(submit)
 app.command()(trace)
 app.command()(watch)

@@ -8,7 +8,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from brandctl.asking import AsJson
 from brandctl.errors import CommandError, UsageError
+from brandctl.terminal import note, print_json
 from envelope.brand import CATALOGUE
 
 app = typer.Typer(
@@ -17,11 +19,29 @@ app = typer.Typer(
 
 
 @app.command()
-def show() -> None:
+def show(as_json: AsJson = False) -> None:
     """Shows what the system declares on its broker."""
     from messaging import topology  # noqa: PLC0415  (takes a second to load)
 
     described = topology.describe(CATALOGUE)
+    if as_json:
+        print_json(
+            {
+                "queues": [
+                    {
+                        "name": queue.name,
+                        "arguments": dict(queue.arguments),
+                        "bound_to": [
+                            {"exchange": each.exchange, "routing_key": each.routing_key}
+                            for each in described.bindings
+                            if each.queue == queue.name
+                        ],
+                    }
+                    for queue in described.queues
+                ]
+            }
+        )
+        return
     table = Table("queue", "bound to", "arguments")
     for queue in described.queues:
         bound = [
@@ -40,6 +60,7 @@ def declare(
         str | None,
         typer.Option(envvar="RABBITMQ_API_URL", help="http://user:password@host:15672, an administrator's"),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Declares it on a broker; safe to repeat. What is there with other arguments is reported, never changed.
 
@@ -60,7 +81,11 @@ def declare(
     if not given:
         raise UsageError(f"RABBITMQ_URL is not set: {BROKER_EXAMPLE}")
     try:
-        asyncio.run(establish(given, CATALOGUE, api_url=api_url, say=typer.echo))
+        asyncio.run(establish(given, CATALOGUE, api_url=api_url, say=note if as_json else typer.echo))
     except (*BROKER_ERRORS, UsersError) as error:
         raise CommandError(f"cannot declare the topology: {redaction.text(str(error))}") from error
-    typer.echo(f"declared {len(topology.describe(CATALOGUE).queues)} queues")
+    queues = [queue.name for queue in topology.describe(CATALOGUE).queues]
+    if as_json:
+        print_json({"declared": queues})
+    else:
+        typer.echo(f"declared {len(queues)} queues")

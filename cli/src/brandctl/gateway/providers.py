@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import quote
 
 import typer
 
@@ -93,6 +94,7 @@ def connect(
     ] = _STDIN,
     no_key: Annotated[bool, typer.Option("--no-key", help="It takes none.")] = False,
     keep_key: Annotated[bool, typer.Option("--keep-key", help="Change settings alone.")] = False,
+    as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
@@ -129,29 +131,36 @@ def connect(
         }
         body = {"kind": kind, "settings": settings} | ({} if key is None else {"key": key})
         if no_key and before and before["has_key"] and not before["from_environment"]:
-            gateway.call("DELETE", f"/providers/{name}")
-        gateway.call("PUT", f"/providers/{name}", body)
+            gateway.call("DELETE", f"/providers/{quote(name, safe='')}")
+        answer = gateway.call("PUT", f"/providers/{quote(name, safe='')}", body)
+    if as_json:
+        print_json(answer)
     note(f"{name} is connected")
 
 
 @app.command()
 def disconnect(
     name: Annotated[str, typer.Argument(help="As `list` shows it.")],
+    as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
     """Forgets a provider and its key."""
     with Gateway.at(gateway_url, key_file) as gateway:
-        gateway.call("DELETE", f"/providers/{name}")
+        gateway.call("DELETE", f"/providers/{quote(name, safe='')}")
+    if as_json:
+        print_json({"disconnected": name})
     note(f"{name} is no longer connected")
 
 
 @app.command()
-def rotate(gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
+def rotate(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
     """Encrypts every key anew with the first of GATEWAY_KEYS, while requests go on. Then the others can be taken away."""
     with Gateway.at(gateway_url, key_file) as gateway:
-        done = gateway.call("POST", "/providers/rotate")["sealed_anew"]
-    note(f"{done} keys are sealed with the first of GATEWAY_KEYS")
+        answer = gateway.call("POST", "/providers/rotate")
+    if as_json:
+        print_json(answer)
+    note(f"{answer['sealed_anew']} keys are sealed with the first of GATEWAY_KEYS")
 
 
 def _read_key(file: Path) -> str:

@@ -1,6 +1,7 @@
 """`brandctl spend`: what was spent and may be, the ledger, and the switch."""
 
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 import typer
 
@@ -87,6 +88,7 @@ def cap(
     scope: Annotated[str, typer.Argument(metavar="BRAND", help="Slug of a brand; '*' is all together.")],
     day: Annotated[str | None, typer.Option(help="Dollars a day.", show_default="as configured")] = None,
     month: Annotated[str | None, typer.Option(help="Dollars a month.", show_default="as configured")] = None,
+    as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
@@ -98,27 +100,35 @@ def cap(
         brandctl spend cap '*' --day 20 --month 200
     """
     with Gateway.at(gateway_url, key_file) as gateway:
-        _show(gateway.call("PUT", f"/spend/caps/{scope}", {"day": day, "month": month}), as_json=False)
+        caps = f"/spend/caps/{quote(scope, safe='')}"
+        _show(gateway.call("PUT", caps, {"day": day, "month": month}), as_json=as_json)
 
 
 @app.command()
 def stop(
     brand: Brand = None,
     why: Annotated[str, typer.Option(help="Told to whoever is refused.")] = "",
+    as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
     key_file: KeyFile = None,
 ) -> None:
     """Spends nothing from now on. Work waits and goes on after `brandctl spend resume`; calls under way end."""
     with Gateway.at(gateway_url, key_file) as gateway:
-        gateway.call("POST", "/spend/stop", {"scope": brand or _ALL, "why": why})
+        answer = gateway.call("POST", "/spend/stop", {"scope": brand or _ALL, "why": why})
+    if as_json:
+        print_json(answer)
     note(f"spending {_of(brand)} is stopped; `brandctl spend resume` lets it go on")
 
 
 @app.command()
-def resume(brand: Brand = None, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
+def resume(
+    brand: Brand = None, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
+) -> None:
     """Takes back `brandctl spend stop`."""
     with Gateway.at(gateway_url, key_file) as gateway:
-        gateway.call("POST", "/spend/resume", {"scope": brand or _ALL})
+        answer = gateway.call("POST", "/spend/resume", {"scope": brand or _ALL})
+    if as_json:
+        print_json(answer)
     note(f"spending {_of(brand)} goes on")
 
 

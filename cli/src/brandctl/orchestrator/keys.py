@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 import typer
 from pydantic import BaseModel, ConfigDict
@@ -89,11 +90,15 @@ class _Keys(ServiceClient):
 
     def rotate(self, key: Key, grace: timedelta) -> tuple[_NewKey, dict[str, Any]]:
         wanted = {"grace_seconds": int(grace.total_seconds())}
-        answer = self._ask("POST", f"/v1/keys/{key.key_id}/rotate", json=wanted)
+        answer = self._ask("POST", f"{_of(key)}/rotate", json=wanted)
         return self._read(_NewKey, answer), answer
 
     def revoke(self, key: Key) -> None:
-        self._ask("DELETE", f"/v1/keys/{key.key_id}")
+        self._ask("DELETE", _of(key))
+
+
+def _of(key: Key) -> str:
+    return f"/v1/keys/{quote(key.key_id, safe='')}"
 
 
 _KEYS: Final = Listing[Key](
@@ -189,11 +194,18 @@ def rotate(
 
 
 @app.command()
-def revoke(name: Name, orchestrator_url: OrchestratorUrl = None, key_file: KeyFile = None) -> None:
+def revoke(
+    name: Name,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
     """Ends a key for good: from the next request on it opens nothing. Its name is free again."""
     with _Keys.at(orchestrator_url, key_file) as keys:
         key = keys.named(name)
         keys.revoke(key)
+    if as_json:
+        print_json({"revoked": key.key_id})
     note(f"{key.name} ({key.key_id}) is revoked")
 
 

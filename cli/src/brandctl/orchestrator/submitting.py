@@ -78,7 +78,7 @@ def submit(
         else:
             typer.echo(str(cycle_id))
         note(f"{answer.get('total')} keywords of {printable(brand)} accepted")
-        if wait and follow(orchestrator, cycle_id).state != "completed":
+        if wait and follow(orchestrator, cycle_id, beside=as_json).state != "completed":
             raise typer.Exit(1)
         if not wait:
             note(f"watch them: brandctl watch {cycle_id}")

@@ -5,14 +5,15 @@ from typing import Annotated, Final, Self
 from uuid import UUID
 
 import typer
+from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from brandctl.asking import KeyFile, ServiceError
+from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Progress
-from brandctl.terminal import note, out, printable, say
+from brandctl.terminal import note, out, print_json, printable, say
 
 POLL_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 60.0
@@ -21,10 +22,13 @@ PATIENCE_SECONDS: Final = 60.0
 
 def watch(
     cycle_id: Annotated[UUID, typer.Argument(metavar="CYCLE", help="Id of a cycle, as `submit` prints it.")],
+    as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
     """Shows how far a cycle is until it has ended: a line that moves on a terminal, a line per change anywhere else.
+
+    With --json, the cycle as it ended; how far it is goes to standard error.
 
     Exit codes: 0 it ended as completed, 1 as failed or cancelled, 2 wrong usage.
 
@@ -33,19 +37,21 @@ def watch(
         brandctl watch 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
-        ended = follow(orchestrator, cycle_id)
+        ended = follow(orchestrator, cycle_id, beside=as_json)
+        if as_json:
+            print_json(orchestrator.progress(cycle_id)[1])
     if ended.state != "completed":
         raise typer.Exit(1)
 
 
-def follow(orchestrator: Orchestrator, cycle_id: UUID) -> Progress:
-    """Shows the progress of a cycle until it has ended.
+def follow(orchestrator: Orchestrator, cycle_id: UUID, *, beside: bool = False) -> Progress:
+    """Shows the progress of a cycle until it has ended; on standard error if it is `beside` another result.
 
     Raises:
         ServiceError: the orchestrator does not know it, or has been away for a minute.
     """
     progress, _ = orchestrator.progress(cycle_id)
-    with _Shown() as shown:
+    with _Shown(Console(stderr=True, highlight=False) if beside else out()) as shown:
         while True:
             shown.update(progress)
             if progress.ended:
@@ -76,8 +82,8 @@ def _patiently(orchestrator: Orchestrator, cycle_id: UUID) -> Progress:
 
 
 class _Shown:
-    def __init__(self) -> None:
-        self._console = out()
+    def __init__(self, console: Console) -> None:
+        self._console = console
         self._live = Live(console=self._console, refresh_per_second=4, transient=True)
         self._said = ""
 

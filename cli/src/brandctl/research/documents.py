@@ -11,7 +11,7 @@ from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import CommandError
 from brandctl.listing import Listing
 from brandctl.research.client import Document, Research, ResearchUrl
-from brandctl.terminal import note
+from brandctl.terminal import note, print_json
 
 app = typer.Typer(
     name="documents",
@@ -82,6 +82,7 @@ def add(
     url: Annotated[
         str | None, typer.Option(help="Where readers of articles find it.", show_default="as it says itself")
     ] = None,
+    as_json: AsJson = False,
     research_url: ResearchUrl = None,
     key_file: KeyFile = None,
 ) -> None:
@@ -97,7 +98,7 @@ def add(
     about: dict[str, Any] = {"own": own, "licence": licence, "title": title, "url": url}
     with Research.at(research_url, key_file) as research:
 
-        def upload(file: Path) -> str:
+        def upload(file: Path) -> tuple[int, str]:
             try:
                 content = file.read_bytes()
             except OSError as error:
@@ -106,15 +107,16 @@ def add(
                 kept = research.add(brand, file.name, content, about)
             except ServiceError as error:
                 raise ServiceError(f"{file}: {error}") from error
-            return f"{file} is document {kept.id} of {brand}"
+            return kept.id, f"{file} is document {kept.id} of {brand}"
 
-        _each(files, upload)
+        _each(files, upload, as_json=as_json)
 
 
 @app.command()
 def remove(
     documents: Annotated[list[int], typer.Argument(metavar="ID...", help="Ids of `list --brand`.")],
     brand: Brand,
+    as_json: AsJson = False,
     research_url: ResearchUrl = None,
     key_file: KeyFile = None,
 ) -> None:
@@ -126,11 +128,11 @@ def remove(
     """
     with Research.at(research_url, key_file) as research:
 
-        def forget(document: int) -> str:
+        def forget(document: int) -> tuple[int, str]:
             research.remove(brand, document)
-            return f"{document} removed"
+            return document, f"{document} removed"
 
-        _each(dict.fromkeys(documents), forget)
+        _each(dict.fromkeys(documents), forget, as_json=as_json)
 
 
 @app.command("list")
@@ -170,6 +172,7 @@ def release(
     documents: Annotated[list[int] | None, typer.Argument(metavar="[ID]...", help="Ids of `list`.")] = None,
     brand: BrandOrFolder = None,
     everything: Annotated[bool, typer.Option("--all", help="All that are set aside.")] = False,
+    as_json: AsJson = False,
     research_url: ResearchUrl = None,
     key_file: KeyFile = None,
 ) -> None:
@@ -187,24 +190,30 @@ def release(
             [each.id for each in research.documents(brand, "set_aside")] if everything else documents or []
         )
 
-        def let_go(document: int) -> str:
+        def let_go(document: int) -> tuple[int, str]:
             research.release(brand, document)
-            return f"{document} released: it is read at the next look, which begins now"
+            return document, f"{document} released: it is read at the next look, which begins now"
 
         if wanted:
-            _each(dict.fromkeys(wanted), let_go)
+            _each(dict.fromkeys(wanted), let_go, as_json=as_json)
     if not wanted:
         raise CommandError("No document is set aside.")
 
 
-def _each(things: Iterable[_Thing], do: Callable[[_Thing], str]) -> None:
-    """Says what came of each; exit code 1 if one was refused, after the others."""
-    refused = False
+def _each(things: Iterable[_Thing], do: Callable[[_Thing], tuple[int, str]], *, as_json: bool) -> None:
+    """Says what came of each, and tells the ids of documents; exit code 1 if one was refused, after the others."""
+    done: list[int] = []
+    refused: dict[str, str] = {}
     for each in things:
         try:
-            note(do(each))
+            document, told = do(each)
         except CommandError as error:
-            refused = True
-            note(str(error))
+            told = refused[str(each)] = str(error)
+        else:
+            done.append(document)
+        note(told)
+    if as_json:
+        rows = [{"asked": asked, "detail": detail} for asked, detail in refused.items()]
+        print_json({"done": done, "refused": rows})
     if refused:
         raise typer.Exit(1)

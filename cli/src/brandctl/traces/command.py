@@ -2,17 +2,18 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
 from rich.console import Console
 
 from brandctl.access import find_jaeger
+from brandctl.asking import AsJson
 from brandctl.errors import CommandError
-from brandctl.terminal import say
+from brandctl.terminal import print_json, say
 from brandctl.traces.jaeger import MAX_TRACES, Jaeger, JaegerError, Links, Search, Span, Summary
 from brandctl.traces.tree import branch, duration, trees
 from envelope.brand import CATALOGUE, SERVICES
@@ -66,6 +67,7 @@ def trace(
     hours: Annotated[
         float, typer.Option(min=0.1, help="How far to look back, where the id does not tell its time.")
     ] = 48,
+    as_json: AsJson = False,
 ) -> None:
     """Shows the chain of a request as a tree with durations, and links to it in Jaeger.
 
@@ -82,7 +84,7 @@ def trace(
     if not identity and not keyword:
         raise typer.BadParameter("give an id, or --keyword", param_hint="ID")
     # Lines are for the terminal to break; in a file or a pipe they stay whole.
-    out = Console(highlight=False, width=None if sys.stdout.isatty() else _UNBROKEN)
+    out = Console(stderr=as_json, highlight=False, width=None if sys.stdout.isatty() else _UNBROKEN)
     since, until = _period(identity, timedelta(hours=hours), datetime.now(UTC))
     url = find_jaeger(jaeger_url)
     links = Links(public_url or url)
@@ -90,6 +92,9 @@ def trace(
     try:
         with Jaeger(url) as jaeger:
             found = _find(jaeger, asked, identity, keyword)
+            if as_json and found is not None:
+                print_json(_told(jaeger, found, links))
+                return
             say(out, links.search(asked if found is None else found.searches[0]))
             if found is not None:
                 _show(jaeger, found, links, out, identity)
@@ -141,13 +146,36 @@ def _search(jaeger: Jaeger, asked: Search, services: Sequence[str], keyword: str
     return _Found(searches, list(summaries.values()), keyword) if searches else None
 
 
+def _told(jaeger: Jaeger, found: _Found, links: Links) -> dict[str, Any]:
+    """Its traces, and their spans unless they are too many to be read."""
+    traces = [
+        {
+            "trace_id": each.trace_id,
+            "link": links.trace(each.trace_id),
+            "spans": each.span_count,
+            "failed_spans": each.error_span_count,
+            "milliseconds": each.duration / 1e6,
+        }
+        for each in found.summaries
+    ]
+    spans = None if _are_too_many(found) else [asdict(span) for span in _spans(jaeger, found)]
+    return {"search": links.search(found.searches[0]), "traces": traces, "spans": spans}
+
+
+def _are_too_many(found: _Found) -> bool:
+    return sum(summary.span_count for summary in found.summaries) > _SPANS_SHOWN
+
+
+def _spans(jaeger: Jaeger, found: _Found) -> list[Span]:
+    spans = list({span.span_id: span for search in found.searches for span in jaeger.spans(search)}.values())
+    return spans if found.keyword is None else branch(spans, KEYWORD, found.keyword)
+
+
 def _show(jaeger: Jaeger, found: _Found, links: Links, out: Console, identity: str | None) -> None:
-    if sum(summary.span_count for summary in found.summaries) > _SPANS_SHOWN:
+    if _are_too_many(found):
         _sum_up(jaeger, found.summaries, links, out, identity)
         return
-    spans = list({span.span_id: span for search in found.searches for span in jaeger.spans(search)}.values())
-    if found.keyword is not None:
-        spans = branch(spans, KEYWORD, found.keyword)
+    spans = _spans(jaeger, found)
     for trace_id in dict.fromkeys(span.trace_id for span in spans):
         say(out, f"\n{links.trace(trace_id)}")
         for tree in trees([span for span in spans if span.trace_id == trace_id], KEYWORD):

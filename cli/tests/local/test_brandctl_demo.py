@@ -18,7 +18,7 @@ from brandctl.local import model, processes, services
 from brandctl.local.folder import LocalFolder
 from brandctl.orchestrator.client import Cycle, KeywordProgress
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 UP_WITHIN_SECONDS = 120
 
 

@@ -1,0 +1,212 @@
+"""Whatever a service answers, no command has the terminal steered by it.
+
+The answers are made of the services' own documents, with something forged wherever a text may be anything: so each command that
+shows something meets it, those of tomorrow included.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, Final
+from unittest.mock import MagicMock
+from uuid import UUID
+
+import pytest
+
+import gateway.http_api
+import monitor.http_api
+import research.http_api
+from brandctl.app import app, main
+from brandctl.completion import places
+from orchestrator.api import http_api
+
+FORGED: Final = "forged\x1b[2J\x1b]0;title\x07\x9b2J\u202e\r\u2066\x00"
+SEEN: Final = "forged"
+OF_TABLES: Final = r"\x1b\[[0-9;]*m"
+"""Bold, dim and coloured cells."""
+ID: Final = str(UUID(int=7))
+PLAIN: Final = {
+    "uuid": ID,
+    "date-time": "2026-03-01T12:00:00Z",
+    "integer": 1,
+    "number": 1,
+    "boolean": True,
+}
+"""Of formats and types that are not any text."""
+BEHIND: Final[dict[str, tuple[str, ...]]] = {
+    "audits": ("acme",),
+    "brands": ("acme",),
+    "brands list": (),
+    "brands set": ("acme", "--tone", "Plain."),
+    "content": (ID,),
+    "cycles": (ID,),
+    "cycles list": (),
+    "dead-letters": (ID,),
+    "dead-letters discard": (ID, "--reason", "known"),
+    "dead-letters list": (),
+    "documents list": (),
+    "documents release": ("1",),
+    "documents remove": ("1", "--brand", "acme"),
+    "drafts": (ID,),
+    "drafts delete": (ID, "--reason", "no", "--yes"),
+    "drafts list": (),
+    "drafts looked": ("acme",),
+    "drafts reject": (ID, "--reason", "no"),
+    "drafts return": (ID, "--comment", "no"),
+    "drafts take-down": (ID, "--reason", "no"),
+    "keys": (FORGED,),
+    "keys create": ("newsroom", "--scope", "read"),
+    "keys list": (),
+    "providers disconnect": ("brave",),
+    "schedules": ("acme", "weekly"),
+    "schedules list": ("acme",),
+    "schedules set": ("acme", "weekly", "tea", "--cron", "0 6 * * SUN"),
+    "sources set": ("acme", "--folder"),
+    "sources show": ("acme",),
+    "spend cap": ("acme", "--day", "5"),
+    "workflows": (ID,),
+    "workflows list": (),
+}
+"""What a command is given, or else those of its noun, if they must be given something."""
+ELSEWHERE: Final = {
+    "completion",  # shows no data
+    "demo",
+    "documents add",  # shows the name of a file of one's own
+    "drafts edit",  # opens an editor: see the tests of drafts
+    "providers connect",
+    "submit",  # these two: see the tests of cycles
+    "watch",
+    "topology declare",  # these two show the catalogue
+    "topology show",
+    "trace",  # asks Jaeger: see the tests of traces
+}
+SAY_LITTLE: Final = {
+    "dead-letters discard", "dead-letters replay", "documents release", "documents remove", "drafts looked", "keys revoke",
+    "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "spend resume", "spend stop",
+}  # fmt: skip
+"""Of what is answered they show nothing, or nothing but ids."""
+COMMANDS: Final = [
+    " ".join(each.path[1:]) for each in places(app) if not each.words or each.said == "brandctl spend"
+]
+
+
+def answer_of(schema: dict[str, Any], document: dict[str, Any]) -> Any:  # noqa: PLR0911  (one for each kind)
+    """What the schema allows, forged where it can be."""
+    match schema:
+        case {"$ref": reference}:
+            return answer_of(document["components"]["schemas"][reference.rpartition("/")[2]], document)
+        case {"anyOf": [*several]}:
+            return answer_of(next(each for each in several if each.get("type") != "null"), document)
+        case {"type": "object", "properties": properties}:
+            whole = {key: answer_of(inner, document) for key, inner in properties.items()}
+            # No list goes on for ever.
+            return whole | ({"next": None} if "items" in whole else {})
+        case {"type": "object", "additionalProperties": dict(inner)}:
+            return {FORGED: answer_of(inner, document)}
+        case {"type": "object"}:
+            return {"url": FORGED, FORGED: FORGED}
+        case {"type": "array", "items": inner}:
+            return [answer_of(inner, document)] * 2
+        case {"const": value} | {"enum": [value, *_]}:
+            return value
+    return PLAIN.get(schema.get("format", schema.get("type")), FORGED)
+
+
+class Forger(ThreadingHTTPServer):
+    """Stands in for every service."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        anything = MagicMock()
+        apps = (
+            http_api(anything, anything),
+            monitor.http_api.create_api(anything, anything, anything),
+            research.http_api.create_api(anything, anything, look_again=lambda: None),
+            gateway.http_api.create_api(anything, anything),
+        )
+        self.documents = [each.openapi() for each in apps]
+
+    def told(self, method: str, path: str) -> tuple[int, Any]:
+        parts = path.strip("/").split("/")
+        for document in self.documents:
+            # The most exact path first, as the applications have them.
+            for known, operations in sorted(document["paths"].items(), key=lambda each: each[0].count("{")):
+                pattern = known.strip("/").split("/")
+                if (
+                    len(pattern) == len(parts)
+                    and method in operations
+                    and all(
+                        one.startswith("{") or one == other for one, other in zip(pattern, parts, strict=True)
+                    )
+                ):
+                    for status, answer in operations[method]["responses"].items():
+                        if status.startswith("2"):
+                            content = answer.get("content", {}).get("application/json")
+                            return int(status), content and answer_of(content["schema"], document)
+        raise AssertionError(f"no service has {method} {path}")
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: Forger
+
+    def _answer(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        status, told = self.server.told(self.command.lower(), self.path.partition("?")[0])
+        body = b"" if told is None else json.dumps(told).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", '"1"')
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815  (the names that http.server calls)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def forger() -> Iterator[Forger]:
+    with Forger() as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("how", [(), ("--json",), ("on a terminal",)], ids=["piped", "json", "terminal"])
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - ELSEWHERE))
+def test_nothing_forged_reaches_the_terminal(
+    forger: Forger,
+    command: str,
+    how: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for service in ("ORCHESTRATOR", "MONITOR", "RESEARCH", "GATEWAY"):
+        monkeypatch.setenv(f"{service}_URL", f"http://127.0.0.1:{forger.server_port}")
+    monkeypatch.setenv("SERVICE_KEY", "test-service-key-0123456789")
+    monkeypatch.setenv("NO_COLOR", "1")
+    if how == ("on a terminal",):
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "2000")
+        how = ()
+    given = BEHIND.get(command, BEHIND.get(command.partition(" ")[0], ()))
+    arguments = [*command.split(), *given, *how]
+    monkeypatch.setattr(sys, "argv", ["brandctl", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    told = capsys.readouterr()
+    assert ended.value.code == 0, f"is there something to say in BEHIND? {told}"
+    for text in (re.sub(OF_TABLES, "", each) for each in told):
+        assert all(character.isprintable() or character in "\n\t" for character in text), text
+    assert SEEN in told.out + told.err or command in SAY_LITTLE
