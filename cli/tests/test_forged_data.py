@@ -20,6 +20,7 @@ import pytest
 import gateway.http_api
 import monitor.http_api
 import research.http_api
+import social.api
 from brandctl.app import app, main
 from brandctl.completion import places
 from orchestrator.api import http_api
@@ -61,6 +62,10 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "keys": (FORGED,),
     "keys create": ("newsroom", "--scope", "read"),
     "keys list": (),
+    "posts": (ID,),
+    "posts edit": (ID, "--text", "Shorter."),
+    "posts list": (),
+    "posts reject": (ID, "--reason", "no"),
     "providers disconnect": ("brave",),
     "schedules": ("acme", "weekly"),
     "schedules list": ("acme",),
@@ -127,6 +132,7 @@ class Forger(ThreadingHTTPServer):
             monitor.http_api.create_api(anything, anything, anything),
             research.http_api.create_api(anything, anything, look_again=lambda: None),
             gateway.http_api.create_api(anything, anything),
+            social.api.create_api(anything, anything, anything, feeds=anything),
         )
         self.documents = [each.openapi() for each in apps]
 
@@ -190,7 +196,7 @@ def test_nothing_forged_reaches_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for service in ("ORCHESTRATOR", "MONITOR", "RESEARCH", "GATEWAY"):
+    for service in ("ORCHESTRATOR", "MONITOR", "RESEARCH", "GATEWAY", "SOCIAL"):
         monkeypatch.setenv(f"{service}_URL", f"http://127.0.0.1:{forger.server_port}")
     monkeypatch.setenv("SERVICE_KEY", "test-service-key-0123456789")
     monkeypatch.setenv("NO_COLOR", "1")
