@@ -316,7 +316,7 @@ async def message(
     )
 
 
-async def test_what_the_former_version_has_begun_goes_on_and_no_reading_is_paid_for_twice(
+async def test_what_the_former_version_has_begun_goes_on_and_waits_for_the_budget_and_pays_for_no_reading_twice(
     orchestrator_database: Database, model: ScriptedModel, message: DomainMessage[ContentGenerate]
 ) -> None:
     context = Context(queue="orchestrator-commands", attempt=1, log=structlog.get_logger())
@@ -339,12 +339,16 @@ async def test_what_the_former_version_has_begun_goes_on_and_no_reading_is_paid_
             {"model": lambda desk: ModelWriter(chat_with(model), desk, 32_768, judge)},
         )
 
-    model.replies["Front"] = [Reply(status=503, body={}), Reply(status=503, body={})]
+    model.replies["Front"] = [Reply(status=402, body={}), Reply(status=402, body={})]
     with pytest.raises(WaitFor):
         await workflow(judged=False).generate(message, context)
-    begun = len(model.asked)
+    begun = len(model.asked) + 1
+    model.replies["SecondReading"] = [Reply(status=402, body={})]
+    with pytest.raises(WaitFor, match="budget"):
+        await workflow(judged=True).generate(message, context)
     with pytest.raises(WaitFor):
         await workflow(judged=True).generate(message, context)
+    assert model.asked[begun - 1].key == model.asked[begun].key
     read = [asked for asked in model.asked[begun:] if asked.shape != "Front"]
     assert {asked.shape for asked in read} == {"SecondReading"}
     record = await workflow(judged=True).generate(message, context)

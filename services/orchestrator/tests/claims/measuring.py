@@ -4,6 +4,7 @@
     python services/orchestrator/tests/claims/measuring.py count MORE.json
     python services/orchestrator/tests/claims/measuring.py ask FOLDER MORE.json        # writes FOLDER/requests/NNN.json
     python services/orchestrator/tests/claims/measuring.py tell FOLDER MORE.json       # reads FOLDER/answers/NNN.json
+    python services/orchestrator/tests/claims/measuring.py keep FOLDER     # what was found of the tests' own sets, as drafts/readings.json
 
 A set is `{"items": [{"id", "kind", "passages": [{"id", "heading", "text"}], "sentence", "cited": [ids]}]}`; kinds that end in “lie” are
 lies. Requests are those that the writer sends, of sentences of all sets mixed, and carry no label; whoever answers them, answers
@@ -35,6 +36,7 @@ from orchestrator.writing.model.judge.question import (
 )
 
 DRAFTS: Final = Path(__file__).parents[1] / "drafts"
+READINGS: Final = DRAFTS / "readings.json"
 A_REQUEST: Final = 10
 """Sentences."""
 HOLDS, CONCEIVABLE, REFUSED = "holds", "conceivable", "refused"
@@ -139,26 +141,52 @@ def count(items: Sequence[Item]) -> None:
 
 def tell(folder: Path, items: Sequence[Item]) -> None:
     """Prints what code and the judge make of each kind together, and which lies got through and which honest sentences did not."""
-    known = {each.id: each for each in items}
     table = defaultdict[str, Counter[str]](Counter)
+    for each, reading in answered(folder, items):
+        verdict, judged = checked(each)
+        if verdict != REFUSED:
+            judged = settled(judged, reading, material_of(each))
+        kept = isinstance(judged, Kept)
+        agrees = reading is not None and reading.finding == "supported"
+        table[each.kind].update(("sentences", verdict))
+        table[each.kind].update({KEPT: kept, GIVEN_UP: verdict == HOLDS and not kept, AGREES: agrees})
+        if kept == each.is_lie and (each.is_lie or verdict != REFUSED):
+            why = judged.reason if isinstance(judged, Rejected) else "through"
+            _say(f"{each.kind}: {why}: {each.sentence} [{reading.why if reading else 'unread'}]")
+    _tell(table, ("sentences", HOLDS, CONCEIVABLE, REFUSED, AGREES, KEPT, GIVEN_UP))
+
+
+def keep(folder: Path, items: Sequence[Item]) -> None:
+    """Writes down what was found of the tests' own sets, for a judge that says it again."""
+    found = {
+        each.id: [reading.finding, *([quote.passage, quote.words] for quote in reading.quotes)]
+        for each, reading in answered(folder, items)
+        if reading is not None
+    }
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(each, ensure_ascii=False)}" for name, each in sorted(found.items())
+    )
+    READINGS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def answered(folder: Path, items: Sequence[Item]) -> Iterator[tuple[Item, Reading | None]]:
+    known = {each.id: each for each in items}
     for name, labels in _read(folder / "labels.json").items():
         answer = SecondReading.model_validate_json((folder / "answers" / f"{name}.json").read_text())
         readings = {each.number: each for each in answer.readings}
-        claimed, _ = together([known[label] for label in labels.values()])
-        for one in claimed:
-            each = known[labels[str(one.number)]]
-            verdict, judged = checked(each)
-            reading = readings.get(one.number)
-            if verdict != REFUSED:
-                judged = settled(judged, reading and _renamed(reading, each, one), material_of(each))
-            kept = isinstance(judged, Kept)
-            agrees = reading is not None and reading.finding == "supported"
-            table[each.kind].update(("sentences", verdict))
-            table[each.kind].update({KEPT: kept, GIVEN_UP: verdict == HOLDS and not kept, AGREES: agrees})
-            if kept == each.is_lie and (each.is_lie or verdict != REFUSED):
-                why = judged.reason if isinstance(judged, Rejected) else "through"
-                _say(f"{each.kind}: {why}: {each.sentence} [{reading.why if reading else 'unread'}]")
-    _tell(table, ("sentences", HOLDS, CONCEIVABLE, REFUSED, AGREES, KEPT, GIVEN_UP))
+        there = {number: known[label] for number, label in labels.items() if label in known}
+        for number, each in there.items():
+            reading = readings.get(int(number))
+            names = _names_in(folder, name, int(number))
+            yield each, reading and _renamed(reading, each, names)
+
+
+def _names_in(folder: Path, name: str, number: int) -> Sequence[str]:
+    """Under which ids the request had the passages of a sentence."""
+    told = _read(folder / "requests" / f"{name}.json")["messages"][1]["content"]
+    sentences = json.loads(told.partition("Data (JSON):\n")[2])["sentences"]
+    names: list[str] = next(each["passages"] for each in sentences if each["number"] == number)
+    return names
 
 
 def checked(each: Item) -> tuple[str, Kept | Rejected]:
@@ -178,9 +206,9 @@ def material_of(each: Item) -> Material:
     return Material({one.id: one for one in each.cited}, sources, Sources.of(one.text for one in each.cited))
 
 
-def _renamed(reading: Reading, each: Item, asked: Claimed) -> Reading:
+def _renamed(reading: Reading, each: Item, asked: Sequence[str]) -> Reading:
     """With the passages under the ids of the item, instead of those of its request."""
-    names = dict(zip(asked.passages, (one.id for one in each.cited), strict=True))
+    names = dict(zip(asked, (one.id for one in each.cited), strict=True))
     quotes = tuple(
         Quote(passage=names.get(quote.passage, quote.passage), words=quote.words) for quote in reading.quotes
     )
@@ -210,6 +238,8 @@ def main() -> None:
             ask(folder, items)
         case "tell", Path():
             tell(folder, items)
+        case "keep", Path():
+            keep(folder, items)
         case _:
             count(items)
 

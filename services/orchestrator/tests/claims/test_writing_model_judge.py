@@ -18,6 +18,8 @@ HONEST: list[dict[str, Any]] = json.loads((DRAFTS / "honest.json").read_text())
 STRANGERS: list[dict[str, Any]] = json.loads((DRAFTS / "strangers.json").read_text())
 LIES: list[dict[str, Any]] = json.loads((DRAFTS / "lies.json").read_text())
 SUBTLE: list[dict[str, Any]] = json.loads((DRAFTS / "subtle_lies.json").read_text())
+READINGS: dict[str, list[Any]] = json.loads((DRAFTS / "readings.json").read_text())
+"""What a capable language model found of all of these, given blind and mixed, in one run (`measuring.py`)."""
 
 LEFT_TO_THE_JUDGE = {
     "attribution changed",
@@ -150,7 +152,7 @@ def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_more_
     assert len(caught) >= 40
 
 
-@pytest.mark.parametrize(("style", "kept"), [("told", 28), ("free", 38)])
+@pytest.mark.parametrize(("style", "kept"), [("told", 28), ("free", 40)])
 def test_a_stranger_loses_few_true_sentences_where_a_judge_confirms_them(style: str, kept: int) -> None:
     draft = next(each for each in STRANGERS if each["style"] == style)
     material = of_draft(draft)
@@ -160,6 +162,50 @@ def test_a_stranger_loses_few_true_sentences_where_a_judge_confirms_them(style: 
     ]
 
     assert sum(isinstance(verdict, Kept) for verdict in verdicts) >= kept
+
+
+def as_was_found(name: str, material: Material, text: str, *passages: str) -> Kept | Rejected:
+    """What becomes of a sentence by what a capable model once found of it."""
+    verdict = material.judge(DraftSentence(text=text, passages=passages), frozenset(material.evidence), ())
+    if isinstance(verdict, Rejected) and not verdict.conceivable:
+        return verdict
+    finding, *quotes = READINGS[name]
+    shown = tuple(Quote(passage=passage, words=words) for passage, words in quotes)
+    return settled(verdict, Reading(number=1, quotes=shown, why="", finding=finding), material)
+
+
+@pytest.mark.parametrize(("style", "name", "kept"), [("told", "rules", 26), ("free", "free", 41)])
+def test_what_a_capable_judge_found_keeps_a_strangers_sentences(style: str, name: str, kept: int) -> None:
+    draft = next(each for each in STRANGERS if each["style"] == style)
+    material = of_draft(draft)
+
+    verdicts = [
+        as_was_found(f"stranger honest_{name} {at}", material, each["text"], *each["passages"])
+        for at, each in enumerate(draft["sentences"])
+    ]
+
+    assert sum(isinstance(verdict, Kept) for verdict in verdicts) >= kept
+
+
+def test_what_a_capable_judge_found_lets_one_lie_of_all_through() -> None:
+    materials = {draft["keyword"]: of_draft(draft) for draft in HONEST}
+    through = [
+        lie["text"]
+        for lie in LIES
+        if isinstance(
+            as_was_found(f"lie {lie['lie']}", materials[lie["keyword"]], lie["text"], *lie["passages"]), Kept
+        )
+    ]
+    through += [
+        lie["said"]
+        for at, lie in enumerate(SUBTLE)
+        if isinstance(
+            as_was_found(f"subtle {at}", of_one(lie["source"], lie.get("heading")), lie["said"], "s1p1"), Kept
+        )
+    ]
+
+    # From “The drug helps adults, especially if they are young.”, of which one may think otherwise.
+    assert through == ["The drug helps young adults."]
 
 
 def read(

@@ -57,7 +57,30 @@ def plainly(token: Token) -> str:
 
 
 def clauses_of(tokens: Sequence[Token]) -> tuple[Clause, ...]:
-    """A sentence in its clauses; what says nothing by itself goes with the one before it."""
+    """A sentence in its clauses, what stands in brackets last; what says nothing by itself goes with the one before it."""
+    outside, asides = _without_asides(tokens)
+    return (*_in_clauses(outside), *(Clause(each) for each in asides))
+
+
+def _without_asides(tokens: Sequence[Token]) -> tuple[Sequence[Token], list[tuple[Token, ...]]]:
+    """The sentence goes on behind its brackets."""
+    outside: list[Token] = []
+    asides: list[list[Token]] = []
+    depth = 0
+    for token in tokens:
+        if token.text == "(":
+            asides += [] if depth else [[]]
+            depth += 1
+        elif token.text == ")" and depth:
+            depth -= 1
+        elif depth:
+            asides[-1].append(token)
+        else:
+            outside.append(token)
+    return outside, [tuple(each) for each in asides if any(token.kind in SAYING for token in each)]
+
+
+def _in_clauses(tokens: Sequence[Token]) -> tuple[Clause, ...]:
     parts: list[list[Token]] = [[]]
     for at, token in enumerate(tokens):
         if _begins(tokens, at) and any(each.kind in SAYING for each in parts[-1]):

@@ -150,6 +150,7 @@ def _names(tokens: Sequence[Token], *, opens: bool = False) -> list[tuple[int, s
         for at, token in enumerate(tokens)
         if token.kind is Kind.CONTENT
         and token.text[0].isupper()
+        and token.key not in UNIT_KEYS
         and (at or not opens or (len(tokens) > 1 and tokens[1].text[0].isupper()))
     ]
 

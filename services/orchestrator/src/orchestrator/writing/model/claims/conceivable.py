@@ -17,11 +17,11 @@ from orchestrator.writing.model.claims.company import misattributed, misplaced, 
 from orchestrator.writing.model.claims.turns import bounded, compared, framed, turned
 from orchestrator.writing.model.claims.wording import FRAMES, Kind, Token, normal, tokens_of
 
-FLOOR: Final = 0.5
+FLOOR: Final = 0.4
 """Of the words that say something, so many must stand in the sentences that support it; the rest are the writer's own."""
-CLAUSE_FLOOR: Final = 1 / 3
-"""The same of each clause of two words and more: one that the passages say nothing of is an addition."""
-FEWEST_IN_CLAUSE: Final = 2
+CLAUSE_FLOOR: Final = 0.25
+"""The same of each clause of three words and more: one that the passages say nothing of is an addition."""
+FEWEST_IN_CLAUSE: Final = 3
 LONGEST_ADDITION: Final = 3
 """Words in a row that the passages do not have."""
 MOST_SENTENCES: Final = 3

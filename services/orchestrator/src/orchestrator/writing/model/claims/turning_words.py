@@ -28,26 +28,27 @@ _MOST: Final = _words(
 )
 _ALL: Final = _words("all every each always both everywhere entire entirely completely fully")
 _ONLY: Final = _words("only solely exclusively")
-_UNREAL: Final = _words(
+UNREAL: Final = _words(
     "toy fake mock former future imitation counterfeit artificial imaginary fictional virtual simulated so-called"
 )
+"""They make another thing of the very word that follows."""
 _DEGREES: Final = _words("slightly merely somewhat nearly almost")
-OF_THE_NEXT: Final = _UNREAL | _words(
+OF_THE_NEXT: Final = UNREAL | _words(
     "slightly merely somewhat some several few many most all every each no neither nor without any"
 )
 """They are of the word that follows, and may go with it."""
 LEFT_OUT: Final[tuple[tuple[frozenset[str], frozenset[str]], ...]] = (
     (_ONLY, _words("except")),
     (_words("except but unless"), _words("only if apart besides other without")),
-    (_SOME | _MOST | _FEW, _words("can")),
-    (_UNREAL, frozenset()),
+    (_SOME | _MOST | _FEW, _words("can less fewer")),
+    (UNREAL, frozenset()),
     (_DEGREES, frozenset()),
     (_words("formerly previously originally"), _words("once was were had used earlier before")),
     (_words("or"), frozenset()),
     (_words("will shall"), _words("may can might could should must")),
 )
 """Of the first, what a clause of the passage has, the sentence has, too: the very word, another of its kind, or one of the second."""
-ADDED: Final = (_ONLY | {"except"}, _ALL, _UNREAL - {"future", "imaginary", "virtual", "toy"})
+ADDED: Final = (_ONLY | {"except"}, _ALL, UNREAL - {"future", "imaginary", "virtual", "toy"})
 """And of these, what the sentence has, the passage has, too."""
 CAUSES: Final = _words("so therefore thus hence because since")
 GIVES_CAUSE: Final = CAUSES | _words(

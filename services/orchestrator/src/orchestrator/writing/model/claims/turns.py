@@ -20,6 +20,7 @@ from orchestrator.writing.model.claims.turning_words import (
     OF_THE_NEXT,
     OPPOSITES,
     SAYING_SO,
+    UNREAL,
 )
 from orchestrator.writing.model.claims.wording import PERSONS, Kind, Token
 
@@ -106,6 +107,10 @@ def _telling(clause: Clause, words: AbstractSet[str], claim: Clause) -> set[str]
         for at, token in enumerate(clause.tokens)
         if (word := plainly(token)) in words
         and not (word in OF_THE_NEXT and _next(clause.tokens, at) not in claim.keys)
+        # “the former by its speed”
+        and not (
+            word in UNREAL and [each.kind in SAYING for each in clause.tokens[at + 1 : at + 2]] != [True]
+        )
         and not (word == "or" and not _is_one_of(clause.tokens, at, claim))
         # “not only”, “not all” are looked at as negations.
         and not (at and plainly(clause.tokens[at - 1]) == "not")
