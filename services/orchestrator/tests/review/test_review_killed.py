@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import aio_pika
@@ -94,5 +95,46 @@ async def test_an_approval_outlives_whoever_took_it(
         first = await queue.get(fail=False)
         assert first is not None
         assert json.loads(first.body)["payload"]["content_id"] == str(waiting.content_id)
+        assert await queue.get(fail=False) is None
+        await first.ack()
+
+
+async def test_what_has_a_time_is_published_once_though_whoever_kept_it_was_killed(
+    waiting: Any, replica: Any, rabbitmq_url: str
+) -> None:
+    path = f"/v1/drafts/{waiting.content_id}"
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    await waiting.decide("approve", version=1, publish_at=tomorrow)
+    await waiting.sent()
+    async with waiting.database.connection() as connection:
+        # What dies is to die of the publication, and not of a reminder.
+        await connection.execute("update brands set reminded_at = now()")
+    async with replica(FAIL_POINTS="relay.confirmed=kill") as (process, client):
+        assert (await client.get(path)).json()["state"] == "scheduled"
+        async with waiting.database.connection() as connection:
+            await connection.execute("update appointments set publish_at = now()")
+        assert await asyncio.to_thread(process.wait, 60) == -signal.SIGKILL
+    async with waiting.database.connection() as connection:
+        assert await connection.fetch("select ended_as from appointments") == [("kept",)]
+        # Its lease is over: tests do not wait for that.
+        await connection.execute("update outbox set due_at = now()")
+
+    async with replica() as (_, client):
+
+        async def settled() -> bool:
+            async with waiting.database.connection() as connection:
+                handled = await connection.fetchval(
+                    "select count(*) from processed_events where type = 'content.generated'"
+                )
+                return handled == 1 and not await connection.fetchval("select count(*) from outbox")
+
+        await eventually(settled)
+        decisions = (await client.get(f"{path}/decisions")).json()["items"]
+    assert [each["decision"] for each in decisions] == ["approved", "scheduled"]
+    connection = await aio_pika.connect(rabbitmq_url)
+    async with connection:
+        queue = await (await connection.channel()).get_queue("publisher-commands", ensure=False)
+        first = await queue.get(fail=False)
+        assert first is not None
         assert await queue.get(fail=False) is None
         await first.ack()

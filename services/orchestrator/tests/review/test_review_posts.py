@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from envelope.brand.payloads import ContentPublished, SocialFailed, SocialPosted
+from envelope.brand.payloads import ContentPublished, DraftsWaiting, SocialFailed, SocialPosted
+from orchestrator.outside import Announcements
 
 POST_URL = "https://social.test/feeds/acme/1"
 
@@ -60,3 +61,17 @@ async def test_a_keyword_whose_post_waits_has_ended_and_hears_how_it_was_decided
         assert (await waiting.keyword())["state"] == "completed"
     keyword = await waiting.keyword()
     assert (keyword["reason"], [post["url"] for post in keyword["posts"]]) == (reason, posts)
+
+
+async def test_posts_that_wait_are_reminded_of(waiting: Any) -> None:
+    await promoted(waiting)
+    await waiting.hear(answers(waiting)["waits"])
+    await waiting.sent()
+    for heard, drafts in ((None, [(0, 1, False)]), (None, []), ("posted", [])):
+        if heard is not None:
+            await waiting.hear(answers(waiting)[heard])
+            async with waiting.database.connection() as connection:
+                await connection.execute("update brands set reminded_at = reminded_at - interval '1 day'")
+        await Announcements(waiting.database).announce()
+        told = [each.payload for each in await waiting.sent() if isinstance(each.payload, DraftsWaiting)]
+        assert [(each.drafts, each.posts, each.held_up) for each in told] == drafts

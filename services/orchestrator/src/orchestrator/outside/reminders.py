@@ -1,6 +1,6 @@
-"""`drafts.waiting`: reminds of drafts that a person has to decide about.
+"""`drafts.waiting`: reminds of drafts and posts that a person has to decide about.
 
-A brand is told of when its first draft waits, once a day as long as any does, and at once when so many wait unseen that nothing more is
+A brand is told of when the first waits, once a day as long as any does, and at once when so many drafts wait unseen that nothing more is
 begun for it. A row per brand makes it once, on any number of replicas; only the database's clock counts.
 """
 
@@ -18,17 +18,27 @@ log = structlog.get_logger(__name__)
 EVERY: Final = timedelta(days=1)
 
 
+POSTS_WAIT: Final = (
+    """jsonb_path_exists(k.posts, '$[*] ? (@.url == null && @.reason starts with "needs_review")')"""
+)
+"""Of keywords k: whether a post about its article waits at social, as it has said; as in the index keywords_with_waiting_posts."""
+
+
 async def remind(tx: Transaction) -> int:
     """Tells of the brands whose time it is; returns how many. One that is being decided about is left for the next time."""
     rows = await tx.connection.fetch(
         f"""
-        with due as (
-            select b.slug, waiting.drafts, waiting.since, {HELD_UP_SINCE} is not null as held_up
+        with promoted as (
+            select c.brand_slug, count(*)::int as posts, min(k.moved_at) as since
+            from keywords as k join cycles as c using (cycle_id) where {POSTS_WAIT} group by c.brand_slug
+        ), due as (
+            select b.slug, waiting.drafts, coalesce(promoted.posts, 0) as posts,
+                   least(waiting.since, promoted.since) as since, {HELD_UP_SINCE} is not null as held_up
             from brands as b cross join lateral (
                 select count(*)::int as drafts, min(coalesce(d.waits_since, d.created_at)) as since
                 from content as d where d.brand_slug = b.slug and {WAITS}
-            ) as waiting
-            where waiting.drafts > 0
+            ) as waiting left join promoted on promoted.brand_slug = b.slug
+            where (waiting.drafts > 0 or promoted.posts > 0)
               and (b.reminded_at is null or b.reminded_at <= now() - $1::interval or b.reminded_at < {HELD_UP_SINCE})
             order by b.slug for no key update of b skip locked
         )
@@ -38,10 +48,15 @@ async def remind(tx: Transaction) -> int:
         EVERY,
     )
     for row in rows:
-        tx.send(
-            DraftsWaiting(
-                brand_slug=row["slug"], drafts=row["drafts"], since=row["since"], held_up=row["held_up"]
-            )
+        reminder = DraftsWaiting(
+            brand_slug=row["slug"],
+            drafts=row["drafts"],
+            posts=row["posts"],
+            since=row["since"],
+            held_up=row["held_up"],
         )
-        log.info("drafts_wait", brand=row["slug"], drafts=row["drafts"], held_up=row["held_up"])
+        tx.send(reminder)
+        log.info(
+            "drafts_wait", brand=row["slug"], drafts=row["drafts"], posts=row["posts"], held_up=row["held_up"]
+        )
     return len(rows)

@@ -186,10 +186,11 @@ class CycleCompleted(Payload):
 
 
 class DraftsWaiting(Payload):
-    """Drafts of a brand wait for a person, the oldest `since` then; `held_up`: until somebody looks, nothing more is begun for it."""
+    """Drafts or posts of a brand wait for a person, the oldest `since` then; `held_up`: until somebody looks, nothing more is begun for it."""
 
     brand_slug: BrandSlug
-    drafts: Annotated[int, Field(ge=1)]
+    drafts: Annotated[int, Field(ge=0)]
+    posts: Annotated[int, Field(ge=0)] = 0
     since: AwareDatetime
     held_up: bool = False
 

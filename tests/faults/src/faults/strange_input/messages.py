@@ -136,7 +136,8 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "total": st.integers(0, 2**31 - 1),
     "began_at": _timestamps,
     "ended_at": _timestamps,
-    "drafts": st.integers(1, 2**31 - 1),
+    "drafts": st.integers(0, 2**31 - 1),
+    "posts": st.integers(0, 2**31 - 1),
     "since": _timestamps,
     "held_up": st.booleans(),
     "article_context": st.fixed_dictionaries(
