@@ -409,7 +409,7 @@ async def test_a_draft_that_waits_keeps_its_address_and_its_words_from_no_other(
     assert (content.slug, content.held_for) == ("kiln", ())
 
 
-async def test_what_the_brand_has_said_already_waits_with_the_address_where_it_stands(
+async def test_what_the_brand_has_said_already_ends_with_the_article_that_says_it(
     orchestrator_database: Database,
     command: DomainMessage[ContentGenerate],
     context: Context,
@@ -429,10 +429,44 @@ async def test_what_the_brand_has_said_already_waits_with_the_address_where_it_s
 
     content = await end(orchestrator_database, workflow, other, context)
 
-    assert content is not None
-    assert content.held_for == (f"100% of it stands in “{first.title}” already ({address})",)
+    assert content is None
     kind, payload = (await sent_by(orchestrator_database))[-1]
-    assert (kind, payload["reason"]) == ("content.refused", "needs_review")
+    assert (kind, payload["reason"], payload["standing_id"]) == (
+        "content.refused",
+        "near_duplicate",
+        str(first.content_id),
+    )
+    assert payload["detail"] == f"100% of it stands in “{first.title}” already ({address})"
+
+
+async def test_what_misses_another_bound_too_waits_for_a_person(
+    orchestrator_database: Database,
+    command: DomainMessage[ContentGenerate],
+    context: Context,
+    message_of: MessageOf,
+) -> None:
+    class Untitled(ExtractiveWriter):
+        async def write(self, **given: Any) -> Article:
+            return replace(await super().write(**given), title="")
+
+    first = await end(
+        orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES)), command, context
+    )
+    assert first is not None
+    async with orchestrator_database.transaction() as tx:
+        await mark_published(
+            tx.connection, [published_at(first.content_id, "http://site.test/sites/daily-grind/kiln")]
+        )
+    other = message_of(
+        command.payload.model_copy(update={"content_id": new_event_id(), "keyword": "kilns"}), "other"
+    )
+
+    content = await end(
+        orchestrator_database, workflow_of(orchestrator_database, Calls(SOURCES), Untitled()), other, context
+    )
+
+    assert content is not None
+    assert len(content.held_for) == 2
 
 
 async def test_of_two_near_duplicates_written_at_the_same_time_one_waits(
@@ -535,6 +569,8 @@ async def test_sources_that_give_no_article_end_the_keyword_with_a_reason(
         "insufficient_sources": 1,
         "unsupported_draft": 0,
         "needs_review": 0,
+        "near_duplicate": 0,
+        "not_renewed": 0,
     }
     async with orchestrator_database.connection() as connection:
         content = await find_content(connection, command.payload.content_id)

@@ -65,7 +65,10 @@ class Answers:
 
 
 def request(
-    keyword: str = "cold brew", brand: str = "daily-grind", priority: Priority = Priority.HIGH
+    keyword: str = "cold brew",
+    brand: str = "daily-grind",
+    priority: Priority = Priority.HIGH,
+    not_before: datetime | None = None,
 ) -> DomainMessage[ResearchRequested]:
     return DomainMessage(
         event_id=new_event_id(),
@@ -74,7 +77,9 @@ def request(
         timestamp=datetime.now(UTC),
         correlation_id="chain",
         causation_id=None,
-        payload=ResearchRequested(brand_slug=brand, keyword=keyword, priority=priority),
+        payload=ResearchRequested(
+            brand_slug=brand, keyword=keyword, priority=priority, not_before=not_before
+        ),
     )
 
 
@@ -126,6 +131,23 @@ async def test_a_second_request_within_a_week_reuses_the_research(research_datab
     assert second["payload"] == {**first["payload"], "keyword": "Cold-Brew"}
     assert second["event_id"] != first["event_id"]
     assert provider.asked == 1
+
+
+async def test_who_wants_it_anew_is_not_given_older_research_and_asks_once(
+    research_database: Database,
+) -> None:
+    provider = Answers(Found(SOURCES))
+    first = await sent(research_database, provider, request())
+    async with research_database.connection() as connection:
+        now = await connection.fetchval("select clock_timestamp()")
+
+    anew = request(not_before=now)
+    second = await sent(research_database, provider, anew)
+    again = await sent(research_database, provider, anew)
+
+    assert first["payload"]["research_id"] != second["payload"]["research_id"]
+    assert again["payload"] == second["payload"]
+    assert provider.asked == 2
 
 
 async def test_what_was_found_before_all_was_read_is_not_reused(research_database: Database) -> None:

@@ -35,7 +35,15 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "article_context": CONTEXTS,
     "channels": st.lists(words(20, min_size=1), max_size=4),
     "findings": st.dictionaries(words(20, min_size=1), st.integers(min_value=0, max_value=2**53), max_size=4),
-    "until": st.datetimes(timezones=st.just(UTC)),
+    "states": st.dictionaries(words(20, min_size=1), st.integers(min_value=0, max_value=2**53), max_size=4),
+    "total": st.integers(min_value=0, max_value=2**53),
+    "drafts": st.integers(min_value=1, max_value=2**53),
+    "held_up": st.booleans(),
+    "approval": st.sampled_from(["everything", "nothing"]),
+    **dict.fromkeys(("until", "began_at", "ended_at", "since"), st.datetimes(timezones=st.just(UTC))),
+    "as_of": st.none() | st.datetimes(timezones=st.just(UTC)),
+    "not_before": st.none() | st.datetimes(timezones=st.just(UTC)),
+    "renews": st.none() | st.uuids(),
     "revision": st.none() | st.integers(min_value=2, max_value=10_000),
 }
 

@@ -212,12 +212,23 @@ class Orchestrator(ServiceClient):
         return self._read(_Submitted, answer).cycle_id
 
     def submit_list(
-        self, slug: str, body: bytes, media_type: str, *, priority: str | None, key: str | None
+        self,
+        slug: str,
+        body: bytes,
+        media_type: str,
+        *,
+        priority: str | None,
+        refresh: bool,
+        key: str | None,
     ) -> dict[str, Any]:
         """Hands in keywords as JSON, text or CSV; returns what is answered. The same `key` again begins no other cycle."""
         headers = {"Content-Type": media_type, **({"Idempotency-Key": key} if key else {})}
         answer = self._ask(
-            "POST", f"{_of(slug)}/research", content=body, headers=headers, params={"priority": priority}
+            "POST",
+            f"{_of(slug)}/research",
+            content=body,
+            headers=headers,
+            params={"priority": priority, "refresh": "true" if refresh else None},
         )
         self._read(_Submitted, answer)
         return answer

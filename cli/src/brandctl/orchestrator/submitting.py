@@ -45,6 +45,12 @@ def submit(
         Priority | None,
         typer.Option(help="Those of a higher one go first in their brand.", show_default="normal"),
     ] = None,
+    refresh: Annotated[
+        bool,
+        typer.Option(
+            "--refresh", help="Write articles that stand on them anew, at their addresses, from new research."
+        ),
+    ] = False,
     key: Annotated[
         str | None, typer.Option(help="Name of this request: said again, it begins no other cycle.")
     ] = None,
@@ -61,6 +67,7 @@ def submit(
 
         brandctl submit acme "cold brew" "moka pot"
         brandctl submit acme --file keywords.csv --wait
+        brandctl submit acme "cold brew" --refresh --wait
         sort keywords.txt | brandctl submit acme --file - --priority low
     """
     if bool(keywords) == (file is not None):
@@ -71,7 +78,9 @@ def submit(
         body = _read(file)
         media_type = _CSV if as_csv or file.lower().endswith(".csv") else _TEXT
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
-        answer = orchestrator.submit_list(brand, body, media_type, priority=priority, key=key)
+        answer = orchestrator.submit_list(
+            brand, body, media_type, priority=priority, refresh=refresh, key=key
+        )
         cycle_id = UUID(answer["cycle_id"])
         if as_json:
             print_json(answer)

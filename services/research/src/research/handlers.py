@@ -77,6 +77,7 @@ class Handlers:
                 request.keyword,
                 self._provider.name(sources),
                 sources.fingerprint,
+                not_before=request.not_before,
             )
         if cached is not None:
             log.info(
@@ -126,6 +127,7 @@ class Handlers:
                 sources=findings.sources,
                 cached=timedelta(0) if findings.is_preliminary else CACHE_PERIOD,
                 left_out=findings.left_out,
+                not_before=request.not_before,
             )
             await _completed(message, research_id)(tx)
 

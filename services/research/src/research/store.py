@@ -36,19 +36,27 @@ class StoredResearch:
 
 
 async def fresh_research(
-    connection: Connection, brand_slug: str, keyword: str, provider: str, looked_in: str
+    connection: Connection,
+    brand_slug: str,
+    keyword: str,
+    provider: str,
+    looked_in: str,
+    *,
+    not_before: datetime | None = None,
 ) -> ResearchId | None:
     """The brand's unexpired research on the keyword, spelled in any way, by the database's clock.
 
-    `looked_in` is the fingerprint of the sources that it has to be from.
+    `looked_in` is the fingerprint of the sources that it has to be from; what was made before `not_before` is left out.
     """
     found: UUID | None = await connection.fetchval(
         "select research_id from research where brand_slug = $1 and cache_key = $2 and provider = $3"
-        " and looked_in = $4 and expires_at > now() order by created_at desc limit 1",
+        " and looked_in = $4 and expires_at > now() and ($5::timestamptz is null or created_at >= $5)"
+        " order by created_at desc limit 1",
         brand_slug,
         normalise_keyword(keyword),
         provider,
         looked_in,
+        not_before,
     )
     return None if found is None else ResearchId(found)
 
@@ -64,13 +72,16 @@ async def save_research(
     sources: Sequence[Source],
     cached: timedelta = CACHE_PERIOD,
     left_out: str = "",
+    not_before: datetime | None = None,
 ) -> ResearchId:
     """Store the result, or give the one that a concurrent request has just stored. Run it in a transaction."""
     # Two requests for one keyword may have searched at the same time; the second must see the first one's row.
     await connection.execute(
         "select pg_advisory_xact_lock(hashtextextended($1, 0))", f"{brand_slug}/{normalise_keyword(keyword)}"
     )
-    existing = await fresh_research(connection, brand_slug, keyword, provider, looked_in)
+    existing = await fresh_research(
+        connection, brand_slug, keyword, provider, looked_in, not_before=not_before
+    )
     if existing is not None:
         return existing
     research_id: UUID = await connection.fetchval(

@@ -31,7 +31,7 @@ from orchestrator.writing.domain import ContentId
 
 CycleId = NewType("CycleId", UUID)
 
-NORMAL_ENDS = frozenset({"insufficient_sources", "unsupported_draft"})
+NORMAL_ENDS = frozenset({"insufficient_sources", "unsupported_draft", "not_renewed"})
 """Reasons for which there is no article although nothing went wrong."""
 DRAFT_WAITS = "needs_review"
 DRAFT_REJECTED = "rejected"
@@ -128,7 +128,12 @@ def take_turn(keyword: Keyword, name: str, priority: Priority, *, now: datetime)
     learned = replace(keyword, awaits_turn=False, moved_at=now)
     match keyword.state:
         case KeywordState.QUEUED:
-            wanted = ResearchRequested(brand_slug=keyword.brand_slug, keyword=name, priority=priority)
+            wanted = ResearchRequested(
+                brand_slug=keyword.brand_slug,
+                keyword=name,
+                priority=priority,
+                not_before=None if keyword.renews is None else now,
+            )
             return Decision(learned, (wanted,))
         case KeywordState.WRITING if keyword.research_id is not None:
             return Decision(learned, (_generate(learned, name),))
@@ -253,6 +258,9 @@ def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -
     setback = Setback(_why(event.reason, event.detail), refused=event.reason in NORMAL_ENDS)
     if isinstance(event, ResearchFailed):
         return _set_back(keyword, Stage.RESEARCH, setback)
+    if event.standing_id is not None:
+        why = readable(event.detail or event.reason)
+        return replace(keyword, standing_id=event.standing_id, standing_why=why)
     if keyword.rejected:
         return keyword
     if event.reason == DRAFT_REJECTED:
@@ -301,6 +309,7 @@ def _generate(keyword: Keyword, name: str) -> ContentGenerate:
         content_id=keyword.content_id,
         research_id=keyword.research_id,
         keyword=name,
+        renews=keyword.renews,
     )
 
 

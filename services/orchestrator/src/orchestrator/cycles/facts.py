@@ -136,6 +136,8 @@ class Keyword:
     """The brand's article on its subject, so that it needs none of its own; one that it has after all outweighs it."""
     standing_why: str | None = None
     """What is said of that."""
+    renews: UUID | None = None
+    """The brand's article that is to be written anew."""
     setbacks: Mapping[Stage, Setback] = field(default_factory=dict)
     posts: tuple[Post, ...] = ()
 

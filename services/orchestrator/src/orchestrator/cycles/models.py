@@ -68,6 +68,8 @@ class ResearchRequest(RequestBody):
     """Of a brand's keywords that wait, those of a higher priority go first."""
     priorities: Annotated[tuple[Priority | None, ...], Field(max_length=MAX_KEYWORDS)] = ()
     """One for each keyword where they differ; null is `priority`."""
+    refresh: bool = False
+    """Whether an article that stands on a keyword's subject is written anew, at its address, from new research."""
 
     @model_validator(mode="after")
     def _one_for_each(self) -> Self:

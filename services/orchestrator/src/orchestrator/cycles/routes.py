@@ -59,6 +59,10 @@ OfList = Annotated[
         description="Of the keywords that have none of their own; for lists, which have no other place for it."
     ),
 ]
+Refresh = Annotated[
+    bool,
+    Query(description="As the field of that name, for lists, which have no other place for it."),
+]
 UNDER_WAY: Final = refusal(
     HTTPStatus.CONFLICT, "The same request, with the same Idempotency-Key, is under way."
 )
@@ -92,6 +96,7 @@ def _handing_in(database: Database, room: Room) -> APIRouter:
         request: ResearchRequest,
         response: Response,
         priority: OfList = None,
+        refresh: Refresh = False,
         idempotency_key: IdempotencyKey = None,
     ) -> CycleAccepted:
         """Accepts the keywords as one cycle. Each is researched, written, published and promoted by itself.
@@ -108,8 +113,9 @@ def _handing_in(database: Database, room: Room) -> APIRouter:
             priority=priority or request.priority,
             keywords=tuple(asked),
             idempotency_key=idempotency_key if caller == SERVICE else None,
-            request_digest=_digest(priority or request.priority, asked),
+            request_digest=_digest(priority or request.priority, asked, refresh=refresh or request.refresh),
             priorities=asked,
+            refresh=refresh or request.refresh,
         )
         cycle = await begin_cycle(database, wanted, room)
         chains.name_chain(cycle.correlation_id, also={CYCLE_ID: str(cycle.cycle_id)})
@@ -221,8 +227,10 @@ def _summary(cycle: Cycle | None, cycle_id: UUID) -> CycleSummary:
     return CycleSummary.of_cycle(_known(cycle, cycle_id))
 
 
-def _digest(priority: Priority, asked: Mapping[str, Priority]) -> bytes:
+def _digest(priority: Priority, asked: Mapping[str, Priority], *, refresh: bool) -> bytes:
     told: list[object] = [priority, list(asked)]
     if any(each is not priority for each in asked.values()):
         told.append(list(asked.values()))
+    if refresh:
+        told.append("refresh")
     return hashlib.sha256(json.dumps(told).encode()).digest()

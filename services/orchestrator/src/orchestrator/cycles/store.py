@@ -87,6 +87,8 @@ class NewCycle:
     request_digest: bytes
     priorities: Mapping[str, Priority] = field(default_factory=dict)
     """Of keywords that have another one than the cycle."""
+    refresh: bool = False
+    """Whether articles that stand on the keywords are written anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,8 @@ class KeywordRow:
     is_deleted: bool = False
     language: str = "en"
     """Its brand's."""
+    refresh: bool = False
+    """Whether an article that stands on its subject is written anew."""
     standing_url: str | None = None
     """Where the article can be seen that it ended with, if that is not its own."""
 
@@ -139,13 +143,14 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
         return False
     await connection.execute(
         """
-        insert into keywords (cycle_id, position, keyword, rank, awaits_turn)
-        select $1, position, keyword, rank, true
+        insert into keywords (cycle_id, position, keyword, rank, refresh, awaits_turn)
+        select $1, position, keyword, rank, $4, true
         from unnest($2::text[], $3::smallint[]) with ordinality as asked (keyword, rank, position)
         """,
         cycle.cycle_id,
         list(cycle.keywords),
         [RANKS.index(cycle.priorities.get(keyword, cycle.priority)) for keyword in cycle.keywords],
+        cycle.refresh,
     )
     return True
 
@@ -329,7 +334,7 @@ _KEYWORD_COLUMNS = f"""
                (select a.published_url from content as a where a.content_id = k.content_id), k.published_url) end as published_url,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
            k.moved_at, k.command_id, k.command_stage, k.asked_again, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
-           k.follows, k.standing_id, k.standing_why,
+           k.follows, k.standing_id, k.standing_why, k.refresh, k.renews,
            (select held_for[1] from content as a
             where a.content_id = coalesce(k.standing_id, k.content_id) and a.taken_down_at is not null) as taken_down,
            (select 'its article was deleted by ' || d.deleted_by || ': ' || d.reason
@@ -395,6 +400,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         follows=row["follows"],
         standing_id=row["standing_id"],
         standing_why=row["standing_why"],
+        renews=row["renews"],
         setbacks={Stage(stage): Setback(**setback) for stage, setback in setbacks.items()},
         posts=tuple(Post(**post) for post in json.loads(row["posts"])),
     )
@@ -415,6 +421,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         row["deleted"] or row["taken_down"],
         row["deleted"] is not None,
         row["language"],
+        row["refresh"],
         row["standing_url"],
     )
 

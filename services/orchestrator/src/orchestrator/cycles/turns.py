@@ -7,7 +7,7 @@ still be held back.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -139,12 +139,22 @@ async def _in_hand(
 ) -> tuple[list[KeywordRow], bool]:
     """Those that are to be researched, as many as there is room for, and whether others have ended; some may wait for another one now."""
     candidates = [
-        Candidate(row.facts.brand_slug, row.language, (row.cycle_id, row.position), row.keyword)
+        Candidate(
+            row.facts.brand_slug,
+            row.language,
+            (row.cycle_id, row.position),
+            row.keyword,
+            refresh=row.refresh,
+        )
         for row in rows
     ]
-    going, others_ended = await take_in_hand(connection, candidates, room, now=now)
-    places = set(going)
-    return [row for row in rows if (row.cycle_id, row.position) in places], others_ended
+    taken = await take_in_hand(connection, candidates, room, now=now)
+    going = [
+        replace(row, facts=replace(row.facts, renews=taken.going[place]))
+        for row in rows
+        if (place := (row.cycle_id, row.position)) in taken.going
+    ]
+    return going, taken.others_ended
 
 
 async def _send(

@@ -144,6 +144,8 @@ class Subject:
     """The holder's, as the reason is."""
     fate: Fate = Fate.LET_GO
     reason: str = ""
+    is_renewed: bool = False
+    """The holder writes the article that stands anew."""
     tries: int = 0
     """How many keywords that had it in hand have failed while others waited for them."""
 
@@ -157,10 +159,13 @@ class Outcome(Enum):
     """It ends as completed, with the article that stands."""
 
 
-def on_its_turn(subject: Subject, own: Place) -> Outcome:
-    """What a keyword does when its turn has come."""
+def on_its_turn(subject: Subject, own: Place, *, refresh: bool = False) -> Outcome:
+    """What a keyword does when its turn has come; with `refresh`, it writes a published article anew."""
     if subject.standing is not None:
-        return Outcome.STANDS
+        if not refresh or subject.standing.published_url is None:
+            return Outcome.STANDS
+        # Whoever made it may still wait for its posts.
+        return Outcome.WAITS if _is_being_renewed(subject) and subject.holder != own else Outcome.GOES
     return Outcome.WAITS if subject.fate is Fate.IN_THE_MAKING and subject.holder != own else Outcome.GOES
 
 
@@ -178,7 +183,7 @@ class Verdict(Enum):
 def verdict(subject: Subject) -> Verdict:
     """A refusal is what research found of the subject, and is theirs, too; a failure may have been one keyword's alone."""
     if subject.standing is not None:
-        return Verdict.COMPLETE
+        return Verdict.WAIT if _is_being_renewed(subject) else Verdict.COMPLETE
     match subject.fate:
         case Fate.IN_THE_MAKING:
             return Verdict.WAIT
@@ -188,6 +193,10 @@ def verdict(subject: Subject) -> Verdict:
             return Verdict.TAKE_TURNS if subject.tries + 1 < MOST_TRIES else Verdict.FAIL
         case Fate.LET_GO:
             return Verdict.TAKE_TURNS
+
+
+def _is_being_renewed(subject: Subject) -> bool:
+    return subject.is_renewed and subject.fate is Fate.IN_THE_MAKING
 
 
 def told(standing: Standing, keyword: str) -> str:

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
+from uuid import UUID
 
 from chassis import Connection
 from orchestrator.subjects import store
@@ -33,53 +34,89 @@ class Candidate:
     """Of the brand."""
     place: Place
     keyword: str
+    refresh: bool = False
+    """Whether it writes an article that stands anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    going: Mapping[Place, UUID | None]
+    """The keywords that are to be sent now, with the article that they write anew, if they do."""
+    others_ended: bool
 
 
 async def take_in_hand(
     connection: Connection, candidates: Sequence[Candidate], room: Mapping[str, int], *, now: datetime
-) -> tuple[list[Place], bool]:
-    """Those that are to be sent now, in their order: as many of each brand as there is `room` for; and whether others have ended.
+) -> Taken:
+    """Those that are to be sent now: as many of each brand as there is `room` for.
 
     Of the others, those whose article stands have ended, those whose subject is in hand wait for it, and those for which there is no
     room are left as they are.
     """
     await store.key_articles(connection, {each.brand_slug for each in candidates})
-    named: dict[Place, Named] = {
-        each.place: (each.brand_slug, key_of(each.keyword, each.language)) for each in candidates
+    named = {each.place: (each.brand_slug, key_of(each.keyword, each.language)) for each in candidates}
+    chosen = _choose(candidates, named, await store.load_subjects(connection, named.values()), room)
+    lost = set(chosen.claims) - await store.claim(connection, chosen.claims)
+    following = chosen.following + [each for each in chosen.going if named[each.place] in lost]
+    if following:
+        await store.follow(
+            connection, [Follower(each.place, each.keyword, named[each.place]) for each in following]
+        )
+    if chosen.ended:
+        await store.complete(connection, chosen.ended, now)
+    going = {
+        each.place: chosen.renewals.get(each.place) for each in chosen.going if named[each.place] not in lost
     }
-    subjects = await store.load_subjects(connection, named.values())
-    going: dict[Place, Named] = {}
-    claims: dict[Named, tuple[Place | None, Place]] = {}
-    following: list[Follower] = []
-    ended: list[tuple[Place, Standing, str]] = []
-    left = Counter(room)
+    if renewals := {place: content_id for place, content_id in going.items() if content_id is not None}:
+        await store.renew(connection, renewals)
+    return Taken(going, others_ended=bool(chosen.ended))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What becomes of each candidate; those for which there is no room are left out."""
+
+    going: list[Candidate] = field(default_factory=list)
+    claims: dict[Named, tuple[Place | None, Place]] = field(default_factory=dict)
+    renewals: dict[Place, UUID] = field(default_factory=dict)
+    following: list[Candidate] = field(default_factory=list)
+    ended: list[tuple[Place, Standing, str]] = field(default_factory=list)
+
+
+def _choose(
+    candidates: Sequence[Candidate],
+    named: Mapping[Place, Named],
+    known: Mapping[Named, Subject],
+    room: Mapping[str, int],
+) -> _Chosen:
+    chosen, subjects, left = _Chosen(), dict(known), Counter(room)
     for each in candidates:
         name = named[each.place]
         subject = subjects[name]
-        match on_its_turn(subject, each.place):
+        match on_its_turn(subject, each.place, refresh=each.refresh):
             case Outcome.STANDS:
                 assert subject.standing is not None
-                ended.append((each.place, subject.standing, told(subject.standing, each.keyword)))
+                chosen.ended.append((each.place, subject.standing, told(subject.standing, each.keyword)))
             case Outcome.WAITS:
-                following.append(Follower(each.place, each.keyword, name))
+                chosen.following.append(each)
             case Outcome.GOES if left[each.brand_slug] > 0:
                 left[each.brand_slug] -= 1
-                going[each.place] = name
+                chosen.going.append(each)
                 if subject.holder != each.place:
-                    claims[name] = (subject.holder, each.place)
-                subjects[name] = replace(subject, holder=each.place, fate=Fate.IN_THE_MAKING)
+                    chosen.claims[name] = (subject.holder, each.place)
+                if subject.standing is not None:
+                    chosen.renewals[each.place] = subject.standing.content_id
+                subjects[name] = replace(
+                    subject,
+                    holder=each.place,
+                    fate=Fate.IN_THE_MAKING,
+                    is_renewed=subject.standing is not None,
+                )
             case Outcome.GOES:
                 pass
             case _ as unreachable:
                 assert_never(unreachable)
-    lost = set(claims) - await store.claim(connection, claims)
-    keywords = {each.place: each.keyword for each in candidates}
-    following += [Follower(place, keywords[place], name) for place, name in going.items() if name in lost]
-    if following:
-        await store.follow(connection, following)
-    if ended:
-        await store.complete(connection, ended, now)
-    return [place for place, name in going.items() if name not in lost], bool(ended)
+    return chosen
 
 
 async def settle(connection: Connection, slugs: Sequence[str], *, now: datetime) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
+from uuid import UUID
 
 import asyncpg
 
@@ -65,7 +66,7 @@ async def load_subjects(connection: Connection, named: Collection[Named]) -> dic
     wanted = list(dict.fromkeys(named))
     rows = await connection.fetch(
         f"""
-        select w.slug, w.key, s.cycle_id, s.position, s.tries, h.keyword, h.state, h.reason,
+        select w.slug, w.key, s.cycle_id, s.position, s.tries, h.keyword, h.state, h.reason, h.renews,
                a.content_id, a.keyword as written_for, a.published_url
         from unnest($1::text[], $2::text[]) as w (slug, key)
             left join subjects as s on (s.brand_slug, s.key) = (w.slug, w.key)
@@ -100,6 +101,7 @@ def _subject(row: asyncpg.Record) -> Subject:
         row["keyword"],
         _FATES.get(row["state"], Fate.LET_GO),
         row["reason"] or "",
+        row["renews"] is not None,
         row["tries"],
     )
 
@@ -128,6 +130,20 @@ async def claim(connection: Connection, claims: Mapping[Named, tuple[Place | Non
         [former and former[1] for former, _ in claims.values()],
     )
     return {(row["brand_slug"], SubjectKey(row["key"])) for row in rows}
+
+
+async def renew(connection: Connection, renewals: Mapping[Place, UUID]) -> None:
+    """Notes which articles these keywords are to write anew."""
+    await connection.execute(
+        """
+        update keywords as k set renews = n.content_id
+        from unnest($1::uuid[], $2::int[], $3::uuid[]) as n (cycle_id, position, content_id)
+        where k.cycle_id = n.cycle_id and k.position = n.position
+        """,
+        [cycle_id for cycle_id, _ in renewals],
+        [position for _, position in renewals],
+        list(renewals.values()),
+    )
 
 
 async def follow(connection: Connection, following: Iterable[Follower]) -> None:

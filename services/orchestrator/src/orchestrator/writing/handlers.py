@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from chassis import DatabaseUnavailableError
 from envelope import DomainMessage
-from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentRefused
+from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
 from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
 from orchestrator.removal import is_deleted
@@ -32,7 +32,7 @@ from orchestrator.writing.durable import (
 )
 from orchestrator.writing.judging import Judged, judge, judge_again
 from orchestrator.writing.store import insert_content, latest_titles, listed
-from orchestrator.writing.versions import Text, put_back, revise
+from orchestrator.writing.versions import Text, put_back, renew, revise
 from orchestrator.writing.writer import InsufficientSourcesError, NoArticleError, UnsupportedDraftError
 
 FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[Source, ...]]]
@@ -45,7 +45,19 @@ MAX_DETAIL = 2000
 LATEST_TITLES = 100
 NEEDS_REVIEW = "needs_review"
 """The reason of a draft that is stored, and not published before somebody has looked at it."""
-REASONS = (InsufficientSourcesError.reason, UnsupportedDraftError.reason, NEEDS_REVIEW)
+NEAR_DUPLICATE = "near_duplicate"
+"""The reason of an article that is not stored, as a published one says the same."""
+RENEWED = "renewed"
+"""The reason of a text that has become a version of the article that it was to renew."""
+NOT_RENEWED = "not_renewed"
+"""The same of one that came too late."""
+REASONS = (
+    InsufficientSourcesError.reason,
+    UnsupportedDraftError.reason,
+    NEEDS_REVIEW,
+    NEAR_DUPLICATE,
+    NOT_RENEWED,
+)
 TURN = "its next turn at the writers"
 
 _log = structlog.get_logger(__name__)
@@ -151,10 +163,11 @@ class ContentWorkflow:
             return (
                 self._refusal(message, refusal) if command.revision is None else self._kept(message, refusal)
             )
+        own_ids = [command.content_id] if command.renews is None else [command.content_id, command.renews]
         judged = await judge(
             self._database,
             brand,
-            content_id=command.content_id,
+            own_ids=own_ids,
             keyword=command.keyword,
             article=article,
             sources=sources,
@@ -167,13 +180,23 @@ class ContentWorkflow:
             if await is_deleted(tx.connection, command.content_id):
                 await _comes_too_late(message)(tx)
                 return
-            final = await judge_again(tx.connection, command.brand_slug, command.content_id, judged)
+            final = await judge_again(tx.connection, command.brand_slug, own_ids, judged)
             # As the brand is now: what it wants to see may have changed while the article was written.
             asked = await find_brand(tx.connection, command.brand_slug) or brand
             held_for = (*final.held_for, *await wish_to_see(tx.connection, asked, command.keyword))
             cited = [source for source in sources if source.n in article.cited]
             if command.revision is not None:
                 await self._store_again(tx, message, final, cited, held_for)
+                return
+            if command.renews is not None:
+                await self._renew(tx, message, command.renews, final, cited, held_for, asked.target)
+                return
+            if (standing_id := final.standing_id) is not None:
+                (why,) = final.held_for
+                tx.send(self._refused(command, NEAR_DUPLICATE, why, standing_id), caused_by=message)
+                context.log.info(
+                    "article_says_the_same", content_id=str(command.content_id), standing=str(standing_id)
+                )
                 return
             await insert_content(
                 tx.connection,
@@ -222,6 +245,45 @@ class ContentWorkflow:
             tx.send(self._refused(command, NEEDS_REVIEW, "; ".join(reasons)), caused_by=message)
         _log.info("article_written_again", content_id=str(command.content_id), stored=stored)
 
+    async def _renew(
+        self,
+        tx: Transaction,
+        message: DomainMessage[ContentGenerate],
+        content_id: UUID,
+        judged: Judged,
+        sources: Sequence[Source],
+        waits_for: Sequence[str],
+        target: str,
+    ) -> None:
+        """Makes the text a version of the article that it renews, at its address. That is published again, and posted no second time."""
+        command = message.payload
+        renewed = await renew(
+            tx.connection,
+            content_id,
+            _text_of(judged, sources),
+            why="written anew",
+            waits_for=waits_for,
+            fingerprint=judged.fingerprint,
+        )
+        if renewed is None:
+            why = (
+                f"its article is not published any more (/v1/drafts/{content_id}), so that nothing was stored"
+            )
+            tx.send(self._refused(command, NOT_RENEWED, why), caused_by=message)
+            return
+        written = f"its article was written anew, as version {renewed.version}"
+        if renewed.waits_for:
+            reasons = "; ".join(renewed.waits_for)
+            why = f"{written}, which waits to be approved (/v1/drafts/{content_id}): {reasons}"
+        else:
+            why = f"{written} ({renewed.published_url})"
+            tx.send(
+                ContentPublish(brand_slug=command.brand_slug, content_id=content_id, target=target),
+                caused_by=message,
+            )
+        tx.send(self._refused(command, RENEWED, why, content_id), caused_by=message)
+        _log.info("article_renewed", content_id=str(content_id), version=renewed.version)
+
     def _kept(self, message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> Record:
         """The draft that was sent back waits again: nothing came of writing it another time."""
         command = message.payload
@@ -251,14 +313,18 @@ class ContentWorkflow:
             word_count=article.word_count,
         )
 
-    def _refused(self, command: ContentGenerate, reason: str, detail: str) -> ContentRefused:
-        self.refusals.count(reason)
+    def _refused(
+        self, command: ContentGenerate, reason: str, detail: str, standing_id: UUID | None = None
+    ) -> ContentRefused:
+        if reason != RENEWED:
+            self.refusals.count(reason)
         return ContentRefused(
             brand_slug=command.brand_slug,
             content_id=command.content_id,
             keyword=command.keyword,
             reason=reason,
             detail=detail[:MAX_DETAIL],
+            standing_id=standing_id,
         )
 
     async def _write(

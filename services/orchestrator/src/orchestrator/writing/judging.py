@@ -43,25 +43,34 @@ class Judged:
     fingerprint: Fingerprint
     compared: frozenset[UUID]
     """The articles that it was compared with."""
+    nearest: Nearest | None = None
+    """The one of them that says most of it."""
 
     @property
     def held_for(self) -> tuple[str, ...]:
         """Why it must not be published before a person has looked at it; empty if nothing is wrong."""
         return problems(self.measures)
 
+    @property
+    def standing_id(self) -> UUID | None:
+        """The published article that says the same, if that is all that is wrong with this one."""
+        if self.nearest is None or not self.nearest.is_published or len(self.held_for) != 1:
+            return None
+        return self.nearest.content_id if near(self.nearest).problem is not None else None
+
 
 async def judge(
     database: Database,
     brand: Brand,
     *,
-    content_id: UUID,
+    own_ids: Sequence[UUID],
     keyword: str,
     article: Article,
     sources: Sequence[Source],
 ) -> Judged:
-    """Measures the article, and links it with what the brand has published."""
+    """Measures the article, and links it with what the brand has published, but for those that are the article itself."""
     async with database.connection() as connection:
-        others = await other_articles(connection, brand.slug, but=[content_id])
+        others = await other_articles(connection, brand.slug, but=own_ids)
     text, own = await asyncio.to_thread(_read, article)
     async with database.connection() as connection:
         nearest = await _nearest(connection, text, own, others)
@@ -85,6 +94,7 @@ async def judge(
             measures=(*figures, Measure("links", links, f"{links} to other articles of the brand")),
             fingerprint=own,
             compared=frozenset(each.content_id for each in others),
+            nearest=nearest,
         )
 
     return await asyncio.to_thread(work)
@@ -123,13 +133,15 @@ async def measure_edited(
     )
 
 
-async def judge_again(connection: Connection, brand_slug: str, content_id: UUID, judged: Judged) -> Judged:
+async def judge_again(
+    connection: Connection, brand_slug: str, own_ids: Sequence[UUID], judged: Judged
+) -> Judged:
     """Compares it with what was stored since; nobody else stores any until the caller has, in the same transaction.
 
     So of two near-duplicates that are written at the same time, the second to be stored waits.
     """
     await lock_storing(connection)
-    newcomers = await other_articles(connection, brand_slug, but=[content_id, *judged.compared])
+    newcomers = await other_articles(connection, brand_slug, but=[*own_ids, *judged.compared])
     if not newcomers:
         return judged
     text = prose_of(judged.article.body_markdown)
@@ -138,7 +150,7 @@ async def judge_again(connection: Connection, brand_slug: str, content_id: UUID,
     if nearest is None or (judged.compared and nearest.share <= before.value):
         return judged
     measures = tuple(near(nearest) if each is before else each for each in judged.measures)
-    return replace(judged, measures=measures)
+    return replace(judged, measures=measures, nearest=nearest)
 
 
 def _read(article: Article) -> tuple[str, Fingerprint]:
@@ -157,7 +169,16 @@ async def _nearest(
         for content_id, body in (await bodies_of(connection, close)).items():
             shares[content_id] = await asyncio.to_thread(said_by, prose_of(body), text)
     return max(
-        (Nearest(each.title, each.address, shares[each.content_id]) for each in ranked),
+        (
+            Nearest(
+                each.title,
+                each.address,
+                shares[each.content_id],
+                each.content_id,
+                is_published=each.published_url is not None,
+            )
+            for each in ranked
+        ),
         key=lambda nearest: nearest.share,
         default=None,
     )

@@ -17,6 +17,8 @@ from chassis import Connection
 from orchestrator.writing.domain import free_slug
 from orchestrator.writing.quality import Fingerprint, Measure, problems
 
+WRITER: Final = "writer"
+"""Who makes versions that no person makes."""
 _MEASURES: Final = TypeAdapter(tuple[Measure, ...])
 
 
@@ -158,11 +160,64 @@ async def revise(
     """
     if not await _is_returned(connection, content_id, revision):
         return False
-    await insert_version(connection, content_id, text, made_by="writer", why=why)
+    await insert_version(connection, content_id, text, made_by=WRITER, why=why)
     waiting = replace(text, slug=f"{text.slug}-{content_id}")
     await set_standing(connection, content_id, revision, waiting, fingerprint)
     await wait_again(connection, content_id, held_for)
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """What became of an article that was written anew."""
+
+    version: int
+    published_url: str
+    waits_for: tuple[str, ...]
+    """Why the version waits to be approved; empty if it stands."""
+
+
+async def renew(
+    connection: Connection,
+    content_id: UUID,
+    text: Text,
+    *,
+    why: str,
+    waits_for: Sequence[str],
+    fingerprint: Fingerprint,
+) -> Renewed | None:
+    """Has a published article say what was written anew, at its address, or offers it as a correction; nobody else may store any meanwhile.
+
+    It is offered if it `waits_for` something, and where a person's words stand or wait: those are not overwritten unasked. None, and
+    nothing stored, if the article is not published any more.
+    """
+    row = await connection.fetchrow(
+        """
+        select c.slug, c.published_url, c.offered_version, v.made_by, v.slug as asked_for
+        from content as c join content_versions as v on v.content_id = c.content_id and v.version = c.version
+        where c.content_id = $1 and c.published_url is not null and c.held_for = '{}' and c.taken_down_at is null
+        for update of c
+        """,
+        content_id,
+    )
+    if row is None:
+        return None
+    reasons = list(waits_for)
+    if row["made_by"] != WRITER:
+        reasons.append(f"{row['made_by']} edited what stands")
+    if row["offered_version"] is not None:
+        reasons.append(f"version {row['offered_version']} waits, too")
+    reason = f"{why}; it waits: {'; '.join(reasons)}" if reasons else why
+    number = await insert_version(
+        connection, content_id, replace(text, slug=row["asked_for"]), made_by=WRITER, why=reason
+    )
+    if reasons:
+        await connection.execute(
+            "update content set offered_version = $2 where content_id = $1", content_id, number
+        )
+    else:
+        await set_standing(connection, content_id, number, replace(text, slug=row["slug"]), fingerprint)
+    return Renewed(number, row["published_url"], tuple(reasons))
 
 
 async def put_back(connection: Connection, content_id: UUID, revision: int, why: str) -> bool:

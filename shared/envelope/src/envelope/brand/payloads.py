@@ -25,11 +25,12 @@ class Priority(StrEnum):
 
 
 class ResearchRequested(Payload):
-    """Find and read sources on a keyword."""
+    """Find and read sources on a keyword; research that was made before `not_before` is not used for it."""
 
     brand_slug: BrandSlug
     keyword: Keyword
     priority: Priority = Priority.NORMAL
+    not_before: AwareDatetime | None = None
 
 
 class ResearchCompleted(Payload):
@@ -60,7 +61,10 @@ class ResearchWaiting(Payload):
 
 
 class ContentGenerate(Payload):
-    """Write the article `content_id` from the sources of `research_id`; or write it again, as its version `revision`, because of a `comment`."""
+    """Write the article `content_id` from the sources of `research_id`; or write it again, as its version `revision`, because of a `comment`.
+
+    What is written with `renews` becomes a version of that article instead.
+    """
 
     brand_slug: BrandSlug
     content_id: UUID
@@ -68,6 +72,7 @@ class ContentGenerate(Payload):
     keyword: Keyword
     revision: Annotated[int, Field(ge=2, lt=2**31)] | None = None
     comment: Detail = ""
+    renews: UUID | None = None
 
 
 class ContentGenerated(Payload):
@@ -80,13 +85,17 @@ class ContentGenerated(Payload):
 
 
 class ContentRefused(Payload):
-    """No article is published, and why: there is none (`insufficient_sources`, `unsupported_draft`), or it is stored and waits for a person (`needs_review`)."""
+    """No article is published, and why: there is none (`insufficient_sources`, `unsupported_draft`), or it is stored and waits for a person (`needs_review`).
+
+    Or none is needed, as the article `standing_id` stands: it says the same already (`near_duplicate`), or was written anew (`renewed`).
+    """
 
     brand_slug: BrandSlug
     content_id: UUID
     keyword: Keyword
     reason: ReasonCode
     detail: Detail = ""
+    standing_id: UUID | None = None
 
 
 class ContentPublish(Payload):

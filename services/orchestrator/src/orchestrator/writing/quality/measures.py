@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, MIN_SOURCES, MIN_WORDS, Article
 from orchestrator.writing.body import Section, sections_of
@@ -76,6 +77,8 @@ class Nearest:
     title: str
     address: str
     share: float
+    content_id: UUID | None = None
+    is_published: bool = False
 
 
 def measure(
