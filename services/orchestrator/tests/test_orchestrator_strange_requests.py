@@ -41,13 +41,15 @@ async def known(api: httpx.AsyncClient, orchestrator_database: Database) -> dict
         made = await api.post("/v1/keys", json={"name": f"key-{number}", "scopes": ["read"]})
         keys.append(made.raise_for_status().json()["about"]["key_id"])
         (await api.put(f"/v1/brands/daily-grind/schedules/weekly-{number}", json=SCHEDULE)).raise_for_status()
-        contents.append(new_event_id())
-        async with orchestrator_database.transaction() as tx:
+    # Some are deleted by what is asked.
+    async with orchestrator_database.transaction() as tx:
+        for number in range(40):
+            contents.append(new_event_id())
             await insert_content(
                 tx.connection,
                 content_id=contents[-1],
                 brand_slug="daily-grind",
-                keyword=keywords[0],
+                keyword=f"cold brew {number}",
                 research_id=UUID(int=5),
                 article=ARTICLE,
                 sources=[SOURCE],

@@ -54,6 +54,7 @@ class Key(BaseModel):
     is_expired: bool
     revoked_at: datetime | None
     last_used_at: datetime | None
+    per_minute: int | None = None
 
     @property
     def state(self) -> str:
@@ -93,6 +94,9 @@ class _Keys(ServiceClient):
         answer = self._ask("POST", f"{_of(key)}/rotate", json=wanted)
         return self._read(_NewKey, answer), answer
 
+    def limit(self, key: Key, per_minute: int | None) -> Key:
+        return self._read(Key, self._ask("PATCH", f"/v1/keys/{key.key_id}", json={"per_minute": per_minute}))
+
     def revoke(self, key: Key) -> None:
         self._ask("DELETE", _of(key))
 
@@ -108,6 +112,7 @@ _KEYS: Final = Listing[Key](
         "state": lambda key: key.state,
         "scopes": lambda key: " ".join(key.scopes),
         "brands": lambda key: "all" if key.brands is None else " ".join(key.brands),
+        "a minute": lambda key: "" if key.per_minute is None else str(key.per_minute),
         "expires": lambda key: f"{key.expires_at:%Y-%m-%d}" if key.expires_at else "never",
         "last used": lambda key: f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "never",
     },
@@ -131,6 +136,10 @@ def create(
     expires: Annotated[
         str | None, typer.Option(help="A day (2027-01-31), or how long from now (90d).", show_default="never")
     ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Requests in a minute.", show_default="as the most generous scope has it"),
+    ] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
@@ -146,6 +155,8 @@ def create(
         wanted["brands"] = brand
     if expires is not None:
         wanted["expires_at"] = _moment(expires).isoformat()
+    if limit is not None:
+        wanted["per_minute"] = limit
     with _Keys.at(orchestrator_url, key_file) as keys:
         made, answer = keys.create(wanted)
     _show(made, answer, as_json=as_json)
@@ -191,6 +202,32 @@ def rotate(
         if until
         else "The one before opens nothing any more."
     )
+
+
+@app.command(name="limit")
+def limit_key(
+    name: Name,
+    per_minute: Annotated[
+        int | None,
+        typer.Argument(
+            metavar="[N]",
+            min=1,
+            help="Requests in a minute.",
+            show_default="as the most generous scope has it",
+        ),
+    ] = None,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Changes how often a key may be used. What it has been used for in the running minute counts.
+
+    For example:
+
+        brandctl keys limit newsroom 1200
+    """
+    with _Keys.at(orchestrator_url, key_file) as keys:
+        key = keys.limit(keys.named(name), per_minute)
+    note(f"{key.name} ({key.key_id}) may be used {key.per_minute:,} times a minute")
 
 
 @app.command()

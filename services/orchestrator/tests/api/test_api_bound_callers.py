@@ -29,6 +29,7 @@ BODIES: dict[str, Any] = {
     "/v1/drafts/{content_id}/reject": {"version": 1, "reason": "not theirs"},
     "/v1/workflows/{content_id}/retry": {},
     "/v1/keys": {"name": "another", "scopes": ["read"]},
+    "/v1/keys/{key_id}": {"per_minute": 60},
     "/v1/keys/{key_id}/rotate": {},
     "/v1/brands/{slug}/schedules/{name}": WEEKLY,
 }

@@ -35,6 +35,21 @@ def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., "subproces
     return run
 
 
+def test_how_often_a_key_may_be_used(brandctl: Any, live_api: httpx.Client) -> None:
+    made = brandctl("keys", "create", "hasty", "--scope", "read", "--limit", "1200")
+    assert made.returncode == 0, made.stderr
+
+    def limit() -> int:
+        number: int = json.loads(brandctl("keys", "list", "--json").stdout)["items"][0]["per_minute"]
+        return number
+
+    assert limit() == 1200
+    assert "40 times a minute" in brandctl("keys", "limit", "hasty", "40").stderr
+    assert limit() == 40
+    assert brandctl("keys", "limit", "hasty").returncode == 0
+    assert limit() == 600
+
+
 def test_the_audit_log_says_who_has_changed_what(brandctl: Any, live_api: httpx.Client) -> None:
     for tone in ("dry", "warm"):
         live_api.put("/v1/brands/acme", json={"name": "Acme", "tone": tone}).raise_for_status()
@@ -98,6 +113,7 @@ def test_a_key_from_its_making_to_its_end(brandctl: Any, live_api: httpx.Client)
         "name": "newsroom",
         "state": "open",
         "scopes": "read submit",
+        "a minute": "600",
         "brands": "acme",
         "expires": "",
         "last used": "",

@@ -13,7 +13,7 @@ from chassis.http.callers import Authorise
 from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator import cycles, review, schedule, workflows
-from orchestrator.api.keys import SHOWN_ONCE, key_routes
+from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
 from orchestrator.audits import audit_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
@@ -62,6 +62,7 @@ def http_api(
         takes_api_keys=True,
         answers=database,
         shown_once=SHOWN_ONCE,
+        quotas=KeyQuotas(database),
         description=DESCRIPTION,
         license_info={"name": "MIT"},
         openapi_tags=[

@@ -25,6 +25,7 @@ from chassis.http.problems import BLANK, MEDIA_TYPE, ProblemResponse
 from chassis.http.reference import reference_routes
 from chassis.http.service_key import API_PREFIX
 from chassis.http.spans import TracedApi
+from chassis.http.throttling.quotas import Quotas
 
 MAX_ERRORS: Final = 50
 """Fields that one refusal tells of."""
@@ -93,6 +94,11 @@ _ANY: Final = {
         HTTPStatus.UNPROCESSABLE_ENTITY, "The request cannot be understood; `detail` says what to change."
     ),
     **refusal(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "The key has been used as often in this minute as it may, or many wrong keys were sent from your address; again after the"
+        " `Retry-After` header.",
+    ),
+    **refusal(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "The database is away, or too much is asked at once; try again after the `Retry-After` header.",
     ),
@@ -117,6 +123,7 @@ def api(
     takes_api_keys: bool = False,
     answers: Answers | None = None,
     shown_once: Sequence[str] = (),
+    quotas: Quotas | None = None,
     **described: Any,
 ) -> FastAPI:
     """An application behind the guard, whose routes come from `router`.
@@ -133,6 +140,7 @@ def api(
         takes_api_keys: whether it knows callers by API keys beside the service key, as its document is to say.
         answers: where answers to POSTs with an `Idempotency-Key` are kept, together with their effects.
         shown_once: paths of routes whose answers must not be kept.
+        quotas: counts what each caller asks.
         described: further arguments of FastAPI, for its document.
     """
     app = FastAPI(
@@ -151,7 +159,9 @@ def api(
         app.add_middleware(Idempotency, answers=answers, shown_once=shown_once)
     # Within the guard: whoever has no key does not get a word into our traces.
     app.add_middleware(TracedApi)
-    app.add_middleware(Guard, authorise=authorise, larger_bodies=larger_bodies, files=files, lists=lists)
+    app.add_middleware(
+        Guard, authorise=authorise, larger_bodies=larger_bodies, files=files, lists=lists, quotas=quotas
+    )
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(DatabaseUnavailableError, _unavailable)

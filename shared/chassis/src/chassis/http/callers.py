@@ -41,6 +41,8 @@ class Caller:
     """Slugs; None: all of them, also those to come."""
     key_id: str = "service"
     """Of the key: two keys may have one name, one after the other, and share nothing."""
+    per_minute: int | None = None
+    """How often he may ask; None: as often as he likes."""
 
     def may_see(self, brand: str) -> bool:
         return self.brands is None or brand in self.brands

@@ -24,6 +24,7 @@ from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import Authorise, remember
 from chassis.http.problems import ProblemResponse
 from chassis.http.service_key import API_PREFIX
+from chassis.http.throttling.quotas import Quotas, refusal_of, telling
 
 MAX_BODY_BYTES: Final = 64_000
 """Of a body, unless the route says more: a few texts of some thousand characters, or a thousand ids."""
@@ -53,6 +54,7 @@ class Guard:
         larger_bodies: paths as routes have them, `/v1/brands/{slug}/research`, with the bytes that a body may have there.
         files: paths likewise, where the body of a POST or PUT is a file of so many bytes at most.
         lists: paths likewise, where a body may also be text that says so, instead of JSON: it is handed on as it came.
+        quotas: counts what each caller asks; None: all may ask as often as they like.
     """
 
     def __init__(
@@ -64,8 +66,10 @@ class Guard:
         larger_bodies: Mapping[str, int] | None = None,
         files: Mapping[str, int] | None = None,
         lists: Collection[str] = (),
+        quotas: Quotas | None = None,
     ) -> None:
         self._app = app
+        self._quotas = quotas
         self._authorise = authorise
         self._max_body_bytes = max_body_bytes
         self._larger_bodies = _compiled(larger_bodies)
@@ -80,7 +84,14 @@ class Guard:
         incoming = _Incoming(receive)
         request = Request(scope, incoming)
         try:
-            remember(request, await self._authorise(request))
+            caller = await self._authorise(request)
+            remember(request, caller)
+            if self._quotas is not None and (standing := await self._quotas(caller)) is not None:
+                send = telling(standing, send)
+                if standing.is_exceeded:
+                    await incoming.discard()
+                    await refusal_of(standing)(scope, receive, send)
+                    return
             if (
                 request.method in {"POST", "PUT"}
                 and (size := _size_at(scope["path"], self._files)) is not None

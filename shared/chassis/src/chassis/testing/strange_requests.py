@@ -168,7 +168,7 @@ class _Strange:
         """All else is as it should be, so that the strange thing gets as far as it can."""
         for path in self._target.paths:
             names = [piece.strip("{}") for piece in path.split("/") if "{" in piece]
-            for method in self._methods(path) or ["GET"]:
+            for method in self._known_methods(path) or ["GET"]:
                 for name, text in product(names, _TEXTS):
                     yield self._plain(method, path, {name: text})
                 for name, text in product(self._documented(path), _TEXTS):
@@ -226,10 +226,12 @@ class _Strange:
         return method, "" if after else path, b"\r\n".join(lines) + b"\r\n\r\n" + body
 
     def _methods(self, path: str) -> list[str]:
-        """Mostly those that the document has for the path, where there is one."""
-        document = self._target.document
-        if document is None or self._once_in(5):
-            return []
+        """Mostly those that the document has for the path."""
+        return [] if self._once_in(5) else self._known_methods(path)
+
+    def _known_methods(self, path: str) -> list[str]:
+        """Those of the document, where there is one."""
+        document = self._target.document or {"paths": {}}
         return [method.upper() for method in document["paths"].get(path, {})]
 
     def _filled(self, path: str) -> str:

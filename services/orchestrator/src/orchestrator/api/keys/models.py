@@ -8,6 +8,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 from chassis.http.api import in_utc
 from chassis.http.callers import SERVICE, Scope
 from orchestrator.answers import View
+from orchestrator.api.keys.domain import MOST, usual_limit
 from orchestrator.api.keys.store import KeyRow
 from orchestrator.brands import SLUG_PATTERN
 from orchestrator.requests import RequestBody
@@ -16,6 +17,9 @@ NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 MAX_NAME: Final = 63
 MAX_BRANDS: Final = 100
 LONGEST_GRACE: Final = timedelta(days=30)
+
+
+PerMinute = Annotated[int, Field(ge=1, le=MOST, examples=[600])]
 
 
 def _distinct(slugs: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -39,6 +43,8 @@ class KeyRequest(RequestBody):
         Annotated[AwareDatetime, AfterValidator(in_utc)] | None, Field(examples=["2030-01-01T00:00:00Z"])
     ] = None
     """Left out: it does not."""
+    per_minute: PerMinute | None = None
+    """Requests; left out: as the most generous of its scopes has it."""
 
     @model_validator(mode="after")
     def _is_sound(self) -> Self:
@@ -50,6 +56,11 @@ class KeyRequest(RequestBody):
                 " out one of the two"
             )
         return self
+
+
+class ChangeRequest(RequestBody):
+    per_minute: PerMinute | None
+    """Requests; null: as the most generous of its scopes has it."""
 
 
 class RotateRequest(RequestBody):
@@ -75,10 +86,13 @@ class KeyView(View):
     revoked_by: str | None
     last_used_at: datetime | None
     """To the minute; null if never."""
+    per_minute: int
+    """Requests that it may be used for in a minute."""
 
     @classmethod
     def of(cls, key: KeyRow) -> Self:
-        return cls(**{name: getattr(key, name) for name in KeyView.model_fields})
+        told = {name: getattr(key, name) for name in KeyView.model_fields}
+        return cls(**told | {"per_minute": key.per_minute or usual_limit(key.scopes)})
 
 
 class NewKeyView(View):

@@ -12,7 +12,14 @@ from chassis.http.callers import Caller
 from messaging import Database
 from orchestrator.answers import LOCATION
 from orchestrator.api.keys import store
-from orchestrator.api.keys.models import KeyList, KeyRequest, KeyView, NewKeyView, RotateRequest
+from orchestrator.api.keys.models import (
+    ChangeRequest,
+    KeyList,
+    KeyRequest,
+    KeyView,
+    NewKeyView,
+    RotateRequest,
+)
 from orchestrator.api.keys.store import TakenNameError
 from orchestrator.brands import find_brand
 
@@ -63,6 +70,7 @@ def _making(database: Database) -> APIRouter:
                     scopes=request.scopes,
                     brands=request.brands,
                     expires_at=request.expires_at,
+                    per_minute=request.per_minute,
                     by=caller.name,
                 )
             except TakenNameError as error:
@@ -117,6 +125,16 @@ def _looking_after(database: Database) -> APIRouter:
         if found is None:
             raise _unknown(key_id)
         return KeyView.of(found)
+
+    @routes.patch("/{key_id}", summary="Change how often an API key may be used", responses=UNKNOWN)
+    async def change(caller: MayAdminister, key_id: KeyId, request: ChangeRequest) -> KeyView:
+        """From the next minute on at the latest, on every replica."""
+        _of_no_brand(caller)
+        async with database.transaction() as tx:
+            changed = await store.set_limit(tx.connection, key_id, request.per_minute)
+        if changed is None:
+            raise _unknown(key_id)
+        return KeyView.of(changed)
 
     @routes.delete(
         "/{key_id}",

@@ -9,6 +9,7 @@ import asyncpg
 from chassis import Connection
 from chassis.api_keys import ApiKey
 from chassis.http.callers import Caller, Scope
+from orchestrator.api.keys.domain import usual_limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class KeyRow:
     revoked_at: datetime | None
     revoked_by: str | None
     last_used_at: datetime | None
+    per_minute: int | None
+    """Requests; None: as its scopes have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,17 @@ class Lock:
     """Which it is now, counted by the database."""
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one replica may spend of a key's minute."""
+
+    taken: int
+    left: int
+    """What nobody has taken yet."""
+    seconds_left: float
+    """Of the minute."""
+
+
 class TakenNameError(ValueError):
     """A key that is not revoked has the name already."""
 
@@ -51,7 +65,7 @@ class TakenNameError(ValueError):
 async def find_lock(connection: Connection, key_id: str) -> Lock | None:
     row = await connection.fetchrow(
         """
-        select key_id, name, scopes, brands, secret_hash, case when former_until > now() then former_hash end as former_hash,
+        select key_id, name, scopes, brands, per_minute, secret_hash, case when former_until > now() then former_hash end as former_hash,
                revoked_at is not null as is_revoked, case when expires_at <= now() then expires_at end as expired_at,
                (extract(epoch from now()) / 60)::int as minute
         from api_keys where key_id = $1
@@ -61,9 +75,16 @@ async def find_lock(connection: Connection, key_id: str) -> Lock | None:
     if row is None:
         return None
     brands = None if row["brands"] is None else frozenset(row["brands"])
+    scopes = frozenset(map(Scope, row["scopes"]))
     return Lock(
         hashes=(row["secret_hash"], row["former_hash"]),
-        caller=Caller(row["name"], frozenset(map(Scope, row["scopes"])), brands, key_id=row["key_id"]),
+        caller=Caller(
+            row["name"],
+            scopes,
+            brands,
+            key_id=row["key_id"],
+            per_minute=row["per_minute"] or usual_limit(scopes),
+        ),
         is_revoked=row["is_revoked"],
         expired_at=row["expired_at"],
         minute=row["minute"],
@@ -81,6 +102,34 @@ async def note_use(connection: Connection, key_id: str) -> None:
     )
 
 
+async def take_share(connection: Connection, key_id: str, quota: int) -> Share:
+    """A twentieth of what the key may ask in a minute, less towards its end; nothing once all is taken."""
+    row = await connection.fetchrow(
+        """
+        insert into api_key_minutes as known (key_id, minute, share, taken)
+        select $1, date_trunc('minute', clock_timestamp()), share, share from (select greatest($2 / 20, 1) as share) as first
+        on conflict (key_id) do update
+        set minute = excluded.minute,
+            share = case when known.minute = excluded.minute
+                then least(greatest(least($2 / 20, ($2 - known.taken) / 2), 1), greatest($2 - known.taken, 0)) else excluded.share end,
+            taken = case when known.minute = excluded.minute
+                then known.taken + least(greatest(least($2 / 20, ($2 - known.taken) / 2), 1), greatest($2 - known.taken, 0))
+                else excluded.taken end
+        returning share, taken, extract(epoch from minute + interval '1 minute' - clock_timestamp())::float8 as seconds_left
+        """,
+        key_id,
+        quota,
+    )
+    assert row is not None
+    return Share(row["share"], max(quota - row["taken"], 0), max(row["seconds_left"], 0.0))
+
+
+async def set_limit(connection: Connection, key_id: str, per_minute: int | None) -> KeyRow | None:
+    """How often a key may ask from now on; None: as its scopes have it. Returns None if there is no such key."""
+    statement = "update api_keys set per_minute = $2 where key_id = $1 returning *"
+    return _one(await _rows(connection, statement, key_id, per_minute))
+
+
 async def insert_key(
     connection: Connection,
     key: ApiKey,
@@ -89,6 +138,7 @@ async def insert_key(
     scopes: Collection[Scope],
     brands: Collection[str] | None,
     expires_at: datetime | None,
+    per_minute: int | None = None,
     by: str,
 ) -> KeyRow:
     """Stores a new key.
@@ -100,8 +150,8 @@ async def insert_key(
         made = await _rows(
             connection,
             """
-            insert into api_keys (key_id, name, scopes, brands, secret_hash, expires_at, created_by)
-            values ($1, $2, $3, $4, $5, $6, $7) returning *
+            insert into api_keys (key_id, name, scopes, brands, secret_hash, expires_at, created_by, per_minute)
+            values ($1, $2, $3, $4, $5, $6, $7, $8) returning *
             """,
             key.id,
             name,
@@ -110,6 +160,7 @@ async def insert_key(
             key.hashed(),
             expires_at,
             by,
+            per_minute,
         )
     except asyncpg.UniqueViolationError as error:
         raise TakenNameError(
@@ -156,7 +207,7 @@ async def _rows(connection: Connection, statement: str, *values: object) -> list
         f"""
         with found as ({statement})
         select key_id, name, scopes, brands, created_at, created_by, rotated_at, expires_at, revoked_at, revoked_by,
-               last_used_at, case when former_until > now() then former_until end as former_until,
+               last_used_at, per_minute, case when former_until > now() then former_until end as former_until,
                coalesce(expires_at <= now(), false) as is_expired
         from found order by key_id
         """,  # noqa: S608  (statements of this module)

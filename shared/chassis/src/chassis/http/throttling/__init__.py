@@ -1,1 +1,1 @@
-"""Having callers wait: those who send wrong keys."""
+"""Having callers wait: those who send wrong keys, and those whose quota is used up."""

@@ -1,0 +1,90 @@
+"""How often each key may ask, counted by all replicas together.
+
+Of a minute, counted by the database's clock, a replica takes a part of what the key may ask, and spends it without asking anybody. The
+parts become smaller as it is used up, so that what is left unspent elsewhere when a caller is refused is little.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from chassis.http.callers import Caller
+from chassis.http.throttling.quotas import Standing
+from messaging import Database
+from orchestrator.api.keys import store
+
+_SWEPT_FROM: Final = 1_000
+
+
+@dataclass(slots=True)
+class _Part:
+    """What this replica has taken of a key's minute."""
+
+    quota: int
+    left: int
+    elsewhere: int
+    """What nobody had taken at the time."""
+    until: float
+
+
+class KeyQuotas:
+    """Counts a request of a caller who has a limit.
+
+    Args:
+        database: of the service.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, database: Database, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._database = database
+        self._clock = clock
+        self._parts: dict[str, _Part] = {}
+        self._taking: dict[str, asyncio.Lock] = {}
+
+    async def __call__(self, caller: Caller) -> Standing | None:
+        """Where the caller's key stands; None: it has no limit.
+
+        Raises:
+            DatabaseUnavailableError: the database is away.
+        """
+        if caller.per_minute is None:
+            return None
+        part = self._current(caller)
+        if part is None:
+            part = await self._taken(caller)
+        is_exceeded = part.left == 0
+        if not is_exceeded:
+            part.left -= 1
+        resets_in = max(1, math.ceil(part.until - self._clock()))
+        return Standing(part.quota, part.left + part.elsewhere, resets_in, is_exceeded)
+
+    def _current(self, caller: Caller) -> _Part | None:
+        """None if it is used up while there is more to be had, or of another minute, or of another limit."""
+        part = self._parts.get(caller.key_id)
+        if part is None or part.quota != caller.per_minute or self._clock() >= part.until:
+            return None
+        return part if part.left or not part.elsewhere else None
+
+    async def _taken(self, caller: Caller) -> _Part:
+        assert caller.per_minute is not None
+        # Of many that come at once, one asks for all.
+        async with self._taking.setdefault(caller.key_id, asyncio.Lock()):
+            if (part := self._current(caller)) is not None:
+                return part
+            async with self._database.connection() as connection:
+                share = await store.take_share(connection, caller.key_id, caller.per_minute)
+            part = _Part(caller.per_minute, share.taken, share.left, until=self._clock() + share.seconds_left)
+            self._parts[caller.key_id] = part
+        if len(self._parts) > _SWEPT_FROM:
+            self._sweep()
+        return part
+
+    def _sweep(self) -> None:
+        now = self._clock()
+        for key_id in [key_id for key_id, part in self._parts.items() if part.until <= now]:
+            del self._parts[key_id]
+            if not self._taking[key_id].locked():
+                del self._taking[key_id]
