@@ -79,9 +79,15 @@ def in_utc(moment: datetime) -> datetime:
 Moment = Annotated[datetime, AfterValidator(in_utc)]
 
 
+_PROBLEM: Final = {"$ref": "#/components/schemas/Problem"}
+
+
 def refusal(status: HTTPStatus, description: str) -> Responses:
-    """How the document speaks of what a route may refuse."""
-    return {status.value: {"model": Problem, "description": description}}
+    """How the document speaks of what a route may refuse.
+
+    By reference: a model given here would be built anew for each refusal of each route, at megabytes for them all.
+    """
+    return {status.value: {"description": description, "content": {MEDIA_TYPE: {"schema": _PROBLEM}}}}
 
 
 UNKNOWN: Final = refusal(HTTPStatus.NOT_FOUND, "There is no such thing; `detail` says what to do.")
@@ -231,9 +237,6 @@ def add_routes(to: FastAPI | APIRouter, *routers: APIRouter) -> None:
         routes.extend(each.routes)
 
 
-_PROBLEM: Final = {"$ref": "#/components/schemas/Problem"}
-
-
 def _completed(
     describe: Callable[[], dict[str, Any]],
     larger_bodies: Mapping[str, int],
@@ -243,11 +246,12 @@ def _completed(
 ) -> Callable[[], dict[str, Any]]:
     """The OpenAPI document, with what the framework does not know.
 
-    Every operation with a body names the size that the guard lets through, and refusals have the media type of problems.
+    Every operation with a body names the size that the guard lets through, and what refusals refer to is there.
     """
 
     def openapi() -> dict[str, Any]:
         document = describe()
+        document.setdefault("components", {}).setdefault("schemas", {}).update(_problem_schemas())
         if takes_api_keys:
             document["components"]["securitySchemes"]["ApiKey"] = {"type": "http", "scheme": "bearer"}
         for path, operations in document["paths"].items():
@@ -261,15 +265,16 @@ def _completed(
                 if "requestBody" in operation:
                     operation["responses"]["413"] = {
                         "description": f"The request body is larger than {size}.",
-                        "content": {"application/json": {"schema": _PROBLEM}},
+                        "content": {MEDIA_TYPE: {"schema": _PROBLEM}},
                     }
-                for answer in operation["responses"].values():
-                    content = answer.get("content", {})
-                    if content.get("application/json", {}).get("schema") == _PROBLEM:
-                        content[MEDIA_TYPE] = content.pop("application/json")
         return document
 
     return openapi
+
+
+def _problem_schemas() -> dict[str, Any]:
+    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+    return {**schema.pop("$defs"), "Problem": schema}
 
 
 def conditional(document: str | bytes, if_none_match: str | None, *, etag: str | None = None) -> Response:

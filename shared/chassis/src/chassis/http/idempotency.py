@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import caller_of
-from chassis.http.problems import ProblemResponse
+from chassis.http.problems import MEDIA_TYPE, ProblemResponse
 from chassis.http.service_key import API_PREFIX
 
 HEADER: Final = "Idempotency-Key"
@@ -276,7 +276,7 @@ def describe(operation: dict[str, Any], problem: dict[str, Any]) -> None:
         "409",
         {
             "description": f"The same request, with the same {HEADER}, is under way; again after `Retry-After`.",
-            "content": {"application/json": {"schema": problem}},
+            "content": {MEDIA_TYPE: {"schema": problem}},
         },
     )
     parameters = operation.setdefault("parameters", [])
