@@ -40,6 +40,7 @@ async def client(
         "HTTP_PORT": str(port),
         "RESEARCH_URL": research.url,
         "MODEL_URL": model.url,
+        "MODEL_JUDGE_NAME": "judge",
     }
     async with AsyncExitStack() as cleanup:
         started = subprocess.Popen([sys.executable, "-m", "orchestrator"], env=environment)  # noqa: ASYNC220
@@ -105,6 +106,9 @@ async def test_from_a_keyword_to_an_article_that_the_model_wrote(
     )
     assert "with a second reading by a language model (scripted-1)" in article["label"]
     assert len(model.asked) == len({asked.key for asked in model.asked})
+    judging = {asked.model for asked in model.asked if asked.shape == "SecondReading"}
+    writing = {asked.model for asked in model.asked if asked.shape != "SecondReading"}
+    assert (judging, writing) == ({"judge"}, {"model"})
     counted = (await client.get("/metrics")).text
     assert 'brand_engine_draft_sentences_total{verdict="held"}' in counted
     assert 'brand_engine_draft_sentences_total{verdict="says_more"} 0.0' in counted

@@ -34,7 +34,6 @@ from orchestrator.tallies import Tally
 from orchestrator.workflows import in_states
 from orchestrator.writing import ContentWorkflow, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
-from orchestrator.writing.model import SMALL_CONTEXT, VERDICTS, Chat, ModelWriter
 
 
 def build(settings: Settings) -> Service:
@@ -45,10 +44,7 @@ def build(settings: Settings) -> Service:
         timeout_seconds=settings.research_timeout_seconds,
         research=service.dependency("research", outages=(UnavailableError,)),
     )
-    sentences = Tally(
-        "draft_sentences", "Sentences that a model wrote, by what became of them.", "verdict", VERDICTS
-    )
-    writers = _writers(service, settings, sentences)
+    writers = _writers(service, settings)
     workflow = ContentWorkflow(
         service.database,
         research.fetch,
@@ -107,7 +103,6 @@ def build(settings: Settings) -> Service:
         waiting,
     )
     service.metrics.add_collector(workflow.refusals.shown(service.metrics.families))
-    service.metrics.add_collector(sentences.shown(service.metrics.families))
     service.gauge(
         "workflows",
         "Articles being written or sent to be, by how that goes.",
@@ -134,17 +129,25 @@ def build(settings: Settings) -> Service:
 
 def judges(settings: Settings) -> bool:
     """Whether sentences are read a second time. What has little room is a toy, and no judge, unless somebody says so."""
+    from orchestrator.writing.model import SMALL_CONTEXT  # noqa: PLC0415
+
     if settings.model_judge is None:
         return settings.model_context_tokens > SMALL_CONTEXT
     return settings.model_judge
 
 
-def _writers(service: Service, settings: Settings, sentences: Tally) -> dict[str, WriterAt]:
+def _writers(service: Service, settings: Settings) -> dict[str, WriterAt]:
     """By the names that brands choose them by. Without a model's address there is no dependency on one either."""
     extractive = ExtractiveWriter()
     writers: dict[str, WriterAt] = {EXTRACTIVE: lambda _: extractive}
-    if (url := settings.model_url) is None:
-        return writers
+    if settings.model_url is not None:
+        writers[MODEL] = _model_writer(service, settings, settings.model_url)
+    return writers
+
+
+def _model_writer(service: Service, settings: Settings, url: str) -> WriterAt:
+    # Where no model is, its writer would take 2.4 MB for nothing.
+    from orchestrator.writing.model import VERDICTS, Chat, ModelWriter  # noqa: PLC0415
 
     def chat(name: str, what: str) -> Chat:
         return Chat(
@@ -157,16 +160,16 @@ def _writers(service: Service, settings: Settings, sentences: Tally) -> dict[str
 
     model = chat(settings.model_name, "model")
     judge, name = None, settings.model_judge_name or settings.model_name
-    # What has so little room is a toy, and no judge.
-    if settings.model_judge or (
-        settings.model_judge is None and settings.model_context_tokens > SMALL_CONTEXT
-    ):
+    if judges(settings):
         judge = model if name == settings.model_name else chat(name, "judge")
-    writers[MODEL] = partial(
+    sentences = Tally(
+        "draft_sentences", "Sentences that a model wrote, by what became of them.", "verdict", VERDICTS
+    )
+    service.metrics.add_collector(sentences.shown(service.metrics.families))
+    return partial(
         ModelWriter,
         model,
         context_tokens=settings.model_context_tokens,
         judge=judge,
         sentences=sentences,
     )
-    return writers
