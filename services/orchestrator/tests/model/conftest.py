@@ -1,0 +1,39 @@
+"""The command to write an article by a model, and what it is carried out with."""
+
+from uuid import UUID
+
+import pytest
+import structlog
+
+from envelope import DomainMessage, new_event_id
+from envelope.brand.payloads import ContentGenerate
+from messaging import Context, Database
+from orchestrator.brands import upsert_brand
+from tests.fixtures.models.model_writing import MessageOf
+
+
+@pytest.fixture
+async def message(orchestrator_database: Database, message_of: MessageOf) -> DomainMessage[ContentGenerate]:
+    async with orchestrator_database.transaction() as tx:
+        await upsert_brand(
+            tx.connection,
+            slug="daily-grind",
+            name="The Daily Grind",
+            description="",
+            language="en",
+            channels=["feed"],
+            target="site",
+            writer="model",
+            approval="nothing",
+            forbidden_words=("game-changer",),
+        )
+    return message_of(
+        ContentGenerate(
+            brand_slug="daily-grind", content_id=new_event_id(), research_id=UUID(int=5), keyword="cold brew"
+        )
+    )
+
+
+@pytest.fixture
+def context() -> Context:
+    return Context(queue="orchestrator-commands", attempt=1, log=structlog.get_logger())
