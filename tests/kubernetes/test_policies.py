@@ -1,101 +1,27 @@
 """Each rule notices what it is there for: manifests are broken in one place, and that rule must say so."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from manifests import encryption, policies, schemas
+from manifests import encryption, policies
 from manifests.cluster import Cluster
-
-Resources = list[dict[str, Any]]
-Mutation = Callable[[Resources], object]
-
-
-BOUND = "social-commands-d1407115"
-RELEASE = "-0-1-0"
-"""What the names of Jobs end in."""
-
-
-def find(resources: Resources, kind: str, name: str) -> dict[str, Any]:
-    (found,) = [
-        each
-        for each in resources
-        if (each["kind"], each["metadata"]["name"].removesuffix(RELEASE)) == (kind, name)
-    ]
-    return found
-
-
-def drop(resources: Resources, kind: str, name: str) -> None:
-    resources.remove(find(resources, kind, name))
-
-
-def spec(kind: str, name: str, change: Callable[[dict[str, Any]], object]) -> Mutation:
-    return lambda resources: change(find(resources, kind, name)["spec"])
-
-
-def metadata(kind: str, name: str, change: Callable[[dict[str, Any]], object]) -> Mutation:
-    return lambda resources: change(find(resources, kind, name)["metadata"])
-
-
-def annotated(kind: str, name: str, annotation: str, value: str) -> Mutation:
-    annotations = {f"argocd.argoproj.io/{annotation}": value}
-    return metadata(kind, name, lambda it: it.setdefault("annotations", {}).update(annotations))
-
-
-def pod(name: str, change: Callable[[dict[str, Any]], object], kind: str = "Deployment") -> Mutation:
-    return spec(kind, name, lambda it: change(it["template"]["spec"]))
-
-
-def container(name: str, change: Callable[[dict[str, Any]], object], kind: str = "Deployment") -> Mutation:
-    return pod(name, lambda it: change(it["containers"][0]), kind)
-
-
-def environment(name: str, change: Callable[[list[dict[str, Any]]], object]) -> Mutation:
-    return container(name, lambda it: change(it["env"]))
-
-
-def variable(name: str, variable: str, change: Callable[[dict[str, Any]], object]) -> Mutation:
-    return environment(name, lambda it: change(next(each for each in it if each["name"] == variable)))
-
-
-def together(*mutations: Mutation) -> Mutation:
-    return lambda resources: [mutate(resources) for mutate in mutations]
-
-
-def policy(name: str, side: str, rule: dict[str, Any]) -> Mutation:
-    return spec("NetworkPolicy", name, lambda it: it.setdefault(side, []).append(rule))
-
-
-def without(kind: str, name: str) -> Mutation:
-    return lambda resources: drop(resources, kind, name)
-
-
-def added(kind: str, name: str, api: str, content: dict[str, Any]) -> Mutation:
-    resource = {"apiVersion": api, "kind": kind, "metadata": {"name": name, "namespace": "brand-engine"}}
-    return lambda resources: resources.append(resource | content)
-
-
-def setting(name: str, value: str) -> Mutation:
-    def change(resources: Resources) -> None:
-        (settings,) = [each for each in resources if each["metadata"]["name"].startswith("settings-")]
-        settings["data"][name] = value
-
-    return change
-
-
-def ingress_path(change: Callable[[dict[str, Any]], object]) -> Mutation:
-    return spec("Ingress", "sites", lambda it: change(it["rules"][0]["http"]["paths"][0]))
-
-
-def everywhere(kind: str, change: Callable[[dict[str, Any]], object]) -> Mutation:
-    def apply(resources: Resources) -> None:
-        for each in resources:
-            if each["kind"] == kind:
-                change(each["spec"])
-
-    return apply
-
+from tests.fixtures.kubernetes.breaking import (
+    BOUND,
+    Mutation,
+    added,
+    annotated,
+    container,
+    environment,
+    find,
+    ingress_path,
+    metadata,
+    pod,
+    policy,
+    setting,
+    spec,
+    together,
+    variable,
+    without,
+)
 
 SOCIAL = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "social"}}}
 RESEARCH = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "research"}}}
@@ -472,68 +398,3 @@ def test_a_rule_notices_what_it_is_there_for(overlay, rule: str, mutate: Mutatio
 
 def test_every_rule_has_something_that_breaks_it() -> None:
     assert MUTATIONS.keys() == policies.POLICIES.keys()
-
-
-@pytest.mark.parametrize(
-    ("mutate", "complaint"),
-    [
-        (spec("Deployment", "social", lambda it: it.update(replica=1)), "Deployment/social"),
-        (container("social", lambda it: it.update(livenessprobe={})), "Deployment/social"),
-        (spec("Service", "social", lambda it: it["ports"][0].update(port="8013")), "Service/social"),
-        (
-            spec("RabbitmqCluster", "rabbitmq", lambda it: it.update(replicas="3")),
-            "'3' is not of type 'integer'",
-        ),
-        (
-            spec("Queue", "orchestrator-events", lambda it: it.update(deletionpolicy="retain")),
-            "deletionpolicy",
-        ),
-        (spec("Queue", "orchestrator-events", lambda it: it["arguments"].update(limit=3)), "limit"),
-        (spec("Exchange", "commands", lambda it: it.update(type="topics")), "Exchange/commands"),
-        (
-            spec("Binding", f"commands-to-{BOUND}", lambda it: it.pop("routingKey")),
-            "routingKey",
-        ),
-        (spec("User", "social", lambda it: it.update(tags=["root"])), "User/social"),
-        (
-            spec("Permission", "social", lambda it: it["permissions"].update(write="events")),
-            "Permission/social",
-        ),
-        (
-            spec("TopicPermission", "social-commands", lambda it: it["permissions"].pop("read")),
-            "'read' is a required",
-        ),
-        (spec("Cluster", "postgres", lambda it: it.update(instance=3)), "'instance' was unexpected"),
-        (spec("Database", "social", lambda it: it.pop("owner")), "'owner' is a required property"),
-        (
-            spec("ScaledObject", "social", lambda it: it["triggers"][0].update(type="rabbit")),
-            "ScaledObject/social",
-        ),
-        (
-            spec("ScaledObject", "social", lambda it: it["triggers"][0]["metadata"].update(value=5)),
-            "5 is not of type",
-        ),
-        (spec("TriggerAuthentication", "keda-broker", lambda it: it.clear()), "secretTargetRef"),
-        (
-            spec("ServiceMonitor", "services", lambda it: it["endpoints"][0].update(interval="15")),
-            "'15' does not match",
-        ),
-        (
-            spec("PrometheusRule", "brand-engine", lambda it: it["groups"][0]["rules"][0].pop("expr")),
-            "'expr'",
-        ),
-        (added("Gadget", "a", "example.com/v1", {}), "there is no schema of example.com/v1 Gadget"),
-        (lambda all_: all_.append({"kind": "Service"}), "without apiVersion, kind or name"),
-    ],
-)
-def test_a_schema_notices_what_its_api_would_not_take(overlay, mutate: Mutation, complaint: str) -> None:
-    resources, before = overlay("prod"), overlay("prod")
-    mutate(resources)
-    (changed,) = [each for each in resources if each not in before]
-    found = list(schemas.problems([changed]))
-    assert any(complaint in problem for problem in found), found
-
-
-def test_a_resource_may_be_there_but_once(overlay) -> None:
-    service = find(overlay("prod"), "Service", "social")
-    assert list(schemas.problems([service, service])) == ["Service/social: is there twice"]
