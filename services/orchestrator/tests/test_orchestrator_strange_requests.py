@@ -1,12 +1,12 @@
 """Whatever is asked, nothing fails, and what is answered is in the document."""
 
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import httpx
 import pytest
 
-from chassis import Connection
 from chassis.testing.strange_requests import Target, ask_strangely
 from envelope import new_event_id
 from messaging import Database
@@ -26,71 +26,40 @@ ARTICLE = Article(
 SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
 BRAND = {"name": "Acme", "description": "d", "language": "en", "channels": ["feed"], "target": "site"}
 MANY = 60
-"""More than there are operations."""
+"""Articles, more than there are operations: what one of them deletes is another one than the next asks for."""
 SLUGS = ("daily-grind", "tea-time")
 KEY = {"name": "newsroom", "scopes": ["read"], "expires_at": "2030-01-01T00:00:00Z"}
 ONCE = {"at": "2090-01-01T00:00:00Z", "keywords": ["cold brew"]}
 SCHEDULE = {"cron": "0 6 * * SUN", "time_zone": "Europe/Berlin", "keywords": ["cold brew"]}
 
 
-async def store_draft(connection: Connection, content_id: UUID, slug: str, keyword: str) -> None:
-    await insert_content(
-        connection,
-        content_id=content_id,
-        brand_slug=slug,
-        keyword=keyword,
-        research_id=UUID(int=5),
-        article=ARTICLE,
-        sources=[SOURCE],
-        held_for=("231 words",),
-    )
-
-
 @pytest.fixture
 async def known(api: httpx.AsyncClient, orchestrator_database: Database) -> dict[str, list[str | int]]:
-    """By parameter: brands with cycles, schedules, drafts, articles and workflows, and keys of the API."""
+    """By parameter: brands with cycles, schedules, audits, drafts, articles and workflows, and keys of the API."""
     for slug in SLUGS:
         (await api.put(f"/v1/brands/{slug}", json={"name": "The Daily Grind"})).raise_for_status()
     async with orchestrator_database.connection() as connection:
         # Past the API, which takes the writer only where one is configured: what a model wrote can be sent back.
         await connection.execute("update brands set writer = 'model' where slug = $1", SLUGS[1])
-    cycles, keys, contents, writing, audits = [], [], [], [], []
+    cycles, keys, audits = [], [], []
     for number in range(10):
-        slug = SLUGS[number % 2]
-        keywords = [f"{drink} {number}" for drink in ("cold brew", "moka pot")]
-        accepted = await api.post(f"/v1/brands/{slug}/research", json={"keywords": keywords})
-        cycles.append(accepted.raise_for_status().json()["cycle_id"])
-        made = await api.post("/v1/keys", json={"name": f"key-{number}", "scopes": ["read"]})
-        keys.append(made.raise_for_status().json()["about"]["key_id"])
-        (await api.put(f"/v1/brands/{slug}/schedules/weekly-{number}", json=SCHEDULE)).raise_for_status()
-        audits.append((await api.post(f"/v1/brands/{slug}/audits")).raise_for_status().json()["audit_id"])
-        contents.append(new_event_id())
-        writing.append(new_event_id())
-        async with orchestrator_database.transaction() as tx:
-            await store_draft(tx.connection, contents[-1], slug, keywords[0])
-            await tx.connection.execute(
-                """
-                update keywords
-                set content_id = ids[position], research_id = ids[position], state = states[position], awaits_turn = false,
-                    held = position = 1
-                from (values ($1::uuid[], $2::text[])) as given (ids, states) where cycle_id = $3
-                """,
-                [contents[-1], writing[-1]],
-                ["needs_review", "writing"],
-                UUID(cycles[-1]),
-            )
-            await tx.connection.executemany(
-                "insert into workflow_steps (workflow_id, step, result) values ($1, 'fetch_research', '[1]')",
-                [(contents[-1],), (writing[-1],)],
-            )
-        if slug == SLUGS[1] and number < len(SLUGS) * 3:
-            sent_back = {"version": 1, "comment": "Say how long it keeps."}
-            (await api.post(f"/v1/drafts/{contents[-1]}/return", json=sent_back)).raise_for_status()
-    # As many that no keyword knows of: what one operation deletes is another one than the next asks for.
-    contents += [new_event_id() for _ in range(MANY)]
-    async with orchestrator_database.transaction() as tx:
-        for number, content_id in enumerate(contents[-MANY:]):
-            await store_draft(tx.connection, content_id, SLUGS[1], f"tea {number}")
+        path = f"/v1/brands/{SLUGS[number % 2]}"
+        cycles.append(
+            await posted(api, f"{path}/research", "cycle_id", {"keywords": [f"cold brew {number}"]})
+        )
+        audits.append(await posted(api, f"{path}/audits", "audit_id"))
+        (await api.put(f"{path}/schedules/weekly-{number}", json=SCHEDULE)).raise_for_status()
+        about = (await api.post("/v1/keys", json={"name": f"key-{number}", "scopes": ["read"]})).json()[
+            "about"
+        ]
+        keys.append(about["key_id"])
+    drafts, writing = [
+        await in_states(api, orchestrator_database, slug, state)
+        for slug, state in zip(reversed(SLUGS), ("needs_review", "writing"), strict=True)
+    ]
+    for content_id in drafts[:3]:
+        sent_back = {"version": 1, "comment": "Say how long it keeps."}
+        (await api.post(f"/v1/drafts/{content_id}/return", json=sent_back)).raise_for_status()
     async with orchestrator_database.connection() as connection:
         # What is being written has given no sign for two hours.
         await connection.execute("update keywords set moved_at = now() - interval '2 hours'")
@@ -102,10 +71,51 @@ async def known(api: httpx.AsyncClient, orchestrator_database: Database) -> dict
         "path.step": ["fetch_research"],
         "path.key_id": keys,
         "path.name": [f"weekly-{number}" for number in range(10)],
-        "path.content_id": [str(each) for each in contents],
-        "writing": [str(each) for each in writing],
+        "path.content_id": drafts,
+        "writing": writing,
         "path.version": [1],
     }
+
+
+async def posted(api: httpx.AsyncClient, path: str, name: str, body: Any = None) -> str:
+    """What the answer has of this name."""
+    return str((await api.post(path, json=body)).raise_for_status().json()[name])
+
+
+async def in_states(api: httpx.AsyncClient, database: Database, slug: str, state: str) -> list[str]:
+    """Articles of keywords in this state, with a first step that is done; as drafts, if they need a review."""
+    keywords = [f"{state} {number}" for number in range(MANY)]
+    cycle_id = await posted(api, f"/v1/brands/{slug}/research", "cycle_id", {"keywords": keywords})
+    contents = [new_event_id() for _ in keywords]
+    async with database.transaction() as tx:
+        await tx.connection.execute(
+            """
+            update keywords
+            set content_id = ($1::uuid[])[position], research_id = ($1::uuid[])[position], state = $2, awaits_turn = false,
+                held = $2 = 'needs_review'
+            where cycle_id = $3
+            """,
+            contents,
+            state,
+            UUID(cycle_id),
+        )
+        await tx.connection.executemany(
+            "insert into workflow_steps (workflow_id, step, result) values ($1, 'fetch_research', '[1]')",
+            [(each,) for each in contents],
+        )
+        for content_id, keyword in zip(contents, keywords, strict=True):
+            if state == "needs_review":
+                await insert_content(
+                    tx.connection,
+                    content_id=content_id,
+                    brand_slug=slug,
+                    keyword=keyword,
+                    research_id=UUID(int=5),
+                    article=ARTICLE,
+                    sources=[SOURCE],
+                    held_for=("231 words",),
+                )
+    return [str(each) for each in contents]
 
 
 async def test_nothing_that_is_asked_makes_the_orchestrator_fail(
