@@ -122,6 +122,29 @@ async def test_what_is_cut_short_while_the_database_is_away_is_given_back_by_the
     assert await world.outcomes() == {}
 
 
+async def test_what_is_cut_short_after_its_connection_went_is_somebody_elses_by_now(world) -> None:
+    started = asyncio.Event()
+
+    async def endless(_message: DomainMessage, _context: Context) -> None:
+        started.set()
+        await asyncio.sleep(3600)
+
+    other = world.service()
+    other.consume(QUEUE, on_batch(world.write_all, ResearchRequested))
+    async with world.proxy_to_broker() as proxy:
+        service = world.service(rabbitmq_url=proxy.url, shutdown_grace_seconds=0.3)
+        service.consume(QUEUE, on_each(endless, ResearchRequested))
+        await world.send(world.request())
+        async with running(service):
+            await started.wait()
+            proxy.close_at_once()
+            proxy.reset()
+            async with running(other):
+                await eventually(lambda: world.has_effects(1))
+    assert await world.outbox_is_empty()
+    assert await world.broker.depth(QUEUE) == 0
+
+
 async def test_a_service_whose_runner_breaks_ends_instead_of_standing_still(world, monkeypatch) -> None:
     async def broken(*_: object) -> None:
         raise AssertionError("a mistake in the runtime itself")

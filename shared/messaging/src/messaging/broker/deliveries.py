@@ -75,6 +75,9 @@ class Unsettled:
     def __iter__(self) -> Iterator[Delivery]:
         return iter(self._deliveries)
 
+    def __contains__(self, delivery: Delivery) -> bool:
+        return delivery in self._deliveries
+
     async def wait_until_none(self) -> None:
         """Returns once every delivery is settled, or its channel gone."""
         while self._deliveries:

@@ -136,14 +136,19 @@ class QueueRunner:
         await self._unsettled.requeue(list(self._unsettled))
 
     async def _put_down(self, within: float) -> None:
-        """For handlers that were cancelled; where that fails, the broker is asked to deliver their messages again."""
-        if not self._cut_short:
+        """For handlers that were cancelled; where that fails, the broker is asked to deliver their messages again.
+
+        What came on a channel that is gone, the broker has given to somebody else by itself.
+        """
+        self._unsettled.forget_closed()
+        ours = [work for work in self._cut_short if work.delivery in self._unsettled]
+        if not ours:
             return
         try:
             async with asyncio.timeout(min(within, _PUT_DOWN_SECONDS)):
-                await self._settle(self._cut_short)
+                await self._settle(ours)
         except (DatabaseUnavailableError, TimeoutError) as error:
-            log.warning("not_put_down", queue=self.queue, count=len(self._cut_short), error=repr(error))
+            log.warning("not_put_down", queue=self.queue, count=len(ours), error=repr(error))
 
     # -- intake ------------------------------------------------------------------------------------------------------
 
