@@ -14,23 +14,22 @@ from uuid import UUID
 import structlog
 
 from chassis.http.callers import Caller
-from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
+from envelope.brand.payloads import ContentGenerate, ContentRefused
 from messaging import Database, Transaction
 from orchestrator.brands import MODEL, Brand, find_brand
 from orchestrator.cycles import Room, give_turns, load_keywords
 from orchestrator.removal import DeletedArticleError, find_deleted
 from orchestrator.review import appointments, domain, store
 from orchestrator.review.domain import Draft, Kind
+from orchestrator.review.publishing import fingerprint_of, let_stand, publish
 from orchestrator.writing import (
     Article,
     Text,
     Version,
     cited_in,
     find_version,
-    fingerprint,
     free_address,
     insert_version,
-    leave_address,
     measure_edited,
     prose_of,
     set_standing,
@@ -200,7 +199,7 @@ async def take_down(
             tx.connection, content_id, f"its page was taken down by {caller.name}: {reason}"
         )
         await _note(tx, room, draft, Kind.TAKEN_DOWN, draft.stands, comment=reason, by=caller.name)
-        await _publish(tx, draft)
+        await publish(tx, draft)
         return await as_it_is_now(tx, draft)
 
 
@@ -249,15 +248,6 @@ async def edit(
         return await as_it_is_now(tx, draft)
 
 
-async def let_stand(tx: Transaction, draft: Draft, chosen: Version, own: frozenset[int]) -> None:
-    """Makes a version of an article, which is locked, the one that stands, and sends it on its way; `own` is its fingerprint."""
-    address = await _settled(tx, draft, chosen.text.slug)
-    approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
-    await set_standing(tx.connection, draft.content_id, chosen.version, approved, own)
-    await store.set_approved(tx.connection, draft.content_id)
-    await _send_on_its_way(tx, draft, chosen.word_count)
-
-
 def seen(draft: Draft | None, content_id: UUID, brands: Collection[str] | None) -> Draft:
     """The article, for a caller who may see it.
 
@@ -301,59 +291,11 @@ async def as_it_is_now(tx: Transaction, before: Draft) -> Draft:
     return after
 
 
-async def _send_on_its_way(tx: Transaction, draft: Draft, word_count: int) -> None:
-    """Tells the router that the article is there; or the publisher, if the router is past that or knows no keyword of it."""
-    row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
-    if row is not None and not row.facts.generated and not draft.is_approved:
-        generated = ContentGenerated(
-            brand_slug=draft.brand_slug,
-            content_id=draft.content_id,
-            keyword=draft.keyword,
-            word_count=word_count,
-        )
-        tx.send(generated, correlation_id=row.correlation_id)
-        return
-    await _publish(tx, draft)
-
-
-async def _publish(tx: Transaction, draft: Draft) -> None:
-    """Has the publisher bring the page up to date with the article, whatever that says by then."""
-    row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
-    brand = await find_brand(tx.connection, draft.brand_slug)
-    assert brand is not None
-    tx.send(
-        ContentPublish(
-            brand_slug=draft.brand_slug,
-            content_id=draft.content_id,
-            target=brand.target if row is None else row.facts.target,
-        ),
-        correlation_id=None if row is None else row.correlation_id,
-    )
-
-
-async def _settled(tx: Transaction, draft: Draft, wanted: str) -> str:
-    """The address an approved article gets; a page that has one moves only if another is asked for."""
-    if not draft.is_approved and draft.published_url is None:
-        return await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
-    standing = await find_version(tx.connection, draft.content_id, draft.stands)
-    if standing is not None and standing.text.slug == wanted:
-        return draft.address
-    address = await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
-    if address != draft.address:
-        await leave_address(tx.connection, draft.brand_slug, draft.content_id, draft.address, address)
-    return address
-
-
 async def _demand_free(tx: Transaction, draft: Draft, wanted: str) -> None:
     if await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted) != wanted:
         raise UnusableTextError(
             f"slug: '{wanted}' is the address of another article, or was once and leads there; choose another"
         )
-
-
-def fingerprint_of(text: Text) -> frozenset[int]:
-    """What tells near-duplicates; takes a while."""
-    return fingerprint(prose_of(text.body_markdown))
 
 
 def _changed(text: Text, change: Change) -> Text:

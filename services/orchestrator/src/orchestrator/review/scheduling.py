@@ -16,8 +16,9 @@ from chassis.http.callers import Caller
 from messaging import Database
 from orchestrator.cycles import Room
 from orchestrator.review import appointments, domain, store
-from orchestrator.review.deciding import as_it_is_now, fingerprint_of, let_stand, look, look_at, seen
+from orchestrator.review.deciding import as_it_is_now, look, look_at, seen
 from orchestrator.review.domain import Draft, Kind
+from orchestrator.review.publishing import fingerprint_of, let_stand
 from orchestrator.writing import find_version
 
 log = structlog.get_logger(__name__)

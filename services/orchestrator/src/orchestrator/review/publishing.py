@@ -1,0 +1,77 @@
+"""How a version of an article comes to stand, and the page to show it. Whoever decides holds the article's row lock."""
+
+from dataclasses import replace
+
+from envelope.brand.payloads import ContentGenerated, ContentPublish
+from messaging import Transaction
+from orchestrator.brands import find_brand
+from orchestrator.cycles import load_keywords
+from orchestrator.review import domain, store
+from orchestrator.review.domain import Draft
+from orchestrator.writing import (
+    Text,
+    Version,
+    find_version,
+    fingerprint,
+    free_address,
+    leave_address,
+    prose_of,
+    set_standing,
+)
+
+
+async def let_stand(tx: Transaction, draft: Draft, chosen: Version, own: frozenset[int]) -> None:
+    """Makes a version of an article, which is locked, the one that stands, and sends it on its way; `own` is its fingerprint."""
+    address = await _settled(tx, draft, chosen.text.slug)
+    approved = replace(chosen.text, slug=address, label=domain.seen_by_a_person(chosen.text.label))
+    await set_standing(tx.connection, draft.content_id, chosen.version, approved, own)
+    await store.set_approved(tx.connection, draft.content_id)
+    await _send_on_its_way(tx, draft, chosen.word_count)
+
+
+async def publish(tx: Transaction, draft: Draft) -> None:
+    """Has the publisher bring the page up to date with the article, whatever that says by then."""
+    row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
+    brand = await find_brand(tx.connection, draft.brand_slug)
+    assert brand is not None
+    tx.send(
+        ContentPublish(
+            brand_slug=draft.brand_slug,
+            content_id=draft.content_id,
+            target=brand.target if row is None else row.facts.target,
+        ),
+        correlation_id=None if row is None else row.correlation_id,
+    )
+
+
+def fingerprint_of(text: Text) -> frozenset[int]:
+    """What tells near-duplicates; takes a while."""
+    return fingerprint(prose_of(text.body_markdown))
+
+
+async def _send_on_its_way(tx: Transaction, draft: Draft, word_count: int) -> None:
+    """Tells the router that the article is there; or the publisher, if the router is past that or knows no keyword of it."""
+    row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
+    if row is not None and not row.facts.generated and not draft.is_approved:
+        generated = ContentGenerated(
+            brand_slug=draft.brand_slug,
+            content_id=draft.content_id,
+            keyword=draft.keyword,
+            word_count=word_count,
+        )
+        tx.send(generated, correlation_id=row.correlation_id)
+        return
+    await publish(tx, draft)
+
+
+async def _settled(tx: Transaction, draft: Draft, wanted: str) -> str:
+    """The address an approved article gets; a page that has one moves only if another is asked for."""
+    if not draft.is_approved and draft.published_url is None:
+        return await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
+    standing = await find_version(tx.connection, draft.content_id, draft.stands)
+    if standing is not None and standing.text.slug == wanted:
+        return draft.address
+    address = await free_address(tx.connection, draft.brand_slug, draft.content_id, wanted)
+    if address != draft.address:
+        await leave_address(tx.connection, draft.brand_slug, draft.content_id, draft.address, address)
+    return address
