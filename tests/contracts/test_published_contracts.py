@@ -181,6 +181,7 @@ def test_examples_tell_one_story() -> None:
     assert [name for name, message in EXAMPLES.items() if message.causation_id is None] == [
         "research.requested",
         "content.delete",  # by a person
+        "dead_letters.erase",  # likewise
         "audit.completed",  # by the clock
         "drafts.waiting",
     ]

@@ -10,6 +10,19 @@ from brandctl.errors import CommandError, UsageError
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 
 
+def type_again(name: str, question: str) -> None:
+    """Goes on if the name is typed once more.
+
+    Raises:
+        UsageError: there is nobody to ask.
+        CommandError: something else is typed.
+    """
+    if not sys.stdin.isatty():
+        raise UsageError(f"{question} Add --yes to do it without being asked.")
+    if typer.prompt(f"{question} Type {name} to go on", err=True) != name:
+        raise CommandError("Nothing was done.")
+
+
 def confirm(question: str) -> None:
     """Goes on if the answer is yes.
 

@@ -61,6 +61,12 @@ async def known(api: httpx.AsyncClient, orchestrator_database: Database) -> dict
         sent_back = {"version": 1, "comment": "Say how long it keeps."}
         (await api.post(f"/v1/drafts/{content_id}/return", json=sent_back)).raise_for_status()
     async with orchestrator_database.connection() as connection:
+        for slug in SLUGS:
+            await connection.execute(
+                "insert into erasures (erasure_id, brand_slug, asked_by, ended_at) values ($1, $2, 'x', now())",
+                new_event_id(),
+                slug,
+            )
         # What is being written has given no sign for two hours.
         await connection.execute("update keywords set moved_at = now() - interval '2 hours'")
         await connection.execute("update decisions set made_at = now() - interval '2 hours'")

@@ -1,6 +1,7 @@
 """What the orchestrator is asked and told."""
 
 from brandctl.orchestrator.audits import app as audits_app
+from brandctl.orchestrator.brand_erasure import erase
 from brandctl.orchestrator.brands import app as brands_app
 from brandctl.orchestrator.content import app as content_app
 from brandctl.orchestrator.cycles import app as cycles_app
@@ -10,6 +11,8 @@ from brandctl.orchestrator.schedules import app as schedules_app
 from brandctl.orchestrator.submitting import submit
 from brandctl.orchestrator.watching import watch
 from brandctl.orchestrator.workflows import app as workflows_app
+
+brands_app.command()(erase)
 
 __all__ = [
     "audits_app",

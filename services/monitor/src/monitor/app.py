@@ -5,8 +5,10 @@ from datetime import timedelta
 from chassis import ServiceKey
 from envelope import DeadLetterResolved
 from envelope.brand import CATALOGUE
+from envelope.brand.payloads import DeadLettersErase
 from messaging import Service, on_batch
 from monitor import handlers, reading, renaming
+from monitor.erasure import erase
 from monitor.http_api import create_api
 from monitor.operations import Operations
 from monitor.retention import Retention
@@ -16,7 +18,9 @@ from monitor.settings import Settings
 def build(settings: Settings) -> Service:
     service = Service("monitor", settings, CATALOGUE)
     service.consume_dead_letters(handlers.record)
-    service.consume("monitor-commands", on_batch(handlers.resolve, DeadLetterResolved))
+    service.consume(
+        "monitor-commands", on_batch(handlers.resolve, DeadLetterResolved), on_batch(erase, DeadLettersErase)
+    )
     operations = Operations(service.database)
     service.serve(create_api(service.database, operations, ServiceKey(settings.service_key)))
     retention = Retention(service.database, timedelta(days=settings.retention_days))

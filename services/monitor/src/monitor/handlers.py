@@ -15,6 +15,7 @@ from messaging import DeadLetter, Reason, Transaction
 from monitor import store
 from monitor.cleaning import clean, clean_json, clean_or_none
 from monitor.domain import Beginning, DeadMessageId, Standing, State, begin, failing_frame, is_announced
+from monitor.erasure import brand_of, comes_too_late, erased
 from monitor.rewriting import read_head
 
 log = structlog.get_logger(__name__)
@@ -31,6 +32,7 @@ _SUBJECT: Final[Mapping[str, TypeAdapter[Any]]] = {
 async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction) -> None:
     """Deaths become rows, and each is announced once."""
     await store.share_order(tx.connection)
+    messages = await _without_erased_brands(messages, tx)
     event_ids = [m.payload.dead_event_id for m in messages if m.payload.dead_event_id is not None]
     handled = await store.handled_messages(tx.connection, event_ids)
     earlier = await store.replayed_as(tx.connection, event_ids)
@@ -62,6 +64,22 @@ async def resolve(messages: Sequence[DomainMessage[DeadLetterResolved]], tx: Tra
     await store.take_order(tx.connection)
     await store.note_handled(tx.connection, notices)
     await store.resolve_handled(tx.connection, [notice.replay_event_id for notice in notices])
+
+
+async def _without_erased_brands(
+    messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction
+) -> list[DomainMessage[DeadLetter]]:
+    """Those that are to be recorded: of a brand that was erased after a message was sent nothing is kept, however late it dies."""
+    heads = {message.event_id: read_head(message.payload.body) for message in messages}
+    brands = {brand for head in heads.values() if (brand := brand_of(head)) is not None}
+    known = await erased(tx.connection, brands) if brands else {}
+    return [
+        message
+        for message in messages
+        if (head := heads[message.event_id]) is None
+        or (brand := brand_of(head)) is None
+        or not comes_too_late(brand, head.timestamp, known)
+    ]
 
 
 def _beginning(

@@ -7,6 +7,7 @@ from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
     AuditCompleted,
+    BrandErased,
     ContentGenerate,
     ContentGenerated,
     ContentPublished,
@@ -25,6 +26,7 @@ from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.api import KnownCallers, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
 from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
+from orchestrator.erasure import Reminders, note_receipts
 from orchestrator.links import Asking, Checking
 from orchestrator.outside import Announcements, let_go
 from orchestrator.review import Appointments, Returns, count_drafts
@@ -74,6 +76,7 @@ def build(settings: Settings) -> Service:
             DeadLetterRecorded,
         ),
         on_batch(note_waits, ResearchWaiting),
+        on_batch(note_receipts, BrandErased),
         on_batch(let_go, AuditCompleted, CycleCompleted, DraftsWaiting),
     )
     service.consume(
@@ -119,6 +122,7 @@ def build(settings: Settings) -> Service:
     service.gauge("drafts", "Articles that a person has to decide about, by state.", "state", count_drafts)
     scheduler = Scheduler(service.database, settings.room, keep_firings=settings.keep_cycles)
     service.background("schedule", scheduler.run)
+    service.background("erasures", Reminders(service.database, after=settings.stall_after).run)
     asking = Asking(settings.gateway_url, settings.pages_url, settings.service_key)
     service.background("links", Checking(service.database, asking).run)
     service.gauge(

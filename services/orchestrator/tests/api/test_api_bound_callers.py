@@ -21,6 +21,7 @@ WEEKLY = {"keywords": ["tea"], "cron": "0 6 * * SUN"}
 BODIES: dict[str, Any] = {
     "/v1/brands/{slug}": {"name": "Taken over"},
     "/v1/brands/{slug}/research": {"keywords": ["tea"]},
+    "/v1/brands/{slug}/erase": {"confirm": "acme"},
     "/v1/drafts/{content_id}/approve": {"version": 1},
     "/v1/drafts/{content_id}/edit": {"version": 1, "title": "Taken over"},
     "/v1/drafts/{content_id}/take-down": {"reason": "not theirs"},
@@ -97,6 +98,10 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         )
         await tx.connection.execute(
             "update keywords set content_id = $1, state = 'needs_review', held = true", content_id
+        )
+        await tx.connection.execute(
+            "insert into erasures (erasure_id, brand_slug, asked_by, ended_at) values ($1, 'rival', 'x', now())",
+            new_event_id(),
         )
         await tx.connection.execute(
             "insert into workflow_steps (workflow_id, step, result) values ($1, 'fetch_research', '[1]')",

@@ -3,11 +3,12 @@
 from chassis import ServiceKey
 from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import ContentDelete, ContentPublish
-from messaging import QueuePolicy, Service, on_each
+from envelope.brand.payloads import ContentDelete, ContentErase, ContentPublish
+from messaging import QueuePolicy, Service, on_batch, on_each
 from publisher.api import create_api
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.covers import Covers
+from publisher.erasure import erase
 from publisher.handlers import Handlers
 from publisher.http_api import create_app
 from publisher.settings import Settings
@@ -31,6 +32,7 @@ def build(settings: Settings) -> Service:
         "publisher-commands",
         on_each(handlers.content_publish, ContentPublish),
         on_each(handlers.content_delete, ContentDelete),
+        on_batch(erase, ContentErase),
         policy=QueuePolicy(
             max_concurrency=8, handler_timeout=settings.content_timeout_seconds + _WRITING_SECONDS
         ),

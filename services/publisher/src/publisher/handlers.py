@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
+from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentDelete, ContentPublish, ContentPublished, ContentPublishFailed
 from messaging import Context, Database, Record, Transaction, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged
 from publisher.domain import Article, BrandSlug, Refusal, refusal
+from publisher.erasure import comes_too_late, erased
 from publisher.markup import Home, to_html
 from publisher.store import Publication
 from publisher.urls import SiteUrls
@@ -26,6 +28,9 @@ class Handlers:
         self._targets: Mapping[str, Target] = {"site": self._publish_on_site}
 
     async def content_publish(self, command: Command, context: Context) -> Record:
+        async with self._database.connection() as connection:
+            if await _is_late(command, connection):
+                return _nothing
         target = self._targets.get(command.payload.target)
         if target is None:
             known = ", ".join(sorted(self._targets))
@@ -65,6 +70,9 @@ class Handlers:
         publication = Publication(article, markup, answer.etag)
 
         async def record(tx: Transaction) -> None:
+            # Reading it took a while, in which its brand may have been erased.
+            if await _is_late(command, tx.connection):
+                return
             if await store.is_deleted(tx.connection, article):
                 await _failed(command, _DELETED, context)(tx)
                 return
@@ -78,6 +86,8 @@ class Handlers:
         payload = command.payload
 
         async def record(tx: Transaction) -> None:
+            if await _is_late(command, tx.connection):
+                return
             had_page = await store.delete(tx.connection, payload.content_id, BrandSlug(payload.brand_slug))
             context.log.info("article_deleted", content_id=str(payload.content_id), had_page=had_page)
 
@@ -98,6 +108,15 @@ class Handlers:
 
 
 _DELETED: Final = Refusal("deleted", "The article was deleted; it has no page any more.")
+
+
+async def _is_late(command: Command | DomainMessage[ContentDelete], connection: Connection) -> bool:
+    brand = command.payload.brand_slug
+    return comes_too_late(brand, command.timestamp, await erased(connection, [brand]))
+
+
+async def _nothing(_: Transaction) -> None:
+    """Nobody waits for an answer about a brand that was erased."""
 
 
 def _taken_down(command: Command, article: Article, context: Context) -> Record:

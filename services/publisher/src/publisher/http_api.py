@@ -17,6 +17,7 @@ from messaging import Database
 from publisher import logos, rendering, store
 from publisher.covers import Covers, Format
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, is_slug
+from publisher.erasure import is_erased
 from publisher.rendering import Listing, Renderer
 from publisher.urls import SiteUrls
 
@@ -63,7 +64,11 @@ def create_app(
             Route("/sites/{brand}/{slug}/", pages.to_article),
         ],
         middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=1024)],
-        exception_handlers={404: pages.not_found, DatabaseUnavailableError: pages.unavailable},
+        exception_handlers={
+            404: pages.not_found,
+            410: pages.erased,
+            DatabaseUnavailableError: pages.unavailable,
+        },
     )
     # Its address would be made of the Host header, which says what the client likes.
     app.router.redirect_slashes = False
@@ -201,6 +206,11 @@ class Pages:
             site = None
         return HTMLResponse(self._renderer.not_found(site), status_code=404)
 
+    async def erased(self, _request: Request, _error: Exception) -> Response:
+        return HTMLResponse(
+            self._renderer.not_found(None), status_code=410, headers={"Cache-Control": _BRIEFLY}
+        )
+
     async def unavailable(self, _request: Request, _error: Exception) -> Response:
         headers = {"Retry-After": "30", "Cache-Control": "no-store"}
         return HTMLResponse(self._renderer.unavailable(), status_code=503, headers=headers)
@@ -208,8 +218,15 @@ class Pages:
     async def _site(self, request: Request) -> Site:
         site = await self._find_site(request)
         if site is None:
-            raise HTTPException(404)
+            raise HTTPException(await self._status_without_site(request))
         return site
+
+    async def _status_without_site(self, request: Request) -> int:
+        brand = request.path_params.get("brand", "")
+        if not is_slug(brand):
+            return 404
+        async with self._database.connection() as connection:
+            return 410 if await is_erased(connection, brand) else 404
 
     async def _find_site(self, request: Request) -> Site | None:
         brand = request.path_params.get("brand", "")

@@ -5,11 +5,12 @@ from typing import Final
 from chassis import Connection, ServiceKey
 from chassis.http.client import UnavailableError
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import ResearchRequested
-from messaging import QueuePolicy, Service, on_each
+from envelope.brand.payloads import ResearchErase, ResearchRequested
+from messaging import QueuePolicy, Service, on_batch, on_each
 from research import uploads
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ProviderUnavailableError
+from research.erasure import erase
 from research.handlers import Handlers
 from research.http_api import create_api
 from research.index import listing
@@ -45,6 +46,7 @@ def build(settings: Settings) -> Service:
     service.consume(
         "research-commands",
         on_each(handlers.research_requested, ResearchRequested),
+        on_batch(erase, ResearchErase),
         policy=POLICY,
     )
     service.serve(

@@ -4,13 +4,14 @@ from datetime import timedelta
 
 import structlog
 
-from chassis import redaction
+from chassis import Connection, redaction
 from envelope import DomainMessage
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested, ResearchWaiting
 from messaging import Context, Database, Record, Transaction, WaitFor
 from research import store
 from research.clients.provider import Provider, Wanted
 from research.domain import CACHE_PERIOD, Found, Insufficient
+from research.erasure import comes_too_late, erased
 from research.reading.cleaning import one_line
 from research.sources.domain import Sources
 from research.sources.store import sources_of
@@ -34,6 +35,9 @@ class Handlers:
         Raises:
             WaitFor, RetryLater, Unprocessable: as of `Provider.search`; who asked is told of a wait that is worth a word.
         """
+        async with self._database.connection() as connection:
+            if await _is_late(message, connection):
+                return _forgotten(message)
         try:
             answer = await self._answer(message, context)
         except WaitFor as wait:
@@ -42,7 +46,9 @@ class Handlers:
 
         async def record(tx: Transaction) -> None:
             await store.forget_command(tx.connection, message.event_id)
-            await answer(tx)
+            # Searching takes a while, in which the brand may have been erased.
+            if not await _is_late(message, tx.connection):
+                await answer(tx)
 
         return record
 
@@ -132,6 +138,20 @@ class Handlers:
             await _completed(message, research_id)(tx)
 
         return record
+
+
+async def _is_late(message: DomainMessage[ResearchRequested], connection: Connection) -> bool:
+    brand = message.payload.brand_slug
+    return comes_too_late(brand, message.timestamp, await erased(connection, [brand]))
+
+
+def _forgotten(message: DomainMessage[ResearchRequested]) -> Record:
+    """Nothing of a command that comes too late is kept."""
+
+    async def record(tx: Transaction) -> None:
+        await store.forget_command(tx.connection, message.event_id)
+
+    return record
 
 
 def _completed(message: DomainMessage[ResearchRequested], research_id: store.ResearchId) -> Record:

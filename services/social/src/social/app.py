@@ -2,9 +2,10 @@
 
 from chassis import ServiceKey
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import SocialCreate
+from envelope.brand.payloads import SocialCreate, SocialErase
 from messaging import QueuePolicy, Service, on_batch
 from social.api import create_api
+from social.erasure import erase
 from social.handlers import Handlers
 from social.http_api import create_app
 from social.review import Appointments, count_pending
@@ -19,6 +20,7 @@ def build(settings: Settings) -> Service:
     service.consume(
         "social-commands",
         on_batch(Handlers(urls).social_create, SocialCreate),
+        on_batch(erase, SocialErase),
         policy=QueuePolicy(max_batch_size=25),
     )
     feeds = create_app(service.database, urls, posts_per_page=settings.posts_per_page)

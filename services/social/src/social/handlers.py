@@ -9,6 +9,7 @@ from envelope.brand.payloads import SocialCreate, SocialFailed, SocialPosted
 from messaging import Transaction, Unprocessable
 from social import domain, store
 from social.domain import BrandSlug, Plan, Refusal
+from social.erasure import comes_too_late, erased
 from social.review import Held, Pending, hold, refused
 from social.urls import FeedUrls
 
@@ -25,6 +26,12 @@ class Handlers:
 
         Where the brand wants to see its posts first, they wait for a person, and are not posted until then.
         """
+        known = await erased(tx.connection, {message.payload.brand_slug for message in messages})
+        messages = [
+            message
+            for message in messages
+            if not comes_too_late(message.payload.brand_slug, message.timestamp, known)
+        ]
         plans = [domain.plan(message.payload) for message in messages]
         names = {
             BrandSlug(message.payload.brand_slug): domain.brand_name(message.payload) for message in messages

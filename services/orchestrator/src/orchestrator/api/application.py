@@ -17,6 +17,8 @@ from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
 from orchestrator.audits import audit_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
+from orchestrator.erasure import erasure_routes
+from orchestrator.removal import BrandErasingError
 from orchestrator.review import agent_of, answer_refusals, review_routes, waits_of
 from orchestrator.schedule import schedule_routes
 from orchestrator.workflows import workflow_routes
@@ -83,6 +85,7 @@ def http_api(
         cycle_routes(database, room),
         schedule_routes(database),
         audit_routes(database),
+        erasure_routes(database),
         content_routes(database),
         key_routes(database),
         review_routes(database, room),
@@ -91,6 +94,7 @@ def http_api(
     keep_audit_log(app, database, shown_once=SHOWN_ONCE)
     app.add_exception_handler(UnknownBrandError, _unknown)
     app.add_exception_handler(ReusedKeyError, _reused)
+    app.add_exception_handler(BrandErasingError, _erasing)
     answer_refusals(app)
     workflows.answer_refusals(app)
     return app
@@ -98,6 +102,10 @@ def http_api(
 
 async def _unknown(_: Request, error: Exception) -> Response:
     return ProblemResponse(HTTPStatus.NOT_FOUND, str(error))
+
+
+async def _erasing(_: Request, error: Exception) -> Response:
+    return ProblemResponse(HTTPStatus.CONFLICT, str(error))
 
 
 async def _reused(_: Request, error: Exception) -> Response:

@@ -35,6 +35,7 @@ from orchestrator.brands.domain import (
 )
 from orchestrator.brands.models import Agent, BrandDetails, BrandLine, BrandList, BrandRequest
 from orchestrator.brands.store import Brand, brands_page, find_brand, hold_brand, upsert_brand
+from orchestrator.removal import demand_not_erasing
 
 AgentOf: TypeAlias = Callable[[Connection, Brand], Awaitable[Agent]]
 WaitsOf: TypeAlias = Callable[[Connection, Sequence[Brand]], Awaitable[Sequence[str | None]]]
@@ -106,6 +107,7 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
         responses={
             200: {"headers": ETAG, "description": "The brand existed and is now as given."},
             201: {"model": BrandDetails, "headers": LOCATION | ETAG, "description": "The brand is new."},
+            **refusal(HTTPStatus.CONFLICT, "A brand of this name is being erased."),
             **refusal(
                 HTTPStatus.PRECONDITION_FAILED,
                 "Its policy is another one than If-Match names, or If-None-Match is `*` and there is such a brand.",
@@ -141,6 +143,8 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
                     HTTPStatus.PRECONDITION_FAILED,
                     f"there is a brand '{slug}' already; read it, and send its ETag in If-Match to change it",
                 )
+            # Afterwards: whoever erases the brand at this moment has it gone by now.
+            await demand_not_erasing(tx.connection, checked)
             view = BrandDetails.of_agent(brand, await agent_of(tx.connection, brand))
         if is_new:
             response.status_code = HTTPStatus.CREATED

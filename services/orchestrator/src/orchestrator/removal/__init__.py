@@ -7,5 +7,15 @@ from orchestrator.removal.deleted import (
     insert_deleted,
     is_deleted,
 )
+from orchestrator.removal.erased import BrandErasingError, comes_too_late, demand_not_erasing
 
-__all__ = ["DeletedArticle", "DeletedArticleError", "find_deleted", "insert_deleted", "is_deleted"]
+__all__ = [
+    "BrandErasingError",
+    "DeletedArticle",
+    "DeletedArticleError",
+    "comes_too_late",
+    "demand_not_erasing",
+    "find_deleted",
+    "insert_deleted",
+    "is_deleted",
+]

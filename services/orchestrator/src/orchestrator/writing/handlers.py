@@ -15,7 +15,7 @@ from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
 from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
-from orchestrator.removal import is_deleted
+from orchestrator.removal import comes_too_late, is_deleted
 from orchestrator.subjects import key_of
 from orchestrator.tallies import Tally
 from orchestrator.writing.approval import wish_to_see
@@ -103,10 +103,13 @@ class ContentWorkflow:
         """
         payload = message.payload
         command = Command(payload.content_id, message.event_id, payload.revision, context.attempt)
+        async with self._database.connection() as connection:
+            if await is_deleted(connection, command.content_id) or await comes_too_late(
+                connection, payload.brand_slug, message.timestamp
+            ):
+                return _comes_too_late(message)
         brand = await self._brand(payload.brand_slug)
         async with self._database.connection() as connection:
-            if await is_deleted(connection, command.content_id):
-                return _comes_too_late(message)
             steps_id = await take_up(connection, command, self._hold)
         if steps_id is None:
             return _nothing
@@ -431,9 +434,9 @@ class _Desk:
 
 
 def _comes_too_late(message: DomainMessage[ContentGenerate]) -> Record:
-    """An article that was deleted is not written anew, whoever asks: a redelivery, a replay."""
+    """An article that was deleted, or whose brand was erased, is not written anew, whoever asks: a redelivery, a replay."""
     _log.info(
-        "message_about_deleted_article",
+        "message_comes_too_late",
         content_id=str(message.payload.content_id),
         event_id=str(message.event_id),
     )

@@ -2,6 +2,6 @@
 
 from research.uploads.reading import UploadReading
 from research.uploads.routes import FILES, upload_routes
-from research.uploads.store import counts, unread
+from research.uploads.store import counts, remove_all, unread
 
-__all__ = ["FILES", "UploadReading", "counts", "unread", "upload_routes"]
+__all__ = ["FILES", "UploadReading", "counts", "remove_all", "unread", "upload_routes"]

@@ -210,6 +210,15 @@ async def remove(connection: Connection, brand: str, upload: int) -> bool:
     return True
 
 
+async def remove_all(connection: Connection, brand: str) -> int:
+    """Forgets all documents of a brand and all that was read of them; how many there were. Run it in a transaction."""
+    await _alone(connection, brand)
+    status = await connection.execute("delete from uploads where brand_slug = $1", brand)
+    for table in ("documents", "reads_under_way", "indexing"):
+        await connection.execute(f"delete from {table} where corpus = $1", corpus_of_brand(brand))  # noqa: S608
+    return int(status.rpartition(" ")[2])
+
+
 async def release(connection: Connection, brand: str, upload: int) -> UploadState | None:
     """Has a document read again that was set aside or skipped; returns the state it was in, None if there is no such one."""
     found = await get(connection, brand, upload)

@@ -30,6 +30,10 @@ _CORRELATION: Final = str(_uuid7(_START, 100))
 
 _SUBJECT: Final[dict[str, Any]] = {"brand_slug": "the-daily-grind", "keyword": "pour-over coffee"}
 _ARTICLE: Final[dict[str, Any]] = {"brand_slug": "the-daily-grind", "content_id": _CONTENT}
+_ERASURE: Final[dict[str, Any]] = {
+    "brand_slug": "the-daily-grind",
+    "erasure_id": _uuid7(_START + timedelta(days=400), 106),
+}
 _PAGE: Final = "https://example.org/sites/the-daily-grind/pour-over-coffee"
 
 _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
@@ -111,6 +115,14 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
         ),
         payloads.ResearchRequested,
     ),
+    (payloads.DeadLettersErase(**_ERASURE), None),
+    (
+        payloads.BrandErased(**_ERASURE, service="monitor", removed={"dead_letters": 2}),
+        payloads.DeadLettersErase,
+    ),
+    (payloads.ResearchErase(**_ERASURE), payloads.BrandErased),
+    (payloads.ContentErase(**_ERASURE), payloads.BrandErased),
+    (payloads.SocialErase(**_ERASURE), payloads.BrandErased),
     (
         payloads.AuditCompleted(
             brand_slug="the-daily-grind",

@@ -174,6 +174,38 @@ class SocialFailed(Payload):
     detail: Detail = ""
 
 
+class BrandErasure(Payload):
+    """Of every command to remove all that a service has of a brand; the same `erasure_id` again changes nothing, and is answered alike."""
+
+    brand_slug: BrandSlug
+    erasure_id: UUID
+
+
+class ResearchErase(BrandErasure):
+    """Remove the brand's research, documents and sources."""
+
+
+class ContentErase(BrandErasure):
+    """Remove the brand's site; its addresses answer that they are gone."""
+
+
+class SocialErase(BrandErasure):
+    """Remove the brand's posts and its feed."""
+
+
+class DeadLettersErase(BrandErasure):
+    """Remove the dead letters of the brand's messages, so that none is sent again."""
+
+
+class BrandErased(Payload):
+    """`service` has removed what it had of the brand, and drops what comes late; `removed` says how many of what."""
+
+    brand_slug: BrandSlug
+    erasure_id: UUID
+    service: Name
+    removed: dict[Name, Annotated[int, Field(ge=0)]] = Field(default={}, max_length=50)
+
+
 class AuditCompleted(Payload):
     """A brand was looked over; the report can be read under `audit_id`. `findings` has how many there are of each kind."""
 

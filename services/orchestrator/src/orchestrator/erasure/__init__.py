@@ -1,0 +1,6 @@
+"""Erasing a brand: everything of it, in every service, with a receipt from each."""
+
+from orchestrator.erasure.erasing import Reminders, note_receipts
+from orchestrator.erasure.routes import erasure_routes
+
+__all__ = ["Reminders", "erasure_routes", "note_receipts"]

@@ -1,0 +1,127 @@
+"""How a brand is erased: here at once, in the other services by commands, each of which answers with a receipt.
+
+The monitor comes first: once it has no dead letter of the brand, nobody can send one again. Then the others, whose commands are younger
+than anything that is still under way about the brand; what comes late is told by that.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from envelope import DomainMessage, new_event_id
+from envelope.brand.payloads import (
+    BrandErased,
+    BrandErasure,
+    ContentErase,
+    DeadLettersErase,
+    ResearchErase,
+    SocialErase,
+)
+from messaging import Database, Transaction
+from orchestrator.brands import UnknownBrandError
+from orchestrator.erasure import store
+from orchestrator.erasure.store import OWN, Erasure
+
+log = structlog.get_logger(__name__)
+
+FIRST: Final = frozenset({"monitor"})
+THEN: Final = frozenset({"publisher", "research", "social"})
+LONGEST_SLEEP: Final = timedelta(minutes=10)
+
+
+async def erase(database: Database, slug: str, *, by: str) -> Erasure:
+    """Removes all that the orchestrator has of a brand, and asks the others to. Asked again, it is the erasure that there is.
+
+    Raises:
+        UnknownBrandError: there is no such brand, and there never was one that was erased.
+    """
+    async with database.transaction() as tx:
+        exists = await store.lock_brand_for_good(tx.connection, slug)
+        if not exists:
+            before = await store.find_erasure(tx.connection, slug)
+            if before is None:
+                raise UnknownBrandError(slug)
+            return before
+        erasure_id = new_event_id()
+        await store.insert_erasure(tx.connection, erasure_id, slug, by=by)
+        removed = await store.remove_own(tx.connection, slug)
+        await store.insert_receipt(tx.connection, erasure_id, OWN, removed)
+        begun = await store.lock_erasure(tx.connection, erasure_id)
+        assert begun is not None
+        _ask(tx, begun)
+    log.warning("brand_erasing", brand=slug, erasure_id=str(erasure_id), by=by, removed=removed)
+    return begun
+
+
+async def note_receipts(events: Sequence[DomainMessage[BrandErased]], tx: Transaction) -> None:
+    """Keeps who has answered; asks the next, and ends what all have answered. An answer that comes again changes nothing."""
+    for event in sorted(events, key=lambda event: event.payload.erasure_id):
+        payload = event.payload
+        before = await store.lock_erasure(tx.connection, payload.erasure_id)
+        if before is None or payload.service in before.answered or payload.service not in FIRST | THEN:
+            log.info("receipt_changed_nothing", erasure_id=str(payload.erasure_id), service=payload.service)
+            continue
+        await store.insert_receipt(tx.connection, payload.erasure_id, payload.service, payload.removed)
+        after = await store.lock_erasure(tx.connection, payload.erasure_id)
+        assert after is not None
+        if payload.service in FIRST:
+            _ask(tx, after)
+        elif after.answered >= FIRST | THEN:
+            await store.end_erasure(tx.connection, payload.erasure_id)
+            log.warning("brand_erased", brand=after.brand_slug, erasure_id=str(payload.erasure_id))
+
+
+class Reminders:
+    """Asks those once more that have not answered `after` so long: their command may have become a dead letter."""
+
+    def __init__(self, database: Database, *, after: timedelta) -> None:
+        self._database = database
+        self._after = after
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled."""
+        while True:
+            await self.remind()
+            await asyncio.sleep(min(self._after, LONGEST_SLEEP).total_seconds())
+
+    async def remind(self) -> int:
+        """How many erasures somebody was asked about again."""
+        async with self._database.transaction() as tx:
+            overdue = await store.overdue(tx.connection, self._after)
+            for erasure_id in overdue:
+                await self._ask_again(tx, erasure_id)
+        return len(overdue)
+
+    async def _ask_again(self, tx: Transaction, erasure_id: UUID) -> None:
+        erasure = await store.lock_erasure(tx.connection, erasure_id)
+        assert erasure is not None
+        missing = _ask(tx, erasure)
+        log.warning("erasure_asked_again", brand=erasure.brand_slug, services=missing)
+
+
+def _ask(tx: Transaction, erasure: Erasure) -> list[str]:
+    """Sends their commands to those whose turn it is and who have not answered; who they are."""
+    stage = THEN if erasure.answered >= FIRST else FIRST
+    missing = sorted(stage - erasure.answered)
+    for service in missing:
+        tx.send(_command(service, erasure), correlation_id=str(erasure.erasure_id))
+    return missing
+
+
+def _command(service: str, erasure: Erasure) -> BrandErasure:
+    brand, erasure_id = erasure.brand_slug, erasure.erasure_id
+    match service:
+        case "monitor":
+            return DeadLettersErase(brand_slug=brand, erasure_id=erasure_id)
+        case "publisher":
+            return ContentErase(brand_slug=brand, erasure_id=erasure_id)
+        case "research":
+            return ResearchErase(brand_slug=brand, erasure_id=erasure_id)
+        case "social":
+            return SocialErase(brand_slug=brand, erasure_id=erasure_id)
+        case _:
+            raise AssertionError(f"{service} has no part of brands")

@@ -1,0 +1,50 @@
+"""What the API takes and gives of erasures."""
+
+from datetime import datetime
+from typing import Annotated, Literal, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from orchestrator.answers import View
+from orchestrator.erasure.store import Erasure
+from orchestrator.requests import RequestBody
+
+
+class Erasing(RequestBody):
+    confirm: Annotated[str, Field(max_length=100, examples=["acme-coffee"])]
+    """The brand's slug once more, so that nobody erases another one by mistake."""
+
+
+class ReceiptView(View):
+    service: Annotated[str, Field(examples=["publisher"])]
+    erased_at: datetime
+    removed: dict[str, int]
+    """How many of what."""
+
+
+class ErasureView(View):
+    erasure_id: UUID
+    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
+    state: Literal["erasing", "erased"]
+    """`erased` once every service has answered; then a brand may have the name again."""
+    asked_by: str
+    asked_at: datetime
+    ended_at: datetime | None
+    receipts: tuple[ReceiptView, ...]
+    """Of the services that have answered, in that order."""
+
+    @classmethod
+    def of(cls, erasure: Erasure) -> Self:
+        return cls(
+            erasure_id=erasure.erasure_id,
+            brand_slug=erasure.brand_slug,
+            state="erasing" if erasure.ended_at is None else "erased",
+            asked_by=erasure.asked_by,
+            asked_at=erasure.asked_at,
+            ended_at=erasure.ended_at,
+            receipts=tuple(
+                ReceiptView(service=each.service, erased_at=each.erased_at, removed=dict(each.removed))
+                for each in erasure.receipts
+            ),
+        )

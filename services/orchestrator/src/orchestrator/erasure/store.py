@@ -1,0 +1,196 @@
+"""SQL over erasures, and what removes all that the orchestrator has of a brand."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID, uuid5
+
+from chassis import Connection
+from orchestrator.writing import lock_storing
+
+OWN: Final = "orchestrator"
+_OF_THE_BRAND: Final = (
+    "schedules", "audits", "links", "link_rounds", "subjects", "cycles", "content", "former_addresses", "deleted_articles",
+)  # fmt: skip
+"""Tables with a `brand_slug`, in an order in which nothing refers to what is gone; their own parts go with their rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    service: str
+    erased_at: datetime
+    removed: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    erasure_id: UUID
+    brand_slug: str
+    asked_by: str
+    asked_at: datetime
+    ended_at: datetime | None
+    receipts: tuple[Receipt, ...]
+    """In the order in which they came."""
+
+    @property
+    def answered(self) -> frozenset[str]:
+        return frozenset(receipt.service for receipt in self.receipts)
+
+
+async def lock_brand_for_good(connection: Connection, slug: str) -> bool:
+    """Whether there is such a brand; nobody stores anything of it until the transaction ends."""
+    await lock_storing(connection)
+    return await connection.fetchval("select true from brands where slug = $1 for update", slug) is True
+
+
+async def find_erasure(connection: Connection, slug: str) -> Erasure | None:
+    """The latest of a brand of this name."""
+    return await _erasure(
+        connection, "brand_slug = $1 order by ended_at is null desc, asked_at desc limit 1", slug
+    )
+
+
+async def lock_erasure(connection: Connection, erasure_id: UUID) -> Erasure | None:
+    await connection.execute("select from erasures where erasure_id = $1 for update", erasure_id)
+    return await _erasure(connection, "erasure_id = $1", erasure_id)
+
+
+async def overdue(connection: Connection, after: timedelta) -> Sequence[UUID]:
+    """Those of which a service has not answered for so long; noted as asked again, and locked."""
+    rows = await connection.fetch(
+        """
+        update erasures set sent_at = clock_timestamp() where erasure_id in (
+            select erasure_id from erasures where ended_at is null and sent_at < now() - $1::interval
+            order by sent_at limit 20 for update skip locked)
+        returning erasure_id
+        """,
+        after,
+    )
+    return [row["erasure_id"] for row in rows]
+
+
+async def insert_erasure(connection: Connection, erasure_id: UUID, slug: str, *, by: str) -> None:
+    await connection.execute(
+        "insert into erasures (erasure_id, brand_slug, asked_by) values ($1, $2, $3)", erasure_id, slug, by
+    )
+
+
+async def insert_receipt(
+    connection: Connection, erasure_id: UUID, service: str, removed: Mapping[str, int]
+) -> None:
+    await connection.execute(
+        """
+        insert into erasure_receipts (erasure_id, service, removed) values ($1, $2, $3::text::jsonb)
+        on conflict do nothing
+        """,
+        erasure_id,
+        service,
+        json.dumps(dict(removed)),
+    )
+
+
+async def end_erasure(connection: Connection, erasure_id: UUID) -> None:
+    await connection.execute(
+        "update erasures set ended_at = clock_timestamp() where erasure_id = $1 and ended_at is null",
+        erasure_id,
+    )
+
+
+async def remove_own(connection: Connection, slug: str) -> dict[str, int]:
+    """Removes all that there is of a brand, itself included, in the caller's transaction; how many of what there were."""
+    await _remove_writings(connection, slug)
+    removed = {
+        table: _count(await connection.execute(f"delete from {table} where brand_slug = $1", slug))  # noqa: S608
+        for table in _OF_THE_BRAND
+    }
+    removed["keys"] = await _take_from_keys(connection, slug)
+    await connection.execute("delete from kept_answers where path like $1", f"/v1/brands/{slug}/%")
+    removed["brands"] = _count(await connection.execute("delete from brands where slug = $1", slug))
+    return {what: count for what, count in removed.items() if count}
+
+
+async def _remove_writings(connection: Connection, slug: str) -> None:
+    """What was kept of writing its articles: steps, large results that no other brand's have, waits."""
+    rows = await connection.fetch(
+        """
+        select content_id, max(content_versions.version) as newest from content join content_versions using (content_id)
+        where brand_slug = $1 group by content_id
+        union all
+        select k.content_id, 1 from keywords as k join cycles using (cycle_id)
+        where brand_slug = $1 and k.content_id is not null
+        """,
+        slug,
+    )
+    articles = {row["content_id"] for row in rows}
+    revisions = [
+        uuid5(row["content_id"], f"revision {number}")
+        for row in rows
+        for number in range(2, row["newest"] + 2)
+    ]
+    workflows = await connection.fetch(
+        """
+        with gone as (
+            delete from writings where content_id = any ($1::uuid[]) returning event_id, steps_id),
+        waits as (
+            delete from writing_waits where content_id = any ($1::uuid[]))
+        select event_id as id from gone union select steps_id from gone
+        union select command_id from keywords join cycles using (cycle_id) where brand_slug = $2 and command_id is not null
+        """,
+        list(articles),
+        slug,
+    )
+    steps = [*articles, *revisions, *(row["id"] for row in workflows)]
+    await connection.execute("delete from workflow_steps where workflow_id = any ($1::uuid[])", steps)
+    digests = await connection.fetch(
+        "delete from large_results where workflow_id = any ($1::uuid[]) returning digest", steps
+    )
+    await connection.execute(
+        """
+        delete from blobs where digest in (
+            select digest from blobs as b
+            where digest = any ($1::bytea[]) and not exists (select from large_results as r where r.digest = b.digest)
+            for update skip locked)
+        """,
+        [row["digest"] for row in digests],
+    )
+
+
+async def _take_from_keys(connection: Connection, slug: str) -> int:
+    """Keys that were for this brand alone are revoked: a later brand of the same name is another one. Others lose it."""
+    revoked = await connection.execute(
+        "update api_keys set revoked_at = clock_timestamp(), revoked_by = 'erasure' where brands = array[$1] and revoked_at is null",
+        slug,
+    )
+    await connection.execute(
+        "update api_keys set brands = array_remove(brands, $1) where $1 = any (brands) and cardinality(brands) > 1",
+        slug,
+    )
+    return _count(revoked)
+
+
+async def _erasure(connection: Connection, condition: str, argument: object) -> Erasure | None:
+    row = await connection.fetchrow(
+        f"select erasure_id, brand_slug, asked_by, asked_at, ended_at from erasures where {condition}",  # noqa: S608
+        argument,
+    )
+    if row is None:
+        return None
+    receipts = await connection.fetch(
+        """
+        select service, erased_at, removed::text as removed from erasure_receipts
+        where erasure_id = $1 order by erased_at, service
+        """,
+        row["erasure_id"],
+    )
+    return Erasure(**row, receipts=tuple(map(_receipt, receipts)))
+
+
+def _receipt(row: Any) -> Receipt:
+    return Receipt(row["service"], row["erased_at"], json.loads(row["removed"]))
+
+
+def _count(status: str) -> int:
+    """Of `DELETE 5`."""
+    return int(status.rpartition(" ")[2])

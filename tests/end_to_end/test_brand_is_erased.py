@@ -1,0 +1,478 @@
+"""A brand erased from the databases of all services: what each handler leaves behind, with the messages carried by hand.
+
+So every message can come late, twice and in any order. That a broker carries them is what the other tests show.
+"""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+import structlog
+from starlette.requests import Request
+
+from chassis.database.pool import Connections
+from chassis.http.callers import SERVICE, Caller
+from chassis.testing import serving
+from envelope import DomainMessage, Payload, encode, new_event_id
+from envelope.brand import CATALOGUE
+from envelope.brand.catalogue import SERVICES
+from envelope.brand.payloads import (
+    ArticleContext,
+    ContentGenerate,
+    ContentPublish,
+    ResearchCompleted,
+    ResearchRequested,
+    SocialCreate,
+)
+from messaging import Context, Database, DeadLetter, Reason
+from messaging.broker.publisher import Publisher
+from messaging.flow.relay import Relay
+from monitor import erasure as of_monitor
+from monitor import handlers as monitor_handlers
+from orchestrator.api import http_api
+from orchestrator.cycles import route
+from orchestrator.erasure import Reminders, note_receipts
+from orchestrator.erasure.store import _OF_THE_BRAND
+from orchestrator.writing import Article, ContentWorkflow, Source
+from orchestrator.writing.store import insert_content
+from publisher import erasure as of_publisher
+from publisher import store as publisher_store
+from publisher.domain import Article as PublishedArticle
+from publisher.handlers import Handlers as PublisherHandlers
+from publisher.http_api import create_app as create_sites
+from publisher.markup import to_html
+from publisher.urls import SiteUrls
+from research import erasure as of_research
+from research.handlers import Handlers as ResearchHandlers
+from social import erasure as of_social
+from social.handlers import Handlers as SocialHandlers
+from social.urls import FeedUrls
+
+SECRET = "Twelve hours are enough"
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+CONTEXT = Context(queue="x", attempt=1, log=structlog.get_logger())
+
+
+@dataclass
+class Everything:
+    databases: dict[str, Database]
+    api: httpx.AsyncClient
+
+    async def sent_by(self, service: str) -> list[DomainMessage[Any]]:
+        """What is in its outbox, which is emptied."""
+        async with self.databases[service].connection() as connection:
+            rows = await connection.fetch("delete from outbox returning type, body, event_id")
+        rows.sort(key=lambda row: row["event_id"])
+        return [CATALOGUE[row["type"]].envelope.model_validate_json(row["body"]) for row in rows]
+
+    async def deliver(self, *messages: DomainMessage[Any]) -> None:
+        """Commands of an erasure to those who carry them out, and their answers to the orchestrator."""
+        handlers: dict[str, tuple[str, Callable[..., Awaitable[None]]]] = {
+            "dead_letters.erase": ("monitor", of_monitor.erase),
+            "research.erase": ("research", of_research.erase),
+            "content.erase": ("publisher", of_publisher.erase),
+            "social.erase": ("social", of_social.erase),
+            "brand.erased": ("orchestrator", note_receipts),
+        }
+        for message in messages:
+            service, handle = handlers[message.type]
+            async with self.databases[service].transaction() as tx:
+                await handle([message], tx)
+
+    async def places_of(self, text: str) -> list[str]:
+        """Where a text stands anywhere: services and their tables."""
+        found = []
+        for service, database in self.databases.items():
+            async with database.connection() as connection:
+                tables = await connection.fetch(
+                    "select oid::regclass::text from pg_class where relkind in ('r', 'p')"
+                    " and relnamespace = current_schema()::regnamespace and has_table_privilege(oid, 'select')"
+                )
+                for (table,) in tables:
+                    if await connection.fetchval(
+                        f"select exists (select from {table} as t where t::text like $1)", f"%{text}%"
+                    ):
+                        found.append(f"{service}.{table}")
+        return found
+
+    async def count(self, service: str, query: str) -> int:
+        async with self.databases[service].connection() as connection:
+            number: int = await connection.fetchval(query)
+            return number
+
+    async def erasure(self) -> dict[str, Any]:
+        shown: dict[str, Any] = (await self.api.get("/v1/brands/acme/erasure")).json()
+        return shown
+
+    async def erase(self) -> list[DomainMessage[Any]]:
+        """Asks for it and carries all messages; returns what was carried."""
+        answer = await self.api.post("/v1/brands/acme/erase", json={"confirm": "acme"})
+        assert answer.status_code == 202, answer.text
+        carried = []
+        for _ in range(10):
+            messages = [
+                message for service in SERVICES for message in await self.sent_by(service) if ours(message)
+            ]
+            await self.deliver(*messages)
+            carried += messages
+        return carried
+
+
+def ours(message: DomainMessage[Any]) -> bool:
+    return message.type.endswith((".erase", ".erased"))
+
+
+def message_of(payload: Payload, *, sent_at: datetime = LONG_AGO, correlation: str = "x") -> Any:
+    entry = CATALOGUE.type_of(payload)
+    return entry.envelope(
+        event_id=new_event_id(),
+        type=entry.name,
+        source=entry.producers[0],
+        timestamp=sent_at,
+        correlation_id=correlation,
+        payload=payload,
+    )
+
+
+@pytest.fixture
+async def everything(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[Everything]:
+    """The databases of all services, with two brands of which each has something everywhere."""
+
+    async def authorise(_: Request) -> Caller:
+        return SERVICE
+
+    async with AsyncExitStack() as stack:
+        databases = {}
+        for service in SERVICES:
+            connections = Connections(await make_database(service), name=f"{service} test", size=4)
+            await connections.open()
+            stack.push_async_callback(connections.close)
+            relay = Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none"))
+            databases[service] = Database(connections, relay, service, CATALOGUE)
+        origin = await stack.enter_async_context(serving(http_api(databases["orchestrator"], authorise)))
+        api = await stack.enter_async_context(httpx.AsyncClient(base_url=origin, trust_env=False))
+        made = Everything(databases, api)
+        for brand in ("acme", "rival"):
+            tone = SECRET if brand == "acme" else "Steep it"
+            (await api.put(f"/v1/brands/{brand}", json={"name": brand, "tone": tone})).raise_for_status()
+        for brand in ("acme", "rival"):
+            await fill(made, brand)
+        for service in SERVICES:
+            await made.sent_by(service)
+        yield made
+
+
+async def fill(made: Everything, brand: str) -> None:
+    text = SECRET if brand == "acme" else "Steep it"
+    api, content_id, research_id = made.api, new_event_id(), new_event_id()
+    keywords = {"keywords": [text, "moka pot"]}
+    accepted = (await api.post(f"/v1/brands/{brand}/research", json=keywords)).json()
+    weekly = keywords | {"cron": "0 6 * * SUN"}
+    (await api.put(f"/v1/brands/{brand}/schedules/weekly", json=weekly)).raise_for_status()
+    for brands in ([brand], ["acme", "rival"]):
+        key = {"name": f"{brand}-{len(brands)}", "scopes": ["read"], "brands": brands}
+        (await api.post("/v1/keys", json=key)).raise_for_status()
+    database = made.databases["orchestrator"]
+    async with database.transaction() as tx:
+        completed = ResearchCompleted(brand_slug=brand, research_id=research_id, keyword=text)
+        await route([message_of(completed, correlation=accepted["correlation_id"])], tx)
+        content_id = await tx.connection.fetchval(
+            "select content_id from keywords where keyword = $1 and content_id is not null", text
+        )
+        article = Article(brand, "cold-brew", "", f"## A\n\n{text}. [1]\n", 3, (text,), (1,))
+        source = Source(1, text, (), url="https://source.example/x")
+        await insert_content(
+            tx.connection,
+            content_id=content_id,
+            brand_slug=brand,
+            keyword=text,
+            research_id=research_id,
+            article=article,
+            sources=[source],
+        )
+        await tx.connection.execute(
+            "insert into workflow_steps (workflow_id, step, result) values ($1, 'fetch_research', $2::text::jsonb)",
+            content_id,
+            json.dumps([text]),
+        )
+    (await api.post(f"/v1/brands/{brand}/audits")).raise_for_status()
+    async with made.databases["research"].connection() as connection:
+        await connection.execute(
+            "insert into research (research_id, brand_slug, keyword, cache_key, priority, provider, expires_at)"
+            " values ($1, $2, $3, $3, 'normal', 'x', now())",
+            research_id,
+            brand,
+            text,
+        )
+        await connection.execute(
+            "insert into sources (research_id, n, title, passages) values ($1, 1, $2, '[]')",
+            research_id,
+            text,
+        )
+        await connection.execute(
+            "insert into brand_sources (brand_slug, settings) values ($1, $2::text::jsonb)",
+            brand,
+            json.dumps({"note": text}),
+        )
+        await connection.execute(
+            "insert into uploads (brand_slug, name, size, content_hash, content) values ($1, $2, 1, '\\x01', '\\x02')",
+            brand,
+            text,
+        )
+        await connection.execute(
+            "insert into documents (corpus, path, size, modified_ns, title) values ('brand:' || $1, 'x', 1, 0, $2)",
+            brand,
+            text,
+        )
+    async with made.databases["publisher"].transaction() as tx:
+        for at, slug in enumerate(("cold-brew", "colder-brew")):
+            await publisher_store.publish(tx.connection, publication(brand, content_id, text, slug, at))
+    await create_post(made, brand, text)
+    await die(made, brand, text)
+
+
+def publication(
+    brand: str, content_id: UUID, text: str, slug: str, at: int = 0
+) -> publisher_store.Publication:
+    article = PublishedArticle.model_validate(
+        {
+            "content_id": content_id,
+            "brand": {"slug": brand, "name": brand},
+            "keyword": text,
+            "slug": slug,
+            "title": text,
+            "meta_description": text,
+            "body_markdown": text,
+            "word_count": 3,
+            "sources": [],
+            "updated_at": LONG_AGO + timedelta(days=at),
+        }
+    )
+    return publisher_store.Publication(article, to_html(text, frozenset()), None)
+
+
+async def create_post(made: Everything, brand: str, text: str, *, sent_at: datetime = LONG_AGO) -> None:
+    command = SocialCreate(
+        brand_slug=brand,
+        content_id=new_event_id(),
+        article_context=ArticleContext(title=text, keyword=text, meta_description=text),
+        published_url=f"https://pages.example/sites/{brand}/x",
+        brand_name=brand,
+    )
+    async with made.databases["social"].transaction() as tx:
+        handlers = SocialHandlers(FeedUrls.under("https://posts.example"))
+        await handlers.social_create([message_of(command, sent_at=sent_at)], tx)
+
+
+async def die(made: Everything, brand: str, text: str) -> None:
+    """A message of long ago that ends as a dead letter now."""
+    dead = message_of(ResearchRequested(brand_slug=brand, keyword=text))
+    letter = DeadLetter(
+        dead_event_id=dead.event_id,
+        queue="research-commands",
+        message_type=dead.type,
+        source="orchestrator",
+        correlation_id="x",
+        body=encode(dead),
+        headers={},
+        reason=Reason.EXHAUSTED,
+        exception_type="X",
+        detail=f"about {text}",
+        stack=None,
+        attempts=5,
+        service="research",
+        first_failed_at=None,
+        failed_at=LONG_AGO,
+        replay_of=None,
+    )
+    received = DomainMessage[DeadLetter](
+        event_id=new_event_id(),
+        type="dead_letter.received",
+        source="research",
+        timestamp=LONG_AGO,
+        correlation_id="x",
+        payload=letter,
+    )
+    async with made.databases["monitor"].transaction() as tx:
+        await monitor_handlers.record([received], tx)
+
+
+async def test_nothing_is_left_anywhere_but_that_there_was_such_a_brand(everything: Everything) -> None:
+    before = await everything.places_of(SECRET)
+    assert {place.partition(".")[0] for place in before} == set(SERVICES)
+    others = set(await everything.places_of("Steep it"))
+
+    wrong = await everything.api.post("/v1/brands/acme/erase", json={"confirm": "rival"})
+    assert (wrong.status_code, "must be 'acme'" in wrong.text) == (422, True)
+    carried = await everything.erase()
+
+    # Once the monitor has none of its messages, nobody can send one again: so it comes first.
+    commands = [message.type for message in carried if message.type.endswith(".erase")]
+    assert (commands[0], sorted(commands[1:])) == (
+        "dead_letters.erase",
+        ["content.erase", "research.erase", "social.erase"],
+    )
+    erasure = await everything.erasure()
+    assert (erasure["state"], erasure["asked_by"]) == ("erased", "service")
+    removed = {receipt["service"]: receipt["removed"] for receipt in erasure["receipts"]}
+    assert set(removed) == set(SERVICES)
+    assert removed["research"] == {"research": 1, "documents": 1, "sources": 1}
+    assert removed["monitor"] == {"dead_letters": 1}
+    assert (
+        removed["social"]["posts"] == removed["publisher"]["pages"] == removed["publisher"]["addresses"] == 1
+    )
+    assert (await everything.api.get("/v1/brands/acme")).status_code == 404
+    # Who changed what is kept for as long as the audit log is, which nobody may change.
+    assert await everything.places_of(SECRET) == ["orchestrator.audit_log"]
+    assert {place.partition(".")[2] for place in await everything.places_of("acme")} <= {
+        "erasures",
+        "erased_brands",
+        "audit_log",
+        "kept_answers",
+        "api_keys",
+    }
+    assert set(await everything.places_of("Steep it")) == others
+    # A later brand of the same name is another one.
+    keys = (await everything.api.get("/v1/keys")).json()["items"]
+    assert {key["name"]: (key["brands"], key["revoked_at"] is None) for key in keys} == {
+        "acme-1": (["acme"], False),
+        "rival-1": (["rival"], True),
+        "acme-2": (["rival"], True),
+        "rival-2": (["rival"], True),
+    }
+    sites = create_sites(
+        everything.databases["publisher"], SiteUrls.under("https://pages.example"), articles_per_page=10
+    )
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=sites), base_url="https://pages.example"
+    ) as client:
+        paths = ("", "colder-brew", "cold-brew", "feed.xml", "sitemap.xml")
+        assert {(await client.get(f"/sites/acme/{path}")).status_code for path in paths} == {410}
+        assert (await client.get("/sites/rival/colder-brew")).status_code == 200
+        assert (await client.get("/sites/never/x")).status_code == 404
+
+
+async def test_the_name_is_free_once_all_have_answered_and_what_comes_twice_erases_no_later_brand(
+    everything: Everything,
+) -> None:
+    api = everything.api
+    (await api.post("/v1/brands/acme/erase", json={"confirm": "acme"})).raise_for_status()
+    (first,) = filter(ours, await everything.sent_by("orchestrator"))
+    taken = await api.put("/v1/brands/acme", json={"name": "Acme"})
+    assert (taken.status_code, "is being erased" in taken.json()["detail"]) == (409, True)
+    again = await api.post("/v1/brands/acme/erase", json={"confirm": "acme"})
+    assert again.json()["erasure_id"] == (await everything.erasure())["erasure_id"]
+    assert await everything.sent_by("orchestrator") == []
+
+    await everything.deliver(first, first)
+    answers = await everything.sent_by("monitor")
+    await everything.deliver(*answers)
+    commands = await everything.sent_by("orchestrator")
+    for _ in range(2):
+        await everything.deliver(*reversed(commands))
+    assert (await everything.erasure())["state"] == "erasing"
+    receipts = [
+        each for service in ("research", "publisher", "social") for each in await everything.sent_by(service)
+    ]
+    await everything.deliver(*receipts, *answers)
+    assert (await everything.erasure())["state"] == "erased"
+    assert await everything.sent_by("orchestrator") == []
+
+    assert (await api.put("/v1/brands/acme", json={"name": "Acme"})).status_code == 201
+    await create_post(everything, "acme", "New", sent_at=datetime.now(UTC))
+    await everything.deliver(first, *commands, *receipts)
+    assert await everything.count("social", "select count(*) from posts where brand_slug = 'acme'") == 1
+    assert (await api.get("/v1/brands/acme")).status_code == 200
+    assert (await api.post("/v1/brands/acme/erase", json={"confirm": "acme"})).json()["state"] == "erasing"
+
+
+async def test_who_does_not_answer_is_asked_again(everything: Everything) -> None:
+    await everything.api.post("/v1/brands/acme/erase", json={"confirm": "acme"})
+    lost = await everything.sent_by("orchestrator")
+    reminders = Reminders(everything.databases["orchestrator"], after=timedelta(hours=6))
+    assert await reminders.remind() == 0
+    async with everything.databases["orchestrator"].connection() as connection:
+        await connection.execute("update erasures set sent_at = now() - interval '7 hours'")
+    assert [await reminders.remind(), await reminders.remind()] == [1, 0]
+    again = await everything.sent_by("orchestrator")
+    assert [message.payload for message in again] == [message.payload for message in lost if ours(message)]
+
+
+async def test_what_comes_late_is_dropped_and_makes_nothing_anew(everything: Everything) -> None:
+    await everything.erase()
+    about = {"brand_slug": "acme", "content_id": new_event_id()}
+
+    await create_post(everything, "acme", SECRET)
+    await die(everything, "acme", SECRET)
+
+    async def nobody(*_: Any) -> Any:
+        raise AssertionError("nobody is asked about a brand that was erased")
+
+    research = ResearchHandlers(everything.databases["research"], nobody)  # type: ignore[arg-type]
+    urls = SiteUrls.under("https://pages.example")
+    publisher = PublisherHandlers(everything.databases["publisher"], nobody, urls)  # type: ignore[arg-type]
+    workflow = ContentWorkflow(everything.databases["orchestrator"], nobody, {})
+    for service, record in (
+        (
+            "research",
+            await research.research_requested(
+                message_of(ResearchRequested(brand_slug="acme", keyword=SECRET)), CONTEXT
+            ),
+        ),
+        (
+            "publisher",
+            await publisher.content_publish(message_of(ContentPublish(**about, target="site")), CONTEXT),
+        ),
+        (
+            "orchestrator",
+            await workflow.generate(
+                message_of(ContentGenerate(**about, research_id=new_event_id(), keyword=SECRET)), CONTEXT
+            ),
+        ),
+    ):
+        async with everything.databases[service].transaction() as tx:
+            await record(tx)
+    assert await everything.places_of(SECRET) == ["orchestrator.audit_log"]
+    assert [await everything.sent_by(service) for service in SERVICES] == [[]] * 5
+
+
+async def test_what_is_under_way_when_the_brand_is_erased_is_not_stored(everything: Everything) -> None:
+    publish = message_of(ContentPublish(brand_slug="acme", content_id=new_event_id(), target="site"))
+
+    class Reading:
+        async def article(self, content_id: UUID, **_: Any) -> Any:
+            await everything.erase()
+            made = publication("acme", content_id, SECRET, "late")
+            return type("Fetched", (), {"article": made.article, "etag": None})()
+
+    urls = SiteUrls.under("https://pages.example")
+    handlers = PublisherHandlers(everything.databases["publisher"], Reading(), urls)  # type: ignore[arg-type]
+    record = await handlers.content_publish(publish, CONTEXT)
+    async with everything.databases["publisher"].transaction() as tx:
+        await record(tx)
+        assert tx.outgoing == []
+    assert await everything.count("publisher", "select count(*) from sites where brand_slug = 'acme'") == 0
+
+
+async def test_every_table_that_names_brands_is_thought_of(everything: Everything) -> None:
+    known = {
+        "orchestrator": {*_OF_THE_BRAND, "erasures"},
+        "research": {"research", "uploads", "brand_sources"},
+        "publisher": {"pages", "sites", "logos", "former_addresses", "deleted_articles"},
+        "social": {"posts", "pending_posts", "accounts"},
+        "monitor": set(),
+    }
+    for service, database in everything.databases.items():
+        async with database.connection() as connection:
+            rows = await connection.fetch(
+                "select table_name from information_schema.columns"
+                " where column_name = 'brand_slug' and table_schema = current_schema()"
+            )
+        named = {row["table_name"] for row in rows} - {"erased_brands"}
+        assert named == known[service], f"say in the erasure of {service} what becomes of its rows"
