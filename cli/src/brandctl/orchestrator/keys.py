@@ -94,8 +94,9 @@ class _Keys(ServiceClient):
         answer = self._ask("POST", f"{_of(key)}/rotate", json=wanted)
         return self._read(_NewKey, answer), answer
 
-    def limit(self, key: Key, per_minute: int | None) -> Key:
-        return self._read(Key, self._ask("PATCH", f"/v1/keys/{key.key_id}", json={"per_minute": per_minute}))
+    def limit(self, key: Key, per_minute: int | None) -> tuple[Key, dict[str, Any]]:
+        answer = self._ask("PATCH", _of(key), json={"per_minute": per_minute})
+        return self._read(Key, answer), answer
 
     def revoke(self, key: Key) -> None:
         self._ask("DELETE", _of(key))
@@ -216,6 +217,7 @@ def limit_key(
             show_default="as the most generous scope has it",
         ),
     ] = None,
+    as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
@@ -226,7 +228,9 @@ def limit_key(
         brandctl keys limit newsroom 1200
     """
     with _Keys.at(orchestrator_url, key_file) as keys:
-        key = keys.limit(keys.named(name), per_minute)
+        key, answer = keys.limit(keys.named(name), per_minute)
+    if as_json:
+        print_json(answer)
     note(f"{key.name} ({key.key_id}) may be used {key.per_minute:,} times a minute")
 
 
