@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 
+from chassis.testing import eventually
 from messaging import Database
 from orchestrator.brands import QuietPeriods
 from orchestrator.cycles import Room
@@ -142,6 +144,28 @@ async def test_nothing_is_begun_in_quiet_hours_and_nothing_is_lost(
     brand = (await read(api)).json()
     assert brand["agent"]["waits"] is None
     assert brand["updated_at"] == quiet.json()["updated_at"]  # nobody has changed anything
+
+
+async def test_quiet_hours_are_ended_when_they_are_over(
+    api: httpx.AsyncClient, acme: httpx.Response, orchestrator_database: Database
+) -> None:
+    await change(api, acme, quiet_hours=hours(-1, 2))
+    async with orchestrator_database.connection() as connection:
+        await connection.execute(
+            "update brands set quiet_hours = $1::text::jsonb, quiet_until = now() + interval '0.5 seconds'",
+            json.dumps(hours(-3, -1)),
+        )
+    running = asyncio.create_task(QuietPeriods(orchestrator_database).run())
+
+    async def ended() -> bool:
+        return (await read(api)).json()["agent"]["waits"] is None
+
+    try:
+        await eventually(ended, within=10)  # it slept for as long, and not for the 15 seconds that it may
+    finally:
+        running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
 
 
 async def test_what_is_due_in_quiet_hours_is_caught_up_once(
