@@ -33,7 +33,7 @@ For example:
 
 _SETTINGS: Final = (
     "name", "description", "language", "writer", "tone", "words", "forbidden_words", "approval", "target", "channels", "posts_approval",
-    "articles_per_day", "quiet_hours", "stale_after_days",
+    "articles_per_day", "quiet_hours", "stale_after_days", "refresh_stale",
 )  # fmt: skip
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
@@ -66,6 +66,7 @@ class Setting(StrEnum):
     APPROVAL = "approval"
     ARTICLES_PER_DAY = "articles-per-day"
     STALE_AFTER_DAYS = "stale-after-days"
+    REFRESH_STALE = "refresh-stale"
     QUIET_HOURS = "quiet-hours"
 
     @property
@@ -219,6 +220,9 @@ def set_brand(
     stale_after_days: Annotated[
         int | None, typer.Option(min=1, help="After so long an audit calls research old.")
     ] = None,
+    refresh_stale: Annotated[
+        int | None, typer.Option(min=1, help="So many of these are written anew in a week.")
+    ] = None,
     quiet: Annotated[
         str | None,
         typer.Option(metavar="FROM-TO", help="Nothing is begun by itself then, as in 22:00-07:00."),
@@ -254,6 +258,7 @@ def set_brand(
         "posts_approval": posts_approval,
         "articles_per_day": articles_per_day,
         "stale_after_days": stale_after_days,
+        "refresh_stale": refresh_stale,
         "quiet_hours": _quiet_hours(quiet, time_zone),
     }
     changes: dict[str, Any] = {setting: value for setting, value in given.items() if value is not None}

@@ -317,3 +317,48 @@ async def test_the_version_before_cannot_fire_an_audit_as_a_cycle_of_nothing(
             "insert into firings (schedule_id, due_at, cycle_id, keywords)"
             " select schedule_id, due_at, gen_random_uuid(), 0 from schedules",
         )
+
+
+async def test_as_many_stale_articles_are_written_anew_in_a_week_as_the_brand_allows(
+    acme: Database, api: httpx.AsyncClient
+) -> None:
+    for at, slug in enumerate(("oldest", "older", "old")):
+        await put_article(acme, slug, runs=range(at * 200, at * 200 + 100))
+    await run_sql(acme, "update content set created_at = now() - interval '181 days' where slug = 'old'")
+    await run_sql(acme, "update content set created_at = now() - interval '182 days' where slug = 'older'")
+    await run_sql(acme, "update content set created_at = now() - interval '183 days' where slug = 'oldest'")
+    put = await api.put("/v1/brands/acme", json={"name": "acme", "refresh_stale": 2})
+    assert put.json()["refresh_stale"] == put.json()["policy"]["refresh_stale"] == 2
+
+    advice = {each["subject"]: each["advice"] for each in (await audited(api))["findings"]}
+
+    cycle_id = await value(acme, "select cycle_id from cycles")
+    assert advice["oldest"] == advice["older"] == f"it is being written anew: brandctl watch {cycle_id}"
+    assert "brandctl submit acme 'old' --refresh" in advice["old"]
+    keywords = (await api.get(f"/v1/cycles/{cycle_id}/keywords")).json()["items"]
+    assert [each["keyword"] for each in keywords] == ["oldest", "older"]
+    assert await value(acme, "select bool_and(refresh and renews is not null) from keywords")
+
+    # Neither the next audit of the week has more of them written anew, nor the one after that the same ones.
+    await run_sql(acme, "update audits set made_at = made_at - interval '1 hour'")
+    assert (
+        "--refresh" in {each["subject"]: each["advice"] for each in (await audited(api))["findings"]}["old"]
+    )
+    await run_sql(acme, "update audits set made_at = made_at - interval '1 hour'")
+    await run_sql(acme, "update content set refreshed_at = refreshed_at - interval '8 days'")
+    advice = {each["subject"]: each["advice"] for each in (await audited(api))["findings"]}
+    assert "being written anew" in advice["old"]
+    assert "--refresh" in advice["oldest"]
+    assert await value(acme, "select count(*) from cycles") == 2
+
+
+async def test_an_article_that_was_written_anew_is_not_stale(acme: Database, api: httpx.AsyncClient) -> None:
+    await put_article(acme, "old")
+    await run_sql(acme, "update content set created_at = now() - interval '181 days', version = 2")
+    await run_sql(
+        acme,
+        "insert into content_versions select content_id, 2, slug, title, meta_description, body_markdown, word_count, key_points,"
+        " label, sources, measures, 'writer', 'written anew', now() from content_versions",
+    )
+
+    assert (await audited(api))["counts"]["stale_article"] == 0

@@ -84,7 +84,7 @@ def http_api(
         brand_routes(database, writers, agent_of, waits_of),
         cycle_routes(database, room),
         schedule_routes(database),
-        audit_routes(database),
+        audit_routes(database, room),
         erasure_routes(database),
         content_routes(database),
         key_routes(database),

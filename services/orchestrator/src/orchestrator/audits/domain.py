@@ -1,7 +1,7 @@
 """What an audit finds in what is known of a brand, and what to do about it. Pure: no I/O, no clock, no randomness."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import combinations
@@ -40,6 +40,7 @@ class PublishedArticle:
     """When it was written from its research."""
     fingerprint: Fingerprint = frozenset()
     """Empty where there is none: it is not compared then."""
+    keyword: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,8 @@ class Known:
     parked: Sequence[ParkedSchedule]
     notes: tuple[str, ...] = ()
     """What could not be looked at, and why."""
+    renewing: Mapping[UUID, UUID] = field(default_factory=dict)
+    """Which of the stale articles this audit has written anew, and by which cycle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,9 @@ class Report:
 def report(brand_slug: str, known: Known) -> Report:
     """What is found in what is known."""
     by_kind = {
-        FindingKind.STALE_ARTICLE: [_stale(each) for each in known.stale],
+        FindingKind.STALE_ARTICLE: [
+            _stale(brand_slug, each, known.renewing.get(each.content_id)) for each in known.stale
+        ],
         FindingKind.PAGE_UNANSWERED: [_unanswered(each) for each in known.pages],
         FindingKind.DEAD_LINK: [_dead_link(each) for each in known.links],
         FindingKind.NEAR_DUPLICATE: list(_near_duplicates(known.compared)),
@@ -144,14 +149,20 @@ def report(brand_slug: str, known: Known) -> Report:
     )
 
 
-def _stale(article: PublishedArticle) -> Finding:
+def _stale(brand_slug: str, article: PublishedArticle, cycle_id: UUID | None) -> Finding:
+    todo = (
+        f"read whether it still holds; then have it written anew (brandctl submit {brand_slug} '{article.keyword}' --refresh), correct it"
+        f" (brandctl drafts edit {article.content_id}) or take it down"
+        if cycle_id is None
+        else f"it is being written anew: brandctl watch {cycle_id}"
+    )
     return Finding(
         FindingKind.STALE_ARTICLE,
         article.title,
         str(article.content_id),
         article.published_url,
         article.created_at,
-        f"read whether it still holds; then correct it (brandctl drafts edit {article.content_id}) or take it down",
+        todo,
     )
 
 

@@ -15,11 +15,12 @@ from orchestrator.audits import store
 from orchestrator.audits.auditing import audit_in
 from orchestrator.audits.models import AuditLine, AuditList, AuditView
 from orchestrator.brands import BrandSlug, Slug, UnknownBrandError, find_brand, seen_slug
+from orchestrator.cycles import Room
 
 PAGE: Final = 50
 
 
-def audit_routes(database: Database) -> APIRouter:
+def audit_routes(database: Database, room: Room) -> APIRouter:
     routes = router("/brands/{slug}/audits", tags=["audits"])
 
     @routes.post(
@@ -33,10 +34,13 @@ def audit_routes(database: Database) -> APIRouter:
         },
     )
     async def post_audit(caller: MaySubmit, slug: Slug, response: Response) -> AuditView:
-        """Changes nothing but that there is a report. Asked for again within a minute, the report is the same."""
+        """Reports what is found, and has stale articles written anew as far as the brand's `refresh_stale` allows.
+
+        Asked for again within a minute, the report is the same.
+        """
         brand = seen_slug(slug, caller)
         async with database.transaction() as tx:
-            audit, is_new = await audit_in(tx, brand, by=caller.name)
+            audit, is_new = await audit_in(tx, brand, room, by=caller.name)
         if is_new:
             response.headers["Location"] = f"/v1/brands/{slug}/audits/{audit.audit_id}"
         else:

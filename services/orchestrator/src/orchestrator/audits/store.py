@@ -56,8 +56,8 @@ async def known_of(connection: Connection, slug: str, stale_after: timedelta) ->
     most = MOST_OF_A_KIND + 1
     stale = await connection.fetch(
         f"""
-        select content_id, title, published_url, created_at from content
-        where {_PUBLISHED} and created_at < now() - $2::interval order by created_at, content_id limit $3
+        select content_id, title, keyword, published_url, written_at(c) as created_at from content as c
+        where {_PUBLISHED} and written_at(c) < now() - $2::interval order by 5, content_id limit $3
         """,  # noqa: S608  (a constant)
         slug,
         stale_after,

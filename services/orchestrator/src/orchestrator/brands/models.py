@@ -18,6 +18,7 @@ LEAST_WORDS: Final = 250
 MOST_WORDS: Final = 2000
 MOST_A_DAY: Final = 10_000
 MOST_DAYS: Final = 3650
+MOST_REFRESHED: Final = 100
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 LANGUAGE_PATTERN: Final = "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
@@ -101,6 +102,8 @@ class BrandRequest(RequestBody):
     """How many keywords are begun in a day, evenly spread: 10 is one every 144 minutes. Without it, as many as there is room for."""
     stale_after_days: Annotated[int | None, Field(ge=1, le=MOST_DAYS, examples=[180])] = None
     """After how many days an audit calls what an article was written from old; without it, 180."""
+    refresh_stale: Annotated[int | None, Field(ge=1, le=MOST_REFRESHED, examples=[5])] = None
+    """How many such articles audits have written anew in a week, the oldest first; without it, none: they are reported."""
 
     quiet_hours: QuietHoursRequest | None = None
     """When nothing is begun for it by itself, day by day: what is under way goes on to its end, what is due is caught up afterwards, and
@@ -157,6 +160,7 @@ class BrandView(View):
     posts_approval: PostsApproval
     articles_per_day: int | None
     stale_after_days: int | None
+    refresh_stale: int | None
     quiet_hours: QuietHoursRequest | None
     paused_at: datetime | None
     """Since when nothing of it is begun, until somebody has it resumed."""
@@ -180,6 +184,7 @@ class BrandView(View):
             posts_approval=brand.posts_approval,
             articles_per_day=brand.articles_per_day,
             stale_after_days=brand.stale_after_days,
+            refresh_stale=brand.refresh_stale,
             quiet_hours=QuietHoursRequest.of(brand.quiet_hours),
             paused_at=brand.paused_at,
             created_at=brand.created_at,

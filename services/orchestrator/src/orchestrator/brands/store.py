@@ -31,6 +31,8 @@ class Brand:
     articles_per_day: int | None
     stale_after_days: int | None
     """None: by default."""
+    refresh_stale: int | None
+    """Stale articles that audits may have written anew in a week; None: none."""
     quiet_hours: QuietHours | None
     quiet_from: datetime | None
     quiet_until: datetime | None
@@ -64,6 +66,7 @@ async def upsert_brand(
     stale_after_days: int | None = None,
     quiet_hours: QuietHours | None = None,
     posts_approval: PostsApproval = "nothing",
+    refresh_stale: int | None = None,
 ) -> tuple[Brand, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
     period = quiet_hours and quiet_hours.period(await connection.fetchval("select now()"))
@@ -71,17 +74,19 @@ async def upsert_brand(
         """
         insert into brands as b
             (slug, name, description, language, channels, target, writer, forbidden_words, tone, words, approval,
-             articles_per_day, stale_after_days, quiet_hours, quiet_from, quiet_until, posts_approval)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16, $17)
+             articles_per_day, stale_after_days, quiet_hours, quiet_from, quiet_until, posts_approval,
+             refresh_stale)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16, $17, $18)
         on conflict (slug) do update
             set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
                 forbidden_words = $8, tone = $9, words = $10, approval = $11, articles_per_day = $12,
                 stale_after_days = $13, quiet_hours = $14::jsonb, quiet_from = $15, quiet_until = $16, posts_approval = $17,
+                refresh_stale = $18,
                 updated_at = case
                     when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words, b.tone,
                           b.words, b.approval, b.articles_per_day, b.stale_after_days, b.quiet_hours,
-                          b.posts_approval)
-                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $17)
+                          b.posts_approval, b.refresh_stale)
+                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $17, $18)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -102,6 +107,7 @@ async def upsert_brand(
         period and period.begins,
         period and period.ends,
         posts_approval,
+        refresh_stale,
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -175,6 +181,7 @@ def _brand(row: asyncpg.Record) -> Brand:
         posts_approval=row["posts_approval"],
         articles_per_day=row["articles_per_day"],
         stale_after_days=row["stale_after_days"],
+        refresh_stale=row["refresh_stale"],
         quiet_hours=_quiet_hours(row["quiet_hours"]) if row["quiet_hours"] is not None else None,
         quiet_from=row["quiet_from"],
         quiet_until=row["quiet_until"],

@@ -92,7 +92,7 @@ class Scheduler:
             case Kind.RESEARCH:
                 return await self._hand_in(tx, schedule, now, missed)
             case Kind.AUDIT:
-                audit, _ = await audit_in(tx, schedule.brand_slug, by=BY_THE_CLOCK)
+                audit, _ = await audit_in(tx, schedule.brand_slug, self._room, by=BY_THE_CLOCK)
                 return Firing(schedule.standing.due_at, now, None, audit.audit_id, 0, missed, None)
             case _ as unreachable:
                 assert_never(unreachable)

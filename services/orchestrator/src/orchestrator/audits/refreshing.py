@@ -1,0 +1,58 @@
+"""Stale articles become refreshes, as many in a week as the brand allows."""
+
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from envelope import new_event_id
+from envelope.brand.payloads import Priority
+from messaging import Transaction
+from orchestrator.brands import Brand
+from orchestrator.cycles import CycleId, NewCycle, Room, begin_cycle_in
+
+WITHIN: Final = timedelta(days=7)
+
+
+async def refresh_stale(
+    tx: Transaction, brand: Brand, stale_after: timedelta, room: Room
+) -> dict[UUID, UUID]:
+    """Has the stalest articles written anew, by one cycle; returns which, with the cycle. Nobody else may look the brand over meanwhile.
+
+    What was had written anew within the time after which it is stale again is left to a person, and so is what has a correction
+    waiting: otherwise one that is rejected, or refused for want of sources, would come again every week.
+    """
+    if brand.refresh_stale is None:
+        return {}
+    rows = await tx.connection.fetch(
+        """
+        with chosen as (
+            select content_id from content as c
+            where brand_slug = $1 and published_url is not null and taken_down_at is null and offered_version is null
+              and written_at(c) < now() - $2::interval and coalesce(refreshed_at < now() - $2::interval, true)
+            order by written_at(c), content_id
+            limit greatest($3 - (
+                select count(*) from content where brand_slug = $1 and refreshed_at > now() - $4::interval), 0)
+        )
+        update content as c set refreshed_at = clock_timestamp() from chosen where c.content_id = chosen.content_id
+        returning c.content_id, c.keyword
+        """,
+        brand.slug,
+        stale_after,
+        brand.refresh_stale,
+        WITHIN,
+    )
+    if not rows:
+        return {}
+    wanted = NewCycle(
+        cycle_id=CycleId(new_event_id()),
+        correlation_id=str(new_event_id()),
+        brand_slug=brand.slug,
+        # What people hand in goes before it.
+        priority=Priority.LOW,
+        keywords=tuple(dict.fromkeys(row["keyword"] for row in rows)),
+        idempotency_key=None,
+        request_digest=b"",
+        refresh=True,
+    )
+    await begin_cycle_in(tx, wanted, room, together=False)
+    return {row["content_id"]: wanted.cycle_id for row in rows}
