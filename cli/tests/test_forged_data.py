@@ -79,6 +79,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
 }
 """What a command is given, or else those of its noun, if they must be given something."""
 ELSEWHERE: Final = {
+    "brands export",  # writes a file: see its tests
     "completion",  # shows no data
     "demo",
     "documents add",  # shows the name of a file of one's own

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from brandctl.errors import CommandError, UsageError
+from brandctl.terminal import printable
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 
@@ -19,7 +20,7 @@ def type_again(name: str, question: str) -> None:
     """
     if not sys.stdin.isatty():
         raise UsageError(f"{question} Add --yes to do it without being asked.")
-    if typer.prompt(f"{question} Type {name} to go on", err=True) != name:
+    if typer.prompt(printable(f"{question} Type {name} to go on"), err=True) != name:
         raise CommandError("Nothing was done.")
 
 
@@ -32,5 +33,5 @@ def confirm(question: str) -> None:
     """
     if not sys.stdin.isatty():
         raise UsageError(f"{question} Add --yes to do it without being asked.")
-    if not typer.confirm(question, err=True):
+    if not typer.confirm(printable(question), err=True):
         raise CommandError("Nothing was done.")

@@ -2,6 +2,7 @@
 
 from brandctl.orchestrator.audits import app as audits_app
 from brandctl.orchestrator.brand_erasure import erase
+from brandctl.orchestrator.brand_export import export
 from brandctl.orchestrator.brands import app as brands_app
 from brandctl.orchestrator.content import app as content_app
 from brandctl.orchestrator.cycles import app as cycles_app
@@ -13,6 +14,7 @@ from brandctl.orchestrator.watching import watch
 from brandctl.orchestrator.workflows import app as workflows_app
 
 brands_app.command()(erase)
+brands_app.command()(export)
 
 __all__ = [
     "audits_app",

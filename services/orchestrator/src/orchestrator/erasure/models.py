@@ -26,7 +26,7 @@ class ReceiptView(View):
 class ErasureView(View):
     erasure_id: UUID
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
-    state: Literal["erasing", "erased"]
+    state: Literal["erased", "erasing"]
     """`erased` once every service has answered; then a brand may have the name again."""
     asked_by: str
     asked_at: datetime

@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI, Query, Request, Response
 from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
 from chassis.http.problems import ProblemResponse
 from messaging import Database
-from orchestrator.brands import Slug, UnknownBrandError, seen_slug
+from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import Room
 from orchestrator.removal import DeletedArticleError
 from orchestrator.review import deciding, deletion, scheduling, store
@@ -92,6 +92,29 @@ def _looking(database: Database, room: Room) -> APIRouter:
             brands = [brand] if caller.may_see(brand) else []
         async with database.connection() as connection:
             found = await store.drafts(connection, brands=brands, state=state, after=after, limit=limit + 1)
+        return DraftList(
+            items=tuple(map(DraftView.of, found[:limit])),
+            next=found[limit - 1].content_id if len(found) > limit else None,
+        )
+
+    @routes.get(
+        "/brands/{slug}/content",
+        summary="List a brand's articles",
+        response_model=DraftList,
+        responses=UNKNOWN,
+    )
+    async def list_articles(
+        caller: MayRead,
+        slug: Slug,
+        after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
+        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+    ) -> DraftList:
+        """All of them, whatever their state, in the order in which they were begun."""
+        checked = seen_slug(slug, caller)
+        async with database.connection() as connection:
+            if await find_brand(connection, checked) is None:
+                raise UnknownBrandError(slug)
+            found = await store.articles(connection, checked, after=after, limit=limit + 1)
         return DraftList(
             items=tuple(map(DraftView.of, found[:limit])),
             next=found[limit - 1].content_id if len(found) > limit else None,

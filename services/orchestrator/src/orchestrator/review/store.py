@@ -103,6 +103,17 @@ async def drafts(
     return [_draft(row) for row in rows]
 
 
+async def articles(connection: Connection, brand: str, *, after: UUID | None, limit: int) -> list[Draft]:
+    """All of a brand, whatever their state, in the order in which they were begun."""
+    rows = await connection.fetch(
+        f"""{_DRAFTS} c.brand_slug = $1 and ($2::uuid is null or c.content_id > $2) order by c.content_id limit $3""",
+        brand,
+        after,
+        limit,
+    )
+    return [_draft(row) for row in rows]
+
+
 async def count_drafts(connection: Connection) -> dict[str, float]:
     """How many articles there are about which something is open, by their state."""
     counted = ", ".join(f"count(*) filter (where {STATES[state]}) as {state}" for state in _COUNTED)

@@ -1,0 +1,148 @@
+"""`brandctl brands export`: all that is known of a brand, as one file that people and programs can read."""
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Annotated, Any, Final
+from urllib.parse import quote
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import typer
+
+from brandctl.asking import AsJson, KeyFile, ServiceClient
+from brandctl.errors import UsageError
+from brandctl.orchestrator.client import OrchestratorUrl
+from brandctl.research.client import Research, ResearchUrl
+from brandctl.terminal import note, print_json
+
+_PAGE: Final = 50
+_NO_NAME: Final = re.compile("[^a-z0-9-]")
+
+Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
+To = Annotated[Path | None, typer.Option(help="The file to write.", show_default="the standard output")]
+
+
+class Exports(ServiceClient):
+    """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
+
+    service = "orchestrator"
+
+    def one(self, path: str) -> dict[str, Any]:
+        return self._ask("GET", path)
+
+    def all(self, path: str, **query: str) -> Iterator[dict[str, Any]]:
+        """Everything that is listed there, a page at a time."""
+        for page in self._pages(path, {"limit": _PAGE, **query}):
+            yield from page["items"]
+
+
+def export(
+    brand: Brand,
+    to: To = None,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    research_url: ResearchUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Writes all that is known of a brand into a zip file: settings, keywords, articles with versions and decisions, schedules, posts, documents.
+
+    Articles are Markdown, with what is known of each version beside it as JSON. Of documents there is the list, not what is in them. No
+    key and no other secret is in it. `manifest.json` comes last: a file without it is not whole.
+
+    For example:
+
+        brandctl brands export acme > acme.zip
+        brandctl brands export acme --to acme.zip --json | jq .articles
+    """
+    if to is None and (as_json or sys.stdout.isatty()):
+        raise UsageError("say --to FILE, or send the output into one: brandctl brands export acme > acme.zip")
+    with (
+        Exports.at(orchestrator_url, key_file) as exports,
+        Research.at(research_url, key_file) as research,
+        nullcontext(sys.stdout.buffer) if to is None else to.open("wb") as out,
+    ):
+        manifest = _write(out, brand, exports, research)
+    if as_json:
+        print_json(manifest)
+    else:
+        note(
+            f"{brand}: {manifest['articles']} articles, {manifest['versions']} versions, {manifest['keywords']} keywords,"
+            f" {manifest['posts']} posts, {manifest['schedules']} schedules, {manifest['documents']} documents"
+        )
+
+
+def _write(out: IO[bytes], brand: str, exports: Exports, research: Research) -> dict[str, Any]:
+    """Nothing but the part in hand is held in memory, however much there is."""
+    path = f"/v1/brands/{quote(brand, safe='')}"
+    counts: dict[str, int] = {}
+    with ZipFile(out, "w", ZIP_DEFLATED) as archive:
+        _json(archive, "brand.json", exports.one(path))
+        counts |= _keywords(archive, brand, exports)
+        counts |= _articles(archive, path, exports)
+        counts["schedules"] = _lines(archive, "schedules.jsonl", _schedules(path, exports))
+        _json(archive, "sources.json", research.sources(brand))
+        documents = (document.model_dump(mode="json") for document in research.documents(brand, None))
+        counts["documents"] = _lines(archive, "documents.jsonl", documents)
+        manifest = {"brand": brand, "exported_at": datetime.now(UTC).isoformat(), **counts}
+        _json(archive, "manifest.json", manifest)
+    return manifest
+
+
+def _keywords(archive: ZipFile, brand: str, exports: Exports) -> dict[str, int]:
+    """`keywords.jsonl`, each with its cycle and its posts."""
+    cycles, posts = 0, 0
+
+    def told() -> Iterator[dict[str, Any]]:
+        nonlocal cycles, posts
+        for cycle in exports.all("/v1/cycles", brand=brand):
+            cycles += 1
+            for keyword in exports.all(f"/v1/cycles/{cycle['cycle_id']}/keywords"):
+                posts += len(keyword["posts"])
+                yield {"cycle_id": cycle["cycle_id"], "handed_in_at": cycle["created_at"], **keyword}
+
+    keywords = _lines(archive, "keywords.jsonl", told())
+    return {"cycles": cycles, "keywords": keywords, "posts": posts}
+
+
+def _articles(archive: ZipFile, path: str, exports: Exports) -> dict[str, int]:
+    """A folder for each, with a file of Markdown and one of facts for each of its versions."""
+    articles, versions = 0, 0
+    for draft in exports.all(f"{path}/content"):
+        articles += 1
+        content_id = draft["content_id"]
+        address = exports.one(f"/v1/content/{content_id}")["slug"].removesuffix(f"-{content_id}")
+        # Whoever unpacks it gets names of ours, whatever the service says.
+        folder = f"articles/{_NO_NAME.sub('_', f'{address}-{content_id}')}"
+        decisions = exports.one(f"/v1/drafts/{content_id}/decisions")["items"]
+        _json(archive, f"{folder}/article.json", {**draft, "decisions": decisions})
+        for each in exports.all(f"/v1/content/{content_id}/versions"):
+            versions += 1
+            version = exports.one(f"/v1/content/{content_id}/versions/{each['version']}")
+            name = f"{folder}/version-{int(each['version']):03}"
+            archive.writestr(f"{name}.md", f"# {version['title']}\n\n{version.pop('body_markdown')}")
+            _json(archive, f"{name}.json", version)
+    return {"articles": articles, "versions": versions}
+
+
+def _schedules(path: str, exports: Exports) -> Iterator[dict[str, Any]]:
+    """With the whole lists of their keywords."""
+    for schedule in exports.all(f"{path}/schedules"):
+        yield exports.one(f"{path}/schedules/{schedule['name']}")
+
+
+def _json(archive: ZipFile, name: str, document: dict[str, Any]) -> None:
+    archive.writestr(name, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def _lines(archive: ZipFile, name: str, documents: Iterable[dict[str, Any]]) -> int:
+    """One document a line, as they come; how many."""
+    count = 0
+    with archive.open(name, "w") as file:
+        for document in documents:
+            file.write(json.dumps(document, ensure_ascii=False).encode() + b"\n")
+            count += 1
+    return count
