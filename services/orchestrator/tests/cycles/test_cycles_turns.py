@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -13,11 +13,23 @@ from envelope.brand.payloads import (
     DeadLetterRecorded,
     Priority,
     ResearchCompleted,
+    ResearchWaiting,
 )
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
-from orchestrator.cycles import Cycle, CycleId, Housekeeping, NewCycle, Room, begin_cycle, route, store
+from orchestrator.cycles import (
+    Cycle,
+    CycleId,
+    Housekeeping,
+    NewCycle,
+    Room,
+    begin_cycle,
+    note_waits,
+    route,
+    store,
+)
 from orchestrator.cycles.models import NOT_ITS_TURN, CycleView
+from orchestrator.cycles.turns import give_overlooked_turns
 from orchestrator.writing.durable import Command, put_down_to_wait, take_up
 
 AT_ONCE = 4
@@ -195,3 +207,39 @@ async def test_a_keyword_that_waits_is_not_taken_for_stalled_and_gets_the_turn_o
         "many 05": ("writing", None),
     }
     assert Counter((await desk.asked()).values()) == {2: AT_ONCE - 1, 1: 3}
+
+
+async def test_what_waits_for_money_keeps_no_room_from_what_does_not(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    room = Room(research=3)
+    desk = Desk(orchestrator_database, message_of)
+    await desk.hand_in("paid", 0)
+    keywords = tuple(f"keyword {letter}" for letter in "abcdefghij")
+    wanted = NewCycle(
+        CycleId(new_event_id()), "chain", BrandSlug("paid"), Priority.NORMAL, keywords, None, b"digest"
+    )
+    await begin_cycle(orchestrator_database, wanted, room)
+
+    async def asked_after(*waiting: str) -> list[str]:
+        until = datetime.now(UTC) + timedelta(hours=1)
+        told = [
+            message_of(
+                ResearchWaiting(brand_slug="paid", keyword=each, waits_for="the budget", until=until), "chain"
+            )
+            for each in waiting
+        ]
+        async with orchestrator_database.transaction() as tx:
+            await note_waits(told, tx)
+        await give_overlooked_turns(orchestrator_database, room)
+        async with orchestrator_database.connection() as connection:
+            rows = await connection.fetch(
+                "select keyword from keywords where not awaits_turn order by position"
+            )
+        return [row["keyword"] for row in rows]
+
+    assert await asked_after() == list(keywords[:3])
+    assert await asked_after("keyword a", "keyword b") == list(keywords[:5])
+    # Those that wait are not let pile up: no more of them are set aside than there is room for.
+    assert await asked_after(*keywords[:5]) == list(keywords[:6])
+    assert await asked_after(*keywords[:6]) == list(keywords[:6])

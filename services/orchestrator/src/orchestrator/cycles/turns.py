@@ -47,13 +47,19 @@ class Standing:
     awaiting_writing: int
     following: int = 0
     """Keywords that wait for another one on their subject."""
+    waiting: int = 0
+    """Of those at research: those of which it said that they wait, for a budget or a provider that is away, and until when."""
 
     def room_for_articles(self, room: Room) -> int:
         return max(room.articles - self.writing, 0)
 
     def room_for_research(self, room: Room, *, articles: int = 0) -> int:
-        """With so many `articles` sent to the writers just now."""
-        return max(room.research - self.researching - (self.awaiting_writing - articles), 0)
+        """With so many `articles` sent to the writers just now.
+
+        What waits for money takes no room from what a folder may answer: so at most twice as much is at research.
+        """
+        busy = self.researching - min(self.waiting, room.research)
+        return max(room.research - busy - (self.awaiting_writing - articles), 0)
 
 
 NOTHING_IN_HAND: Final = Standing(0, 0, 0, 0)
@@ -68,7 +74,9 @@ async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, S
                sum(c.writing - c.awaiting_writing)::int as writing,
                coalesce(sum(c.awaiting_research) filter (where {MAY_STEP}), 0)::int as awaiting_research,
                coalesce(sum(c.awaiting_writing) filter (where {MAY_STEP}), 0)::int as awaiting_writing,
-               sum(c.following)::int as following
+               sum(c.following)::int as following,
+               (select count(*) from cycles as w join research_waits as r using (cycle_id) join keywords as k using (cycle_id, position)
+                where w.brand_slug = b.slug and w.ended_at is null and k.state = 'queued' and r.until > now())::int as waiting
         from cycles as c join brands as b on b.slug = c.brand_slug
         where c.brand_slug = any ($1::text[]) and c.ended_at is null
         group by b.slug
@@ -82,6 +90,7 @@ async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, S
             row["awaiting_research"],
             row["awaiting_writing"],
             row["following"],
+            row["waiting"],
         )
         for row in rows
     }
@@ -97,8 +106,9 @@ async def give_turns(
 ) -> int:
     """Sends what waits as far as its brand has room for it, what matters most first; returns how many.
 
-    Keywords whose subject has its article, or is in hand, end with that or wait for it instead. The brands' locks must be held. Keywords of the cycle `continuing` go on in the trace that is under way; for the others
-    one begins, as what made room for them is not about them.
+    Keywords whose subject has its article, or is in hand, end with that or wait for it instead. The brands' locks must be held.
+    Keywords of the cycle `continuing` go on in the trace that is under way; for the others one begins, as what made room for them is
+    not about them.
     """
     if not slugs:
         return 0
