@@ -45,6 +45,7 @@ fill_secrets() {
     local line
     while IFS= read -r line || [ -n "$line" ]; do
         case $line in
+        SERVICE_KEY_HASH=*) ;; # of the key, below
         GATEWAY_KEYS=) printf '%s%s\n' "$line" "$(head -c 32 /dev/urandom | base64 | tr '+/' '-_')" ;;
         [A-Z]*=?*=) printf '%s\n' "$line" ;; # a value that ends in one
         [A-Z]*=) printf '%s%s\n' "$line" "$(secret)" ;;
@@ -73,6 +74,7 @@ make_settings() {
             done
         } | fill_secrets >"$new"
     fi
+    printf 'SERVICE_KEY_HASH=sha256:%s\n' "$(sed -n 's/^SERVICE_KEY=//p' "$new" | tail -n 1 | tr -d '\n' | sha256sum | cut -d ' ' -f 1)" >>"$new"
     if cmp -s "$new" "$env_file"; then rm -f "$new"; else mv "$new" "$env_file"; fi
 }
 

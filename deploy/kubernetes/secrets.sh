@@ -34,7 +34,15 @@ part='app.kubernetes.io/part-of: brand-engine'
 for_rabbitmq="$part, rabbitmq.com/topology-operator: \"true\""
 for_postgres="$part, cnpg.io/reload: \"true\""
 
-secret service-key Opaque "$part" service-key "$(random)"
+key=$(random)
+secret service-key Opaque "$part" service-key "$key"
+if [ -z "$print" ]; then key=$(kubectl --namespace "$namespace" get secret service-key --output 'jsonpath={.data.service-key}' | base64 -d); fi
+# What services know of it, which can tell the key and cannot send it. To change the key, delete both.
+secret service-key-hash Opaque "$part" service-key-hash "sha256:$(printf %s "$key" | sha256sum | cut -d ' ' -f 1)"
+# What services ask each other with; to rotate one, put another before it, with a comma.
+for pair in orchestrator-to-research orchestrator-to-gateway research-to-gateway publisher-to-orchestrator; do
+    secret "$pair" Opaque "$part" service-key "$(random)"
+done
 # What the keys of providers are encrypted with; to rotate it, put another before it, with a comma.
 secret gateway-keys Opaque "$part" keys "$(head -c 32 /dev/urandom | base64 | tr '+/' '-_')"
 for service in orchestrator research publisher social monitor; do

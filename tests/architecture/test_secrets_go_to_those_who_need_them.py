@@ -29,6 +29,11 @@ def of_providers(service: str) -> set[str]:
     return OF_PROVIDERS if service == "gateway" else set()
 
 
+def of_pairs(service: str) -> set[str]:
+    """Of those that it asks, and those that ask it: no other's."""
+    return {"_TO_".join(pair).upper() + "_KEY" for pair in services.PAIRS if service in pair}
+
+
 def used(service: str) -> set[str]:
     """The settings that the service's composition root reads."""
     tree = ast.parse((ROOT / f"services/{service}/src/{service}/app.py").read_text())
@@ -64,7 +69,7 @@ def is_address(name: str) -> bool:
 @pytest.mark.parametrize("service", services.PROCESSES)
 def test_a_service_asks_for_the_secrets_that_it_uses(service: str) -> None:
     needed = {name.upper() for name in used(service)} & {"SERVICE_KEY"}
-    assert declared(service) == of_the_library(service) | needed | of_providers(service)
+    assert declared(service) == of_the_library(service) | needed | of_pairs(service) | of_providers(service)
 
 
 @pytest.mark.parametrize("service", services.PROCESSES)
@@ -85,12 +90,17 @@ def test_on_this_machine(service: str, tmp_path: Path, monkeypatch: pytest.Monke
     assert given.keys() & secrets == declared(service)
     assert ("a-providers" in given.values()) == (service == "gateway")
     assert "an-administrators" not in given.values()
+    # It can tell who runs the system, and cannot pass for him.
+    assert "the-key" not in given.values()
+    assert given["SERVICE_KEY"].startswith("sha256:")
 
 
 @pytest.mark.parametrize("service", services.PROCESSES)
 def test_in_containers(service: str) -> None:
     compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
-    assert secret_variables(compose["services"][service]["environment"]) == declared(service)
+    given = compose["services"][service]["environment"]
+    assert secret_variables(given) == declared(service)
+    assert given["SERVICE_KEY"] == "${SERVICE_KEY_HASH:?see .env.example}"
 
 
 @pytest.mark.parametrize("service", services.PROCESSES)
@@ -107,4 +117,5 @@ def test_on_kubernetes(service: str) -> None:
     needed = {f"{service}-broker", f"{service}-runtime"} if service in SERVICES else {f"{service}-runtime"}
     if service == "gateway":
         needed.add("gateway-keys")  # those of providers are connected by an operator, and kept with it
-    assert set(given) == needed | ({"service-key"} if "SERVICE_KEY" in declared(service) else set())
+    pairs = {"-to-".join(pair) for pair in services.PAIRS if service in pair}
+    assert set(given) == needed | {"service-key-hash"} | pairs

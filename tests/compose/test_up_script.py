@@ -7,6 +7,7 @@ import stat
 import subprocess
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -111,8 +112,12 @@ def test_minimal_leaves_the_tools_out(up: Up) -> None:
 def test_the_first_start_makes_settings_with_secrets_that_nobody_else_reads(up: Up) -> None:
     assert up().returncode == 0
     values = up.values()
-    secrets = [value for name, value in values.items() if name == "SERVICE_KEY" or name.endswith("_PASSWORD")]
-    assert len(secrets) == len(set(secrets)) == 21
+    secrets = [
+        value
+        for name, value in values.items()
+        if name.endswith(("SERVICE_KEY", "_PASSWORD")) or "_TO_" in name
+    ]
+    assert len(secrets) == len(set(secrets)) == 25
     assert all(len(secret) == 48 and secret.isalnum() for secret in secrets)
     assert len(urlsafe_b64decode(values["GATEWAY_KEYS"])) == 32
     assert values["PUBLIC_BIND"] == "127.0.0.1"
@@ -134,6 +139,7 @@ def test_settings_of_an_older_version_are_completed(up: Up) -> None:
     assert up().returncode == 0
     values = up.values()
     assert values["SERVICE_KEY"] == "mine-and-long-enough"
+    assert values["SERVICE_KEY_HASH"] == f"sha256:{sha256(b'mine-and-long-enough').hexdigest()}"
     assert values["POSTGRES_PASSWORD"]
     assert values["RESEARCH_BROKER_PASSWORD"]
     assert "# a note" in up.settings.read_text()

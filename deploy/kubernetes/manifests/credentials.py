@@ -8,6 +8,16 @@ from manifests.cluster import DEPLOYED, Cluster
 
 SECRETS: Final[Mapping[str, frozenset[str]]] = {
     "service-key": frozenset({"service-key"}),
+    "service-key-hash": frozenset({"service-key-hash"}),
+    **{
+        pair: frozenset({"service-key"})
+        for pair in (
+            "orchestrator-to-research",
+            "orchestrator-to-gateway",
+            "research-to-gateway",
+            "publisher-to-orchestrator",
+        )
+    },
     "gateway-keys": frozenset({"keys"}),
     "keda-broker": frozenset({"username", "password", "host", "host-tls", "tls"}),
     "rabbitmq-administrator": frozenset({"username", "password"}),

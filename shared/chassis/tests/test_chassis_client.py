@@ -200,7 +200,7 @@ async def test_passing_troubles_name_service_path_and_wait(
 
 async def test_a_refused_key_says_what_to_set(library: Library, notes: Documents[str]) -> None:
     library.answer = lambda _: Response(status_code=401)
-    with pytest.raises(UnavailableError, match="same SERVICE_KEY"):
+    with pytest.raises(UnavailableError, match="the same key"):
         await notes.get(uuid4())
 
 

@@ -1,5 +1,7 @@
 """The five services and the gateway as processes of this machine."""
 
+import hashlib
+import hmac
 import os
 import signal
 import subprocess
@@ -21,6 +23,14 @@ PROCESSES: Final = (*NAMES, "gateway")
 """All that have a database and an API."""
 WITH_KEY: Final = frozenset({"orchestrator", "research", "publisher", "social", "monitor", "gateway"})
 """Those that check the service key or call others with it."""
+
+PAIRS: Final = (
+    ("orchestrator", "research"),
+    ("orchestrator", "gateway"),
+    ("research", "gateway"),
+    ("publisher", "orchestrator"),
+)
+"""Who asks whom. Each pair has a key of its own, `ORCHESTRATOR_TO_RESEARCH_KEY`, which opens what the first reads of the second."""
 
 READY_WITHIN_SECONDS: Final = 60.0
 """Start-up takes 1 to 3 seconds; a loaded machine may take much longer."""
@@ -63,6 +73,17 @@ def choose_addresses() -> Addresses:
     return Addresses({name: choose_port(f"{name.upper()}_PORT") for name in PROCESSES})
 
 
+def pair_keys(service: str, service_key: str) -> dict[str, str]:
+    """The keys that a service shares with others, by variable; made of the service key, which cannot be made of them."""
+    return {
+        "_TO_".join(pair).upper() + "_KEY": hmac.new(
+            service_key.encode(), " to ".join(pair).encode(), hashlib.sha256
+        ).hexdigest()[:40]
+        for pair in PAIRS
+        if service in pair
+    }
+
+
 def environment(
     service: str,
     *,
@@ -80,7 +101,7 @@ def environment(
         addresses: where each listens.
         rabbitmq_url: the service's own; None for one that takes no messages.
         database_url: the service's own.
-        service_key: given to those that use it.
+        service_key: of whoever runs the system; services are given its hash, and each pair of them a key of its own.
         corpus: the folder of documents.
         gateway_keys: file with what the gateway encrypts providers' keys with, unless the caller's environment has some.
     """
@@ -105,7 +126,9 @@ def environment(
     if rabbitmq_url is not None:
         settings["RABBITMQ_URL"] = rabbitmq_url
     if service in WITH_KEY:
-        settings["SERVICE_KEY"] = service_key
+        # The service can tell the key by it, and not send it.
+        settings["SERVICE_KEY"] = f"sha256:{hashlib.sha256(service_key.encode()).hexdigest()}"
+    settings |= pair_keys(service, service_key)
     if service == "orchestrator":
         settings["PAGES_URL"] = addresses.url("publisher")
     if service == "orchestrator" and not inherited.get("MODEL_URL"):

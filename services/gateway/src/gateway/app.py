@@ -6,6 +6,7 @@ from typing import Final
 
 from chassis import App, ServiceKey
 from chassis.http.audit import log as audit_log
+from chassis.http.service_key import Pair, PairKeys
 from gateway import environment
 from gateway.calls import Paying
 from gateway.calls.store import sent_by_brand
@@ -23,6 +24,11 @@ from gateway.search import Searching
 from gateway.settings import Settings
 
 _AN_HOUR: Final = 3600.0
+ASKED_BY_ORCHESTRATOR: Final = frozenset(
+    {"POST /v1/chat/completions", "GET /v1/models", "GET /v1/pages/answer"}
+)
+ASKED_BY_RESEARCH: Final = frozenset({"POST /v1/search", "POST /v1/chat/completions", "GET /v1/pages"})
+"""What the keys of those who ask for the outside open: neither providers nor what may be spent."""
 
 
 class Gateway(App):
@@ -52,7 +58,11 @@ class Gateway(App):
         writing = Writing(accounts, self.paying, gates, self._http, fresh=fresh)
         reader = self._reader if settings.robot_about else None
         rooms = Rooms(self.connections, spending, accounts, searching, writing, reader)
-        self.serve(create_api(ServiceKey(settings.service_key), rooms))
+        pairs = (
+            Pair("orchestrator", settings.orchestrator_to_gateway_key, ASKED_BY_ORCHESTRATOR),
+            Pair("research", settings.research_to_gateway_key, ASKED_BY_RESEARCH),
+        )
+        self.serve(create_api(PairKeys(ServiceKey(settings.service_key), pairs), rooms))
         self.background("audit log", self._forget_changes)
         self.background("calls", self.paying.keep_sweeping)
         self.background("pages", Cleaning(self.connections, settings.page_cache_megabytes * 1_000_000).run)

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_va
 from pydantic_settings import NoDecode
 
 from chassis import AppSettings, KeyedSettings, WebAddress
+from chassis.service_keys import PairKeysText
 from gateway.credentials.keyring import split_keys
 from gateway.egress.addresses import Network, networks
 
@@ -27,6 +28,9 @@ def _keys(keys: SecretStr | None) -> SecretStr | None:
 
 
 class Settings(AppSettings, KeyedSettings):
+    orchestrator_to_gateway_key: PairKeysText = None
+    """What the orchestrator asks with; each of several, with commas between them, opens what it asks for, and nothing else."""
+    research_to_gateway_key: PairKeysText = None
     http_port: int = Field(default=8015, ge=0, le=65535)
     cap_brand_day: Dollars = Decimal(2)
     """What each brand may spend in a day of UTC, in dollars, unless an operator says otherwise with `brandctl spend cap`."""

@@ -1,9 +1,11 @@
 """The composition root: what the orchestrator consumes, serves and does in the background."""
 
 from functools import partial
+from typing import Final
 
 from chassis import ServiceKey
 from chassis.http.client import UnavailableError
+from chassis.http.service_key import Pair, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
     AuditCompleted,
@@ -37,12 +39,15 @@ from orchestrator.workflows import in_states
 from orchestrator.writing import ContentWorkflow, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
 
+READ_BY_PUBLISHER: Final = frozenset({"GET /v1/content", "GET /v1/content/{content_id}"})
+"""What the publisher's key opens."""
+
 
 def build(settings: Settings) -> Service:
     service = Service("orchestrator", settings, CATALOGUE)
     research = ResearchClient(
         settings.research_url,
-        settings.service_key,
+        settings.key_for_research,
         timeout_seconds=settings.research_timeout_seconds,
         research=service.dependency("research", outages=(UnavailableError,)),
     )
@@ -89,7 +94,8 @@ def build(settings: Settings) -> Service:
             prefetch=settings.writers,
         ),
     )
-    callers = KnownCallers(service.database, ServiceKey(settings.service_key))
+    pairs = [Pair("publisher", settings.publisher_to_orchestrator_key, READ_BY_PUBLISHER)]
+    callers = PairKeys(KnownCallers(service.database, ServiceKey(settings.service_key)), pairs)
     service.serve(
         http_api(
             service.database,
@@ -123,7 +129,7 @@ def build(settings: Settings) -> Service:
     scheduler = Scheduler(service.database, settings.room, keep_firings=settings.keep_cycles)
     service.background("schedule", scheduler.run)
     service.background("erasures", Reminders(service.database, after=settings.stall_after).run)
-    asking = Asking(settings.gateway_url, settings.pages_url, settings.service_key)
+    asking = Asking(settings.gateway_url, settings.pages_url, settings.key_for_gateway)
     service.background("links", Checking(service.database, asking).run)
     service.gauge(
         "schedules", "Schedules, by state; overdue: active and not fired in time.", "state", count_states
@@ -156,7 +162,7 @@ def _model_writer(service: Service, settings: Settings, url: str) -> WriterAt:
     def chat(name: str, what: str) -> Chat:
         return Chat(
             url,
-            settings.service_key,
+            settings.key_for_gateway,
             model=name,
             timeout_seconds=settings.model_timeout_seconds,
             dependency=service.dependency(what, outages=(UnavailableError,)),

@@ -3,9 +3,10 @@
 from datetime import timedelta
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SecretStr, model_validator
 
 from chassis import KeyedSettings, WebAddress
+from chassis.service_keys import PairKeysText, sent_to
 from messaging import ServiceSettings
 from orchestrator.cycles import BRAND_ARTICLES, BRAND_RESEARCH, Room
 
@@ -15,6 +16,13 @@ Days = Annotated[float, Field(gt=0, le=3650)]
 
 class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8010
+
+    orchestrator_to_research_key: PairKeysText = None
+    """What research is asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY."""
+    orchestrator_to_gateway_key: PairKeysText = None
+    """The same for the gateway."""
+    publisher_to_orchestrator_key: PairKeysText = None
+    """What the publisher asks with; each of several opens what it reads, and nothing else."""
 
     research_url: WebAddress = "http://127.0.0.1:8011"
     """Where the research service answers GET /v1/research/{id}."""
@@ -65,6 +73,14 @@ class Settings(ServiceSettings, KeyedSettings):
     """Longest sleep between two rounds of the reaper and the clean-up."""
 
     @property
+    def key_for_research(self) -> SecretStr:
+        return sent_to("ORCHESTRATOR_TO_RESEARCH_KEY", self.orchestrator_to_research_key, self.service_key)
+
+    @property
+    def key_for_gateway(self) -> SecretStr:
+        return sent_to("ORCHESTRATOR_TO_GATEWAY_KEY", self.orchestrator_to_gateway_key, self.service_key)
+
+    @property
     def room(self) -> Room:
         return Room(research=self.brand_research, articles=self.brand_articles)
 
@@ -80,6 +96,11 @@ class Settings(ServiceSettings, KeyedSettings):
                 f"MODEL_TIMEOUT_SECONDS is {self.model_timeout_seconds:g}, so set WRITING_TIMEOUT_SECONDS to twice as much at"
                 " least: an answer that comes late must not end the writing of the article"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _others_can_be_asked(self) -> Self:
+        _ = self.key_for_research, self.key_for_gateway
         return self
 
     @property

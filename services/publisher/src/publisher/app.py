@@ -22,7 +22,7 @@ def build(settings: Settings) -> Service:
     urls = SiteUrls.under(settings.public_url)
     orchestrator = OrchestratorClient(
         settings.orchestrator_url,
-        settings.service_key,
+        settings.key_for_orchestrator,
         timeout_seconds=settings.content_timeout_seconds,
         max_bytes=settings.content_max_bytes,
         orchestrator=service.dependency("orchestrator", outages=(UnavailableError,)),

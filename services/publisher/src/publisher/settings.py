@@ -1,8 +1,11 @@
 """What an operator can set. Every field is an environment variable of the same name, upper-cased."""
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, SecretStr, model_validator
 
 from chassis import KeyedSettings, WebAddress
+from chassis.service_keys import PairKeysText, sent_to
 from messaging import ServiceSettings
 
 
@@ -10,6 +13,8 @@ class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8012
     # Where readers find the sites: all links, feeds and events are made from it.
     public_url: WebAddress = "http://127.0.0.1:8012"
+    # What the orchestrator is asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.
+    publisher_to_orchestrator_key: PairKeysText = None
     orchestrator_url: WebAddress = "http://127.0.0.1:8010"
     # Reading one article, from connecting to its last byte.
     content_timeout_seconds: float = Field(default=15.0, gt=0, le=300)
@@ -17,3 +22,12 @@ class Settings(ServiceSettings, KeyedSettings):
     # Pictures of articles that are kept in the database; those drawn first make room, and are drawn again when asked for.
     covers_max_megabytes: int = Field(default=500, ge=1, le=100_000)
     articles_per_page: int = Field(default=12, ge=1, le=100)
+
+    @property
+    def key_for_orchestrator(self) -> SecretStr:
+        return sent_to("PUBLISHER_TO_ORCHESTRATOR_KEY", self.publisher_to_orchestrator_key, self.service_key)
+
+    @model_validator(mode="after")
+    def _others_can_be_asked(self) -> Self:
+        _ = self.key_for_orchestrator
+        return self

@@ -4,6 +4,7 @@ from typing import Final
 
 from chassis import Connection, ServiceKey
 from chassis.http.client import UnavailableError
+from chassis.http.service_key import Pair, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchErase, ResearchRequested
 from messaging import QueuePolicy, Service, on_batch, on_each
@@ -30,6 +31,10 @@ POLICY: Final = QueuePolicy(
 )
 
 
+READ_BY_ORCHESTRATOR: Final = frozenset({"GET /v1/research", "GET /v1/research/{research_id}"})
+"""What the orchestrator's key opens."""
+
+
 def build(settings: Settings) -> Service:
     service = Service("research", settings, CATALOGUE)
     readers = Readers()
@@ -49,10 +54,11 @@ def build(settings: Settings) -> Service:
         on_batch(erase, ResearchErase),
         policy=POLICY,
     )
+    pairs = [Pair("orchestrator", settings.orchestrator_to_research_key, READ_BY_ORCHESTRATOR)]
     service.serve(
         create_api(
             service.database,
-            ServiceKey(settings.service_key),
+            PairKeys(ServiceKey(settings.service_key), pairs),
             look_again=corpus.look_again,
             look_for_uploads=upload_reading.look,
             has_gateway=settings.gateway_url is not None,
@@ -70,7 +76,7 @@ def _web(service: Service, settings: Settings, readers: Readers) -> Web | None:
         return None
     gateway = Gateway(
         settings.gateway_url,
-        settings.service_key,
+        settings.key_for_gateway,
         dependency=service.dependency("gateway", outages=(UnavailableError,)),
     )
     return Web(gateway, Pages(gateway, readers), Proposals(service.database, gateway, settings.model_name))

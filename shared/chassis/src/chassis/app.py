@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from chassis.http.throttling.wrong_keys import SlowedAddresses, WrongKeys
 from chassis.observing import traces
 from chassis.observing.build import BuildInfo
 from chassis.observing.metrics import Metrics, Read, TableGauge
+from chassis.service_keys import is_hash, keys_of
 from chassis.settings import AppSettings
 from chassis.tasks import cancel_all
 
@@ -53,8 +54,7 @@ class App:
         self.metrics.add_collector(BuildInfo(system, name, settings.revision))
         self._request_seconds = request_seconds(system)
         self.metrics.add_collector(self._request_seconds)
-        own_key: SecretStr | None = getattr(settings, "service_key", None)  # not every process has one
-        self._wrong_keys = WrongKeys(system, () if own_key is None else (own_key.get_secret_value(),))
+        self._wrong_keys = WrongKeys(system, _known_keys(name, settings))
         self.metrics.add_collector(self._wrong_keys.collector())
         self._app: Starlette = Starlette()
         self._background: list[tuple[str, Background]] = [("metrics", self.metrics.keep_sampling)]
@@ -227,3 +227,14 @@ class App:
         if not await self.connections.answers():
             found["database"] = "does not answer"
         return found
+
+
+def _known_keys(name: str, settings: AppSettings) -> Iterator[str]:
+    """Those that open the process's own API; of the service key perhaps no more than a hash is known."""
+    own: SecretStr | None = getattr(settings, "service_key", None)  # not every process has one
+    if own is not None and not is_hash(own):
+        yield own.get_secret_value()
+    for field in type(settings).model_fields:
+        keys: SecretStr | None = getattr(settings, field) if field.endswith(f"_to_{name}_key") else None
+        if keys is not None:
+            yield from keys_of(keys)

@@ -79,6 +79,7 @@ def learn_settings(settings: BaseModel) -> None:
 def _secrets_in(value: str) -> Iterator[str]:
     if "://" not in value:
         yield value
+        yield from value.split(",")
         return
     try:
         password = urlsplit(value).password

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Collection
 from ipaddress import ip_network
-from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
@@ -12,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from chassis import addresses, secret_files
+from chassis.service_keys import ServiceKeyText
 
 
 def _web_address(url: str) -> str:
@@ -46,32 +46,6 @@ DatabaseAddress = Annotated[
     SecretStr,
     secret_address({"postgresql", "postgres"}, "postgresql://user:password@host:5432/name"),
 ]
-
-
-_HOW_TO_MAKE_A_KEY = "make one with `openssl rand -hex 24` and give it to every service"
-_SHORTEST_KEY = 16
-_FEWEST_DIFFERENT = 6
-
-
-def _service_key(key: SecretStr) -> SecretStr:
-    """What a header can carry unchanged, and what is not the first thing to try."""
-    text = key.get_secret_value()
-    if len(text) < _SHORTEST_KEY:
-        raise ValueError(f"has fewer than {_SHORTEST_KEY} characters; {_HOW_TO_MAKE_A_KEY}")
-    if not all("!" <= char <= "~" for char in text):
-        raise ValueError(
-            f"has other characters than visible ASCII, which a header cannot carry; {_HOW_TO_MAKE_A_KEY}"
-        )
-    steps = [ord(after) - ord(before) for before, after in pairwise(text)]
-    runs = sum(step in {-1, 0, 1} for step in steps) > len(steps) / 2  # 1234567890…, aaaabbbb…
-    repeats = text in (text + text)[1:-1]  # change-mechange-me
-    if runs or repeats or len(set(text)) < _FEWEST_DIFFERENT:
-        raise ValueError(f"is easily guessed; {_HOW_TO_MAKE_A_KEY}")
-    return key
-
-
-ServiceKeyText = Annotated[SecretStr, AfterValidator(_service_key)]
-"""A key of at least 16 visible ASCII characters, and no trivial one."""
 
 
 def _proxies(given: object) -> object:
@@ -151,7 +125,8 @@ class KeyedSettings(ProcessSettings):
     """For a process that checks the service key or calls others with it; nobody else is given it."""
 
     service_key: ServiceKeyText
-    """The key that callers of the API send as `X-Service-Key`, and that services send each other."""
+    """The key that whoever runs the system sends as `X-Service-Key`, or its hash, `sha256:…`. The key itself is also what this process
+    sends others of ours with which it shares no key."""
 
 
 class AppSettings(DatabaseSettings):

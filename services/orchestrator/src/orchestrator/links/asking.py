@@ -35,7 +35,7 @@ class Asking:
 
     def __init__(self, gateway_url: str | None, pages_url: str | None, key: SecretStr) -> None:
         self._gateway = _client("the gateway", gateway_url, "GATEWAY_URL", key)
-        self._pages = _client("the publisher", pages_url, "PAGES_URL", key)
+        self._pages = _client("the publisher", pages_url, "PAGES_URL", None)
 
     async def aclose(self) -> None:
         for client in (self._gateway, self._pages):
@@ -96,7 +96,7 @@ class Asking:
         return answered("its site", status) if isinstance(status, int) else Answer(Outcome.UNSURE, detail)
 
 
-def _client(name: str, url: str | None, setting: str, key: SecretStr) -> ServiceClient | None:
+def _client(name: str, url: str | None, setting: str, key: SecretStr | None) -> ServiceClient | None:
     if url is None:
         return None
     return ServiceClient(Peer(name, url, setting, key), timeout_seconds=_SECONDS, max_bytes=_MAX_BYTES)

@@ -74,7 +74,8 @@ class Peer:
     url: str
     url_setting: str
     """What people set to change the address: `ORCHESTRATOR_URL`."""
-    service_key: SecretStr
+    service_key: SecretStr | None
+    """None: what is read there is open to everybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +132,7 @@ class ServiceClient:
         self._if_too_large = f"; shorten it or raise {max_bytes_setting}" if max_bytes_setting else ""
         self._http = httpx.AsyncClient(
             # Uncompressed, so that the limit on bytes is one on memory too.
-            headers={
-                "X-Service-Key": peer.service_key.get_secret_value(),
-                "Accept": "application/json",
-                "Accept-Encoding": "identity",
-            },
+            headers=_key(peer.service_key) | {"Accept": "application/json", "Accept-Encoding": "identity"},
             timeout=httpx.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
             limits=httpx.Limits(keepalive_expiry=_KEEPALIVE_SECONDS),
             follow_redirects=False,
@@ -289,7 +286,7 @@ class ServiceClient:
             raise NotThereError(f"{problem}: it does not know {about} (yet)", after=after)
         if status in _REFUSED_KEY:
             raise UnavailableError(
-                f"{problem}: it refused our key; give both services the same SERVICE_KEY and restart this one",
+                f"{problem}: it refused our key; give both services the same key and restart this one",
                 after=after,
             )
         if status in _OUT_OF_SERVICE:
@@ -301,6 +298,10 @@ class ServiceClient:
         raise UnusableAnswerError(
             f"{problem} for {about}; check that {self.peer.url_setting} names {self.peer.name}"
         )
+
+
+def _key(key: SecretStr | None) -> dict[str, str]:
+    return {} if key is None else {"X-Service-Key": key.get_secret_value()}
 
 
 def retry_after(header: str | None, now: datetime) -> timedelta | None:

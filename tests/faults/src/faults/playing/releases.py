@@ -162,7 +162,7 @@ class ReleasedStack(Stack):
 
     def _environment(self, name: str) -> dict[str, str]:
         role = databases.runtime_role(name) if self.release.own_role else name
-        return (
+        environment = (
             services.environment(
                 name,
                 addresses=self.addresses,
@@ -175,6 +175,8 @@ class ReleasedStack(Stack):
             # A release may want it where another does not.
             | {"SERVICE_KEY": KEY}
         )
+        # Releases are mixed here for long, and one before knows no keys of pairs.
+        return {name: value for name, value in environment.items() if "_TO_" not in name}
 
     def _database_url(self, database: str, role: str | None) -> str:
         """For a role; for the administrator if it is None."""
