@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from envelope.brand.payloads import ContentGenerated, ContentPublished, ContentRefused, SocialPosted
+from envelope.brand.payloads import (
+    ContentGenerated,
+    ContentPublished,
+    ContentRefused,
+    CycleCompleted,
+    SocialPosted,
+)
+from orchestrator.outside import Announcements
 
 SHORTER = "## Time\n\nEight hours are enough. [1]\n"
 
@@ -317,3 +324,16 @@ async def test_who_decided_what_is_kept(waiting: Any) -> None:
         ("approved", 2, "service", ""),
         ("edited", 2, "service", "clearer"),
     ]
+
+
+async def test_a_cycle_whose_draft_waits_is_told_of_once_that_is_decided(waiting: Any) -> None:
+    async def told() -> list[Any]:
+        await Announcements(waiting.database).announce()
+        return [each.payload for each in await waiting.sent() if isinstance(each.payload, CycleCompleted)]
+
+    assert (await waiting.api.get(waiting.cycle)).json()["ended_at"] is not None
+    assert await told() == []
+    await waiting.decide("reject", version=1, reason="off our tone")
+    await waiting.handle(*await waiting.sent())
+    (ended,) = await told()
+    assert (ended.state, ended.states) == ("failed", {"rejected": 1})

@@ -1,7 +1,8 @@
 """`cycle.completed`: told once of each cycle, when the last of its keywords has ended.
 
-A row that says whether it was told makes it once, on any number of replicas. A keyword that goes on after all (late research, an
-approval) takes its cycle up again, which ends again; that is not told a second time.
+One whose draft waits for a person has not: it is told of once that is decided, or it would be told as failed. A row that says whether it was told
+makes it once, on any number of replicas. A keyword that goes on after all (research comes late) takes its cycle up again, which ends
+again; that is not told a second time.
 """
 
 from collections.abc import Collection
@@ -20,7 +21,7 @@ ENDED_AS: Final = (
 """Of cycles that have ended: their state, in SQL."""
 AT_ONCE: Final = 500
 
-_STATES: Final = ("completed", "refused", "needs_review", "rejected", "failed", "cancelled")
+_STATES: Final = ("completed", "refused", "rejected", "failed", "cancelled")
 """Those that keywords end in, which are columns of their cycle."""
 
 
@@ -34,7 +35,7 @@ async def tell_of_ends(tx: Transaction, brands: Collection[str] | None = None) -
         update cycles set told_at = clock_timestamp()
         where cycle_id in (
             select cycle_id from cycles
-            where ended_at is not null and told_at is null and ($1::text[] is null or brand_slug = any ($1))
+            where ended_at is not null and told_at is null and needs_review = 0 and ($1::text[] is null or brand_slug = any ($1))
             order by cycle_id limit {AT_ONCE} for update skip locked
         )
         returning *, {ENDED_AS} as ended_as

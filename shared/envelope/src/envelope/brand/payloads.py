@@ -215,7 +215,7 @@ class AuditCompleted(Payload):
 
 
 class CycleCompleted(Payload):
-    """Every keyword of a cycle has ended. `states` has how many ended in which state; what moves again later is not told again."""
+    """Every keyword of a cycle has ended, and none waits for a person. `states` has how many ended in which state; what moves again later is not told again."""
 
     brand_slug: BrandSlug
     cycle_id: UUID
