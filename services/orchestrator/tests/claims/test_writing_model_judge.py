@@ -1,6 +1,10 @@
 """Sentences in other words: what code alone still refuses whatever a judge says, and what follows from what the judge says."""
 
 import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,7 @@ import pytest
 from orchestrator.writing import Passage, Source
 from orchestrator.writing.model.answers import DraftSentence
 from orchestrator.writing.model.claims import Evidence, check, is_conceivable
+from orchestrator.writing.model.claims.wording import Kind, tokens_of
 from orchestrator.writing.model.drafting import Kept, Material, Reason, Rejected
 from orchestrator.writing.model.judge.findings import settled
 from orchestrator.writing.model.judge.question import MAX_QUOTES, Finding, Quote, Reading
@@ -122,6 +127,58 @@ def test_an_agreeing_judge_does_not_get_it_through(lie: str, said: str) -> None:
     verdict = with_an_agreeing_judge(of_one(DAM), said, "s1p1")
 
     assert isinstance(verdict, Rejected), lie
+
+
+def changed(sentence: str) -> Iterator[tuple[str, str]]:
+    """The sentence with one thing in it made wrong, by what that is."""
+    tokens = tokens_of(sentence)
+    numbers = [each.text for each in tokens if each.kind is Kind.NUMBER and each.text.casefold() != "one"]
+    names = list(dict.fromkeys(each.text for each in tokens[1:] if each.text[0].isupper()))
+    for each in numbers:
+        yield "wrong number", put(sentence, {each: "47"})
+    for one, other in combinations(dict.fromkeys(numbers), 2):
+        yield "swapped numbers", put(sentence, {one: other, other: one})
+    for each in names:
+        yield "invented name", put(sentence, {each: "Kowalski"})
+    for one, other in combinations(names, 2):
+        yield "swapped names", put(sentence, {one: other, other: one})
+    for one, other in (
+        ("hours", "days"),
+        ("days", "weeks"),
+        ("grams", "litres"),
+        ("percent", "degrees"),
+        ("degrees", "percent"),
+    ):
+        if re.search(rf"\d {one}\b", sentence):
+            yield "wrong unit", put(sentence, {one: other})
+    if not re.search(r"\b(?:not|no|never|cannot|only)\b", sentence):
+        yield (
+            "added negation",
+            re.sub(r"\b(is|are|was|can|may|should|must|has|have)\b", r"\1 not", sentence, count=1),
+        )
+
+
+def put(sentence: str, instead: dict[str, str]) -> str:
+    wanted = "|".join(map(re.escape, instead))
+    return re.sub(rf"(?<!\w)(?:{wanted})(?!\w)", lambda match: instead[match[0]], sentence)
+
+
+def test_nothing_made_wrong_in_an_honest_sentence_gets_past_an_agreeing_judge() -> None:
+    tried, through = Counter[str](), set[str]()
+    for draft in (*HONEST, *STRANGERS):
+        material = of_draft(draft)
+        for each in draft["sentences"]:
+            if isinstance(with_an_agreeing_judge(material, each["text"], *each["passages"]), Rejected):
+                continue
+            for kind, wrong in changed(each["text"]):
+                if wrong != each["text"]:
+                    tried[kind] += 1
+                    if isinstance(with_an_agreeing_judge(material, wrong, *each["passages"]), Kept):
+                        through.add(wrong)
+
+    assert min(tried[kind] for kind in ("wrong number", "invented name", "added negation")) >= 10
+    assert set(tried) >= {"swapped numbers", "swapped names", "wrong unit"}
+    assert through == set()
 
 
 def test_which_of_the_fifty_lies_are_left_to_the_judge() -> None:

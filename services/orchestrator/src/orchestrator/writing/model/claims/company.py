@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
 from orchestrator.writing.model.claims.clauses import Clause, saying
@@ -22,6 +22,8 @@ ORDER: Final = 0.5
 FEWEST_IN_ORDER: Final = 3
 AROUND: Final = 4
 """Words on either side of a number that tell what it is about."""
+NEAR: Final = 3
+"""Words within which two are beside each other."""
 _ORDINALS: Final = frozenset("first second third fourth fifth sixth seventh eighth ninth".split())  # noqa: SIM905
 _CURRENCIES: Final = frozenset("$€£")
 _POWERS: Final = frozenset({stem("cubic"), stem("square"), stem("percentage")})
@@ -32,8 +34,8 @@ _RANGES: Final = frozenset({"to", "or"})
 class _Number:
     key: str
     unit: str | None
-    thing: str | None
-    """What is counted: the word right behind number and unit."""
+    things: tuple[str, ...]
+    """What is counted: at most two words right behind number and unit."""
     before: str | None
     """The word right before it."""
     joined: frozenset[str]
@@ -58,14 +60,16 @@ def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
             unit, end = f"{power}{tokens[end].key}", end + 1
         while end < len(tokens) and (tokens[end].key in UNIT_KEYS or tokens[end].text in {"of", "the", "a"}):
             end += 1
-        thing = tokens[end].key if end < len(tokens) and tokens[end].kind is Kind.CONTENT else None
+        things = tuple(
+            each.key for each in takewhile(lambda each: each.kind is Kind.CONTENT, tokens[end : end + 2])
+        )
         last = next((each for each in reversed(tokens[:at]) if each.kind is not Kind.FREE), None)
         around = [key for place, key in told if place < at][-AROUND:]
         around += [key for place, key in told if place > at][:AROUND]
         yield _Number(
             token.key,
             unit,
-            thing,
+            things,
             last.key if last and last.kind is Kind.CONTENT else None,
             joined,
             frozenset(around),
@@ -119,13 +123,46 @@ def renumbered(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Itera
 
 def _counted_otherwise(number: _Number, alike: Sequence[_Number], theirs: Sequence[_Number]) -> bool:
     """Whether its passage gives another number of what this one is a number of."""
-    if number.thing and any(each.thing == number.thing for each in alike):
+    thing = number.things[:1]
+    if thing and any(thing[0] in each.things for each in alike):
         return False
     before = None if any(each.before == number.before for each in alike) else number.before
     others = [each for each in theirs if each.key != number.key and number.key not in each.joined]
-    return any(
-        (number.thing and each.thing == number.thing) or (before and each.before == before) for each in others
-    )
+    return any((thing and thing[0] in each.things) or (before and each.before == before) for each in others)
+
+
+def turned_round(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """Which numbers of a range, or of one number, have changed places: “10 to 5”."""
+    theirs = {pair for text in texts for pair in _number_pairs(text)}
+    for one, other in _number_pairs(ours):
+        if (other, one) in theirs and (one, other) not in theirs:
+            yield f"its passage says {other} and {one}, and not {one} and {other}"
+
+
+def _number_pairs(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    """Of numbers that follow each other, with a unit and a little word between them at most."""
+    numbers = [at for at, token in enumerate(tokens) if token.kind is Kind.NUMBER]
+    for one, other in pairwise(numbers):
+        between = tokens[one + 1 : other]
+        if len(between) <= NEAR and not any(
+            each.kind is Kind.CONTENT and each.key not in UNIT_KEYS for each in between
+        ):
+            yield tokens[one].key, tokens[other].key
+
+
+def torn(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """Names of several words that the passages have not beside each other, or in that order alone with “of” between them."""
+    theirs: set[tuple[str, str]] = set()
+    for text in texts:
+        for at, token in enumerate(text):
+            for behind in text[at + 1 : at + 1 + NEAR]:
+                theirs.add((token.key, behind.key))
+            if [each.text for each in text[at + 1 : at + 2]] == ["of"]:
+                theirs.update((each.key, token.key) for each in text[at + 2 : at + 2 + NEAR])
+    for one, other in pairwise(ours):
+        named = all(each.kind is Kind.CONTENT and each.text[0].isupper() for each in (one, other))
+        if named and one is not ours[0] and (one.key, other.key) not in theirs:
+            yield f"its passages do not say “{one.text} {other.text}”"
 
 
 def misplaced(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
@@ -153,6 +190,29 @@ def _names(tokens: Sequence[Token], *, opens: bool = False) -> list[tuple[int, s
         and token.key not in UNIT_KEYS
         and (at or not opens or (len(tokens) > 1 and tokens[1].text[0].isupper()))
     ]
+
+
+def renamed(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """Which names stand where the passages have another one: beside a word that is beside another name there, and never beside this one."""
+    theirs = {pair for text in texts for pair in _beside(text)}
+    names = {key for text in texts for _, key in _names(text)}
+    own = {key for _, key in _names(ours)}
+    for one, other in _beside(ours):
+        for name, word in ((one, other), (other, one)):
+            if name not in own or word in own or {(name, word), (word, name)} & theirs:
+                continue
+            there = [pair for pair in theirs if (pair[1] == word if name == one else pair[0] == word)]
+            others = {pair[0] if name == one else pair[1] for pair in there}
+            if others and others <= names:
+                yield f"its passage says “{word}” of another name"
+
+
+def _beside(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    """Pairs of words that say something, with nothing between them but what holds a sentence together."""
+    told = [token for token in tokens if token.kind is not Kind.FREE]
+    for one, other in pairwise(told):
+        if one.kind is Kind.CONTENT and other.kind is Kind.CONTENT:
+            yield one.key, other.key
 
 
 def _begins_with_name(tokens: Sequence[Token]) -> bool:

@@ -9,11 +9,21 @@ What it takes is bounded: a sentence of at most 60 words is held against three s
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from orchestrator.writing.model.claims.checking import Evidence, unfit
 from orchestrator.writing.model.claims.clauses import SAYING, Clause, clauses_of, nearest, saying
-from orchestrator.writing.model.claims.company import misattributed, misplaced, owned, renumbered
+from orchestrator.writing.model.claims.company import (
+    misattributed,
+    misplaced,
+    owned,
+    renamed,
+    renumbered,
+    torn,
+    turned_round,
+)
+from orchestrator.writing.model.claims.turning_words import NOT
 from orchestrator.writing.model.claims.turns import bounded, compared, framed, turned
 from orchestrator.writing.model.claims.wording import FRAMES, Kind, Token, normal, tokens_of
 
@@ -47,7 +57,7 @@ def problems(sentence: str, cited: Sequence[Evidence]) -> Iterator[str]:
     ]
     support = _supporting(claim, stated)
     said = Clause(tuple(token for each in support for token in each.tokens))
-    yield from _unsaid(tokens, stated, said)
+    yield from _unsaid(tokens, said, _named(stated, support))
     texts = [each.tokens for each in support]
     theirs = [clause for each in texts for clause in clauses_of(each)]
     for clause in clauses_of(tokens):
@@ -60,8 +70,13 @@ def problems(sentence: str, cited: Sequence[Evidence]) -> Iterator[str]:
             yield from framed(claim, near)
             yield from misplaced(clause, near)
             yield from misattributed(clause, near, theirs)
+        elif clause.words & NOT:
+            yield "its passages do not say “not”"
     yield from bounded(tokens, texts)
     yield from renumbered(tokens, texts)
+    yield from turned_round(tokens, texts)
+    yield from torn(tokens, [each.tokens for each in stated])
+    yield from renamed(tokens, texts)
     yield from owned([token for at, token in enumerate(tokens) if _is_name(tokens, at)], tokens, texts)
 
 
@@ -73,11 +88,19 @@ def names_and_numbers(sentence: str) -> frozenset[str]:
     )
 
 
-def _unsaid(tokens: Sequence[Token], stated: Sequence[Clause], said: Clause) -> Iterator[str]:
-    """Names that the passages do not have; numbers and words that the sentences do not have which come nearest."""
-    everything = {token.key for each in stated for token in each.tokens}
+def _named(stated: Sequence[Clause], support: Sequence[Clause]) -> frozenset[str]:
+    """What a sentence may name: what is named in its support, in what stands before that, and in what has no verb: headings."""
+    keys = {key for each in support for key in each.keys}
+    for before, each in pairwise(stated):
+        if each in support:
+            keys |= before.keys
+    return frozenset(keys)
+
+
+def _unsaid(tokens: Sequence[Token], said: Clause, named: frozenset[str]) -> Iterator[str]:
+    """Names, numbers and words that the sentences do not have which come nearest."""
     for at, token in enumerate(tokens):
-        if _is_name(tokens, at) and token.key not in everything:
+        if _is_name(tokens, at) and token.key not in named:
             yield f"its passages do not say “{token.text}”"
         if _is_number(tokens, at) and token.key not in said.keys:
             yield f"its passages do not have the number {token.text}, or elsewhere"

@@ -11,8 +11,8 @@ def _words(text: str) -> frozenset[str]:
 
 NOT: Final = (NEGATIONS | {"not"}) - {"hardly", "barely", "scarcely"}
 DENYING: Final = NOT | _words(
-    "except unless rather instead lack lacks lacked fail fails failed few little hardly barely scarcely rarely seldom only stop stops"
-    " stopped prevent prevents prevented avoid avoids avoided refuse refuses refused impossible illegal impractical irregular less"
+    "except unless rather instead lack lacks lacked fail fails failed hardly barely scarcely rarely seldom stop stops"
+    " stopped prevent prevents prevented avoid avoids avoided refuse refuses refused impossible illegal impractical irregular"
 )
 """A passage that has one of these may be said with “not”."""
 NO_PREFIX: Final = ("under", "until", "unit", "union", "unique", "univers", "uncle")

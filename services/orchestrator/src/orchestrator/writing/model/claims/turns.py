@@ -47,7 +47,7 @@ def turned(
         claim: all of it.
         said: all that the sentences say which support the claim.
     """
-    yield from _negated(clause, near, theirs)
+    yield from _negated(clause, near, theirs, claim)
     for words, instead in LEFT_OUT:
         left = [] if claim.words & (words | instead) else [_telling(each, words, claim) for each in near]
         if left and all(left):
@@ -129,11 +129,15 @@ def _is_one_of(tokens: Sequence[Token], at: int, claim: Clause) -> bool:
     return (before in claim.keys) != (_next(tokens, at) in claim.keys)
 
 
-def _negated(clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause]) -> Iterator[str]:
+def _negated(
+    clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause], claim: Clause
+) -> Iterator[str]:
     own = list(_denied(clause))
     if own:
-        denied = {key for each in theirs for keys in _denied(each) for key in keys}
-        if not all(denied.intersection(keys) for keys in own) and not any(map(_denies, near)):
+        denied = [frozenset(keys) for each in theirs for keys in _denied(each)]
+        more = sum(1 for _ in _denied(claim)) > len(denied)
+        of_others = not all(any(each.intersection(keys) for each in denied) for keys in own)
+        if (more or of_others) and not any(_denies(each, claim) for each in near):
             yield "its passages do not say “not”"
         return
     left = (
@@ -157,10 +161,11 @@ def _affirmed(keys: Sequence[str], clause: Clause, theirs: Sequence[Clause]) -> 
     )
 
 
-def _denies(clause: Clause) -> bool:
-    """Whether it says “not” in whatever way: “without”, “unable”."""
-    return bool(clause.words & DENYING) or any(
-        word.startswith("un") and not word.startswith(NO_PREFIX) for word in clause.words
+def _denies(clause: Clause, claim: Clause) -> bool:
+    """Whether it denies in another way than with “not”, by a word that the claim says “not” for: “without”, “unable”."""
+    return any(
+        word in DENYING or (word.startswith("un") and not word.startswith(NO_PREFIX))
+        for word in clause.words - claim.words - NOT
     )
 
 
