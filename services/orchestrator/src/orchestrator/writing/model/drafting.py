@@ -9,7 +9,7 @@ from typing import Final
 from orchestrator.writing.article import Source
 from orchestrator.writing.model import injection
 from orchestrator.writing.model.answers import DraftSentence
-from orchestrator.writing.model.claims import TOO_MUCH, Evidence, check, is_conceivable
+from orchestrator.writing.model.claims import TOO_MUCH, Evidence, check, problems
 from orchestrator.writing.model.claims.wording import NEGATIONS, normal, sentences_of, tokens_of
 from orchestrator.writing.model.copying import LONGEST_QUOTATION, Sources, quotations, unquoted
 
@@ -121,11 +121,11 @@ class Material:
         given, wrong = self._quoted(text, cited)
         verdict = check(text, cited, given=given)
         problem = wrong or verdict.problem
-        if problem is not None:
-            conceivable = (
-                not wrong and problem != TOO_MUCH and not quotations(text) and is_conceivable(text, cited)
-            )
-            return Rejected(text, draft.passages, problem, verdict.nearest, conceivable)
+        # What a quotation says is its source's, word by word.
+        against = None if wrong or given else next(problems(text, cited), None)
+        if problem is not None or against is not None:
+            conceivable = not (wrong or against or given or problem == TOO_MUCH)
+            return Rejected(text, draft.passages, problem or against or "", verdict.nearest, conceivable)
         sources = {self.source_of[each].n for each in verdict.passages}
         return Kept(text, tuple(sorted(sources)), draft.passages)
 

@@ -40,13 +40,8 @@ _OPENERS: Final = FRAMES | {"anyone", "everyone", "someone", "besides", "despite
 """They have a capital at the beginning, and are no names."""
 
 
-def is_conceivable(sentence: str, cited: Sequence[Evidence]) -> bool:
-    """Whether a reader might find that the passages support the sentence, and be believed."""
-    return next(problems(sentence, cited), None) is None
-
-
 def problems(sentence: str, cited: Sequence[Evidence]) -> Iterator[str]:
-    """All that code has against the sentence, for people; the first is enough."""
+    """All that code has against the sentence in whatever words, for people; it is conceivable if there is nothing."""
     tokens = tokens_of(normal(sentence))
     if problem := unfit(tokens, frozenset()):
         yield problem

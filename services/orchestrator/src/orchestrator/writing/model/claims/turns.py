@@ -22,7 +22,7 @@ from orchestrator.writing.model.claims.turning_words import (
     SAYING_SO,
     UNREAL,
 )
-from orchestrator.writing.model.claims.wording import PERSONS, Kind, Token
+from orchestrator.writing.model.claims.wording import PERSONS, PREPOSITIONS, Kind, Token
 
 MOSTLY: Final = 0.6
 """Where so much of a clause of the passage is said, its negation is of what is said."""
@@ -30,6 +30,7 @@ NEAR_NUMBER: Final = 2
 """Words from a number, within which a bound is one of it."""
 ALIKE: Final = 4
 """Letters by which forms of a word are known: “claims”, “claimed”."""
+_PLACES: Final = PREPOSITIONS | {"above", "below", "beyond", "outside"}
 _MORE: Final = frozenset({"more", "less", "fewer", "worse"})
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had"})
@@ -170,11 +171,16 @@ def _denies(clause: Clause, claim: Clause) -> bool:
 
 
 def _denied(clause: Clause) -> Iterator[list[str]]:
-    """For each negation the next two words that say something; the last two before it where none follows."""
+    """For each negation the next two words that say something; the last two before it where none follows.
+
+    “… and never above it” denies nothing of what stands before it.
+    """
     for at, token in enumerate(clause.tokens):
         rest = clause.tokens[at + 1 :]
         if plainly(token) in NOT and not (rest and plainly(rest[0]) in NOT_ONLY):
-            yield saying(rest)[:2] or saying(clause.tokens[:at])[-2:]
+            after = saying(rest)[:2]
+            if after or not (rest and plainly(rest[0]) in _PLACES):
+                yield after or saying(clause.tokens[:at])[-2:]
 
 
 def bounded(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
