@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Annotated, Any, Final
 from urllib.parse import quote
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import typer
 
@@ -141,7 +141,9 @@ def _json(archive: ZipFile, name: str, document: dict[str, Any]) -> None:
 def _lines(archive: ZipFile, name: str, documents: Iterable[dict[str, Any]]) -> int:
     """One document a line, as they come; how many."""
     count = 0
-    with archive.open(name, "w") as file:
+    about = ZipInfo(name, datetime.now().astimezone().timetuple()[:6])
+    about.compress_type = ZIP_DEFLATED
+    with archive.open(about, "w") as file:
         for document in documents:
             file.write(json.dumps(document, ensure_ascii=False).encode() + b"\n")
             count += 1
