@@ -6,7 +6,7 @@ import pytest
 
 from envelope import new_event_id
 from faults.playing.stack import Keyword, Seen, judge
-from faults.scenarios.services import batches, requests, schedules
+from faults.scenarios.services import batches, requests, schedules, subjects
 from faults.strange_input.door import LONGEST_DETAIL, complaint_about
 from faults.strange_input.messages import SECRET, Expected, Strange
 from messaging.flow import dead_letters
@@ -138,3 +138,32 @@ def test_a_request_that_is_sent_again_has_one_cycle_and_one_answer(
     found = requests.judge(cycles, answers, died=1, replayed=replayed)
     assert complaint in "; ".join(each.detail for each in found)
     assert not list(requests.judge(Counter(tea=1, jam=1), [{ONE}, {OTHER}], died=1, replayed=2))
+
+
+def ended(
+    keyword: str, state: str = "completed", article: str | None = "a", *, stands: bool = True
+) -> object:
+    return {"keyword": keyword, "state": state, "content_id": article, "stands": stands}
+
+
+GOOD = [ended("kettle no2"), ended("Kettles  no2"), ended("kettle no0", "refused", None, stands=False)]
+
+
+def test_a_subject_with_one_article_in_all_its_spellings_is_in_order() -> None:
+    assert not list(subjects.judge(GOOD, ["kettle no2"], total=3))
+
+
+@pytest.mark.parametrize(
+    ("rows", "articles", "complaint"),
+    [
+        (GOOD[:2], ["kettle no2"], "2 keywords are stored of 3"),
+        ([*GOOD[:2], ended("kettle no0")], ["kettle no2"], "1 keywords ended otherwise"),
+        ([*GOOD[1:], ended("KETTLE NO2?", stands=False)], ["kettle no2"], "completed without an article"),
+        ([*GOOD[1:], ended("KETTLE NO2?", article="b")], ["kettle no2"], "articles were published on"),
+        (GOOD, ["kettle no2", "kettleno2"], "2 articles were published on 1 subjects"),
+    ],
+)
+def test_a_subject_with_another_end_or_several_articles_is_noticed(
+    rows: list[object], articles: list[str], complaint: str
+) -> None:
+    assert complaint in "; ".join(each.detail for each in subjects.judge(rows, articles, total=3))

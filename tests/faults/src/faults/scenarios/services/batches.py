@@ -3,11 +3,11 @@
 import asyncio
 import random
 import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 from uuid import UUID
 
 import aio_pika
@@ -69,7 +69,7 @@ async def big_batches_on_two_replicas(world: World) -> Outcome:
         keywords = [tuple(row) for row in await pool.fetch("select keyword, state from keywords")]
         violations = [
             *judge(keywords, others.requested, total=total),
-            *await judge_counts(pool),
+            *await judge_counts(pool, _KEYWORDS),
             *others.crowded,
         ]
     finally:
@@ -117,8 +117,8 @@ def judge(
         yield Violation(1, f"{len(never)} keywords were never asked of research, such as {never[0]}")
 
 
-async def judge_counts(pool: Any) -> list[Violation]:
-    """The counts of every cycle against its rows."""
+async def judge_counts(pool: Any, total: int) -> list[Violation]:
+    """The counts of every cycle of so many keywords against its rows, once all of them have ended."""
     wrong = await pool.fetch(
         """
         select c.cycle_id from cycles as c cross join lateral (
@@ -127,12 +127,12 @@ async def judge_counts(pool: Any) -> list[Violation]:
                    count(*) filter (where state = 'failed') as failed
             from keywords as k where k.cycle_id = c.cycle_id
         ) as seen
-        where (seen.completed, seen.refused, seen.failed, 0, 0, 0, 0, 0, 0)
+        where (seen.completed, seen.refused, seen.failed, 0, 0, 0, 0, 0, 0, 0)
               is distinct from (c.completed, c.refused, c.failed, c.queued, c.writing, c.publishing, c.promoting,
-                                c.awaiting_research, c.awaiting_writing)
+                                c.awaiting_research, c.awaiting_writing, c.following)
            or seen.total <> $1 or c.ended_at is null
         """,
-        _KEYWORDS,
+        total,
     )
     return [Violation(1, f"{len(wrong)} cycles count otherwise than their keywords")] if wrong else []
 
@@ -152,13 +152,11 @@ async def hand_in(replicas: Replicas) -> None:
             slug = f"brand-{number % _BRANDS}"
             keywords = [f"subject {number} {place}" for place in range(_KEYWORDS)]
             key = {"Idempotency-Key": f"batch {number}"}
-            await _insist(client, replicas, "PUT", f"/v1/brands/{slug}", {"name": slug, "channels": []}, {})
-            await _insist(
-                client, replicas, "POST", f"/v1/brands/{slug}/research", {"keywords": keywords}, key
-            )
+            await insist(client, replicas, "PUT", f"/v1/brands/{slug}", {"name": slug, "channels": []}, {})
+            await insist(client, replicas, "POST", f"/v1/brands/{slug}/research", {"keywords": keywords}, key)
 
 
-async def _insist(
+async def insist(
     client: httpx.AsyncClient,
     replicas: Replicas,
     method: str,
@@ -166,6 +164,8 @@ async def _insist(
     body: dict[str, Any],
     headers: dict[str, str],
 ) -> None:
+    """Asks whichever replica answers, again and again until one does."""
+
     async def done() -> bool:
         for url in replicas.urls:
             with suppress(httpx.HTTPError):
@@ -179,26 +179,40 @@ async def _insist(
 
 
 class Others:
-    """Plays research, the writers and the publisher: late, up to three times, in any order."""
+    """Plays research, the writers and the publisher: late, up to three times, in any order.
 
-    def __init__(self, world: World, pool: Any, events: aio_pika.abc.AbstractExchange) -> None:
+    Attributes:
+        requested: ids of the commands by which each keyword was asked of research.
+        crowded: where more was in hand than there is room for.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        pool: Any,
+        events: aio_pika.abc.AbstractExchange,
+        end_of: Callable[[str], str],
+    ) -> None:
+        self._end_of = end_of
         self._rng = random.Random(world.rng.random())
         self._pool = pool
         self._events = events
         self._tasks: set[asyncio.Task[None]] = set()
         self._written: set[UUID] = set()
         self.requested: dict[str, set[str]] = {}
-        """Ids of the commands by which each keyword was asked of research."""
         self.crowded: list[Violation] = []
 
     @classmethod
     @asynccontextmanager
-    async def answering(cls, world: World, pool: Any) -> AsyncIterator["Others"]:
+    async def answering(
+        cls, world: World, pool: Any, end_of: Callable[[str], str] = end_of
+    ) -> AsyncIterator[Self]:
+        """`end_of` says of a keyword how it is to end."""
         connection = await aio_pika.connect(world.rabbitmq_url)
         async with connection:
             channel = await connection.channel()
             await channel.set_qos(prefetch_count=50)
-            others = cls(world, pool, await channel.get_exchange("brand-events", ensure=False))
+            others = cls(world, pool, await channel.get_exchange("brand-events", ensure=False), end_of)
             for queue in ("research-commands", "publisher-commands"):
                 await (await channel.get_queue(queue, ensure=False)).consume(others._take)
             writing = asyncio.create_task(others._write())
@@ -221,7 +235,7 @@ class Others:
                 about = {"brand_slug": payload["brand_slug"], "keyword": keyword}
                 answer: Payload = (
                     ResearchFailed(**about, reason="insufficient_sources")
-                    if end_of(keyword) == "refused"
+                    if self._end_of(keyword) == "refused"
                     else ResearchCompleted(**about, research_id=new_event_id())
                 )
             case _:
@@ -229,7 +243,7 @@ class Others:
                 about = {"brand_slug": payload["brand_slug"], "content_id": payload["content_id"]}
                 answer = (
                     ContentPublishFailed(**about, target="site", reason="unknown_target")
-                    if end_of(keyword) == "failed"
+                    if self._end_of(keyword) == "failed"
                     else ContentPublished(**about, published_url="http://site.test/1")
                 )
         self._tell(answer, told.correlation_id)
@@ -250,15 +264,29 @@ class Others:
             for row in rows:
                 if row["content_id"] not in self._written:
                     self._written.add(row["content_id"])
-                    self._tell(_written(row), row["correlation_id"])
+                    await self.store(row)
+                    self._tell(self._announced(row), row["correlation_id"])
             await self._look_at_the_room()
             await asyncio.sleep(0.05)
+
+    async def store(self, row: Any) -> None:
+        """Puts down the article of a keyword: nothing of it is looked at here."""
+
+    def _announced(self, row: Any) -> Payload:
+        about = {
+            "brand_slug": row["brand_slug"],
+            "content_id": row["content_id"],
+            "keyword": row["keyword"],
+        }
+        if self._end_of(row["keyword"]) == "unsupported":
+            return ContentRefused(**about, reason="unsupported_draft", detail="")
+        return ContentGenerated(**about, word_count=300)
 
     async def _look_at_the_room(self) -> None:
         crowded = await self._pool.fetch(
             """
             select brand_slug, count(*) filter (where k.state = 'writing' and not awaits_turn) as articles,
-                   count(*) filter (where k.state = 'queued' and not awaits_turn) as research
+                   count(*) filter (where k.state = 'queued' and not awaits_turn and not follows) as research
             from keywords as k join cycles using (cycle_id) group by brand_slug
             """
         )
@@ -290,10 +318,3 @@ class Others:
     async def _later(self, body: bytes, routing_key: str, seconds: float) -> None:
         await asyncio.sleep(seconds)
         await self._events.publish(aio_pika.Message(body), routing_key=routing_key)
-
-
-def _written(row: Any) -> Payload:
-    about = {"brand_slug": row["brand_slug"], "content_id": row["content_id"], "keyword": row["keyword"]}
-    if end_of(row["keyword"]) == "unsupported":
-        return ContentRefused(**about, reason="unsupported_draft", detail="")
-    return ContentGenerated(**about, word_count=300)
