@@ -90,6 +90,9 @@ def set_schedule(
         int | None, typer.Option(min=1, help="So many keywords at a time, until the list is used up.")
     ] = None,
     priority: Annotated[str, typer.Option(help="high, normal or low.")] = "normal",
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Write articles that stand on them anew.")
+    ] = False,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
@@ -109,6 +112,7 @@ def set_schedule(
         "time_zone": time_zone,
         "take": take,
         "priority": priority,
+        "refresh": refresh or None,
     }
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
         schedule, answer = orchestrator.put_schedule(

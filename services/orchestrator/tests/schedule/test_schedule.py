@@ -122,6 +122,20 @@ async def test_what_is_due_begins_one_cycle_and_is_due_again_later(
     assert (progress["total"], progress["state"]) == (3, "running")
 
 
+@pytest.mark.parametrize("refresh", [False, True])
+async def test_a_schedule_says_whether_articles_that_stand_are_written_anew(
+    acme: Database, api: httpx.AsyncClient, *, refresh: bool
+) -> None:
+    assert (await put(api, WEEKLY))["refresh"] is False
+    assert (await put(api, WEEKLY | {"refresh": refresh}))["refresh"] is refresh
+    await make_due(acme)
+
+    await Scheduler(acme, keep_firings=KEEP).tick()
+
+    async with acme.connection() as connection:
+        assert await connection.fetch("select distinct refresh from keywords") == [(refresh,)]
+
+
 async def test_a_list_is_handed_in_a_few_at_a_time(acme: Database, api: httpx.AsyncClient) -> None:
     await put(api, WEEKLY | {"take": 2})
 

@@ -110,6 +110,7 @@ class Scheduler:
                 keywords=keywords,
                 idempotency_key=None,
                 request_digest=b"",
+                refresh=schedule.refresh,
             ),
             self._room,
             together=False,

@@ -54,6 +54,7 @@ async def put(
         name=name,
         kind=kind,
         priority=request.priority,
+        refresh=request.refresh,
         cron=plan.timetable.cron if plan.timetable else None,
         time_zone=request.time_zone,
         plan=plan,
@@ -110,10 +111,11 @@ async def _stand(connection: Connection, schedule: Schedule, standing: Standing)
 def _asks_for(request: ScheduleRequest, plan: Plan, schedule: Schedule) -> bool:
     """Whether the schedule is what is asked for already, whatever has become of it since."""
     same_time = request.at is None or request.at == schedule.standing.due_at
-    return same_time and (plan, request.time_zone, request.priority) == (
+    return same_time and (plan, request.time_zone, request.priority, request.refresh) == (
         schedule.plan,
         schedule.time_zone,
         schedule.priority,
+        schedule.refresh,
     )
 
 

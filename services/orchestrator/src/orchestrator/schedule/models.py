@@ -56,6 +56,8 @@ class ScheduleRequest(RequestBody):
     take: Annotated[int | None, Field(ge=1, le=MAX_KEYWORDS, examples=[1])] = None
     """So many of the list at a time, until it is used up; without it, all of them every time."""
     priority: Priority = Priority.NORMAL
+    refresh: bool = False
+    """Whether articles that stand on the keywords are written anew; without it, such keywords end with the article that stands."""
     cron: Annotated[str | None, Field(max_length=200, examples=["0 6 * * SUN"])] = None
     """Minute, hour, day of the month, month, day of the week; by the clocks of `time_zone`."""
     time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
@@ -95,6 +97,7 @@ class ScheduleLine(View):
     cron: Annotated[str | None, Field(examples=["0 6 * * SUN"])]
     time_zone: Annotated[str, Field(examples=["Europe/Berlin"])]
     priority: Priority
+    refresh: bool
     keywords: Annotated[int, Field(examples=[52])]
     """How many the list has."""
     take: int | None
@@ -172,6 +175,7 @@ def _shown(schedule: Schedule) -> dict[str, Any]:
         "cron": schedule.cron,
         "time_zone": schedule.time_zone,
         "priority": schedule.priority,
+        "refresh": schedule.refresh,
         "keywords": len(plan.keywords),
         "take": plan.take,
         "handed_in": standing.position,

@@ -22,7 +22,7 @@ from orchestrator.schedule.domain import (
 from orchestrator.time_zones import zone_called
 
 _COLUMNS: Final = """
-    select schedule_id, brand_slug, name, kind, keywords, take, position, priority, cron, time_zone, state, due_at, try_at,
+    select schedule_id, brand_slug, name, kind, keywords, take, position, priority, refresh, cron, time_zone, state, due_at, try_at,
            failures, reason, created_at, updated_at
     from schedules
 """
@@ -45,6 +45,8 @@ class Schedule:
     name: str
     kind: Kind
     priority: Priority
+    refresh: bool
+    """Whether articles that stand on its keywords are written anew."""
     cron: str | None
     time_zone: str
     plan: Plan
@@ -98,8 +100,8 @@ async def insert(connection: Connection, schedule: Schedule) -> bool:
         await connection.fetchval(
             """
             insert into schedules (schedule_id, brand_slug, name, keywords, take, position, priority, cron, time_zone,
-                                   state, due_at, try_at, failures, reason, created_at, updated_at, kind)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+                                   state, due_at, try_at, failures, reason, created_at, updated_at, kind, refresh)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
             on conflict (brand_slug, name) do nothing returning true
             """,
             schedule.schedule_id,
@@ -119,6 +121,7 @@ async def insert(connection: Connection, schedule: Schedule) -> bool:
             schedule.created_at,
             schedule.updated_at,
             schedule.kind,
+            schedule.refresh,
         )
     )
 
@@ -130,7 +133,7 @@ async def replace_with(connection: Connection, schedule: Schedule) -> None:
         """
         update schedules
         set keywords = $2, take = $3, position = $4, priority = $5, cron = $6, time_zone = $7, state = $8, due_at = $9,
-            try_at = $10, failures = $11, reason = $12, updated_at = now()
+            try_at = $10, failures = $11, reason = $12, refresh = $13, updated_at = now()
         where schedule_id = $1
         """,
         schedule.schedule_id,
@@ -145,6 +148,7 @@ async def replace_with(connection: Connection, schedule: Schedule) -> None:
         standing.try_at,
         standing.failures,
         standing.reason,
+        schedule.refresh,
     )
 
 
@@ -294,6 +298,7 @@ def _schedule(row: asyncpg.Record) -> Schedule:
         name=row["name"],
         kind=Kind(row["kind"]),
         priority=Priority(row["priority"]),
+        refresh=row["refresh"],
         cron=cron,
         time_zone=zone,
         plan=Plan(tuple(row["keywords"]), row["take"], timetable),
