@@ -61,7 +61,8 @@ class _Answer(BaseHTTPRequestHandler):
         asked = {name: values[0] for name, values in parse_qs(path.query).items()}
         match path.path.removeprefix("/v1/cycles").strip("/").split("/"):
             case [""]:
-                self._say(200, {"items": self.server.progress, "next": None})
+                following = None if "after" in asked else str(CYCLE)
+                self._say(200, {"items": self.server.progress, "next": following})
             case [_, "keywords"]:
                 found = [each for each in KEYWORDS if asked.get("state") in {None, each["state"]}]
                 after, limit = int(asked["after"]), int(asked["limit"])
@@ -197,11 +198,13 @@ def test_watching_says_each_change_once_and_how_it_ended(
 
 def test_cycles_and_their_keywords_are_shown_whatever_they_hold(run: Run) -> None:
     listed = run("cycles", "list", "--brand", "acme")
+    last = run("cycles", "list", "--after", str(CYCLE))
     shown = run("cycles", "show", str(CYCLE))
     refused = run("cycles", "show", str(CYCLE), "--state", "refused", "--json")
     first = run("cycles", "show", str(CYCLE), "--limit", "2")
 
     assert listed.stdout.splitlines()[1].split("\t")[:4] == [str(CYCLE), "acme", "running", "0"]
+    assert (listed.stderr, last.stderr) == (f"there are more: --after {CYCLE}\n", "")
     assert [line.split("\t")[1:] for line in shown.stdout.splitlines()[1:]] == [
         ["completed", "https://site.test/cold-brew"],
         ["refused", "too little\N{REPLACEMENT CHARACTER}]0;owned\N{REPLACEMENT CHARACTER} on it"],
