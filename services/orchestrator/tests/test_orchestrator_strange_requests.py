@@ -25,8 +25,9 @@ ARTICLE = Article(
 )
 SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
 BRAND = {"name": "Acme", "description": "d", "language": "en", "channels": ["feed"], "target": "site"}
-MANY = 60
-"""Articles, more than there are operations: what one of them deletes is another one than the next asks for."""
+DRAFTS = 300
+"""More than are deleted, however much is asked, and more than there are operations: each asks for others."""
+WRITING = 60
 SLUGS = ("daily-grind", "tea-time")
 KEY = {"name": "newsroom", "scopes": ["read"], "expires_at": "2030-01-01T00:00:00Z"}
 ONCE = {"at": "2090-01-01T00:00:00Z", "keywords": ["cold brew"]}
@@ -53,10 +54,8 @@ async def known(api: httpx.AsyncClient, orchestrator_database: Database) -> dict
             "about"
         ]
         keys.append(about["key_id"])
-    drafts, writing = [
-        await in_states(api, orchestrator_database, slug, state)
-        for slug, state in zip(reversed(SLUGS), ("needs_review", "writing"), strict=True)
-    ]
+    drafts = await in_states(api, orchestrator_database, SLUGS[1], "needs_review", DRAFTS)
+    writing = await in_states(api, orchestrator_database, SLUGS[0], "writing", WRITING)
     for content_id in drafts[:3]:
         sent_back = {"version": 1, "comment": "Say how long it keeps."}
         (await api.post(f"/v1/drafts/{content_id}/return", json=sent_back)).raise_for_status()
@@ -80,6 +79,9 @@ async def known(api: httpx.AsyncClient, orchestrator_database: Database) -> dict
         "path.content_id": drafts,
         "writing": writing,
         "path.version": [1],
+        # Most texts that are made up have a control character, and are refused.
+        "body.reason": ["It is wrong."],
+        "body.comment": ["Say how long it keeps."],
     }
 
 
@@ -88,9 +90,11 @@ async def posted(api: httpx.AsyncClient, path: str, name: str, body: Any = None)
     return str((await api.post(path, json=body)).raise_for_status().json()[name])
 
 
-async def in_states(api: httpx.AsyncClient, database: Database, slug: str, state: str) -> list[str]:
+async def in_states(
+    api: httpx.AsyncClient, database: Database, slug: str, state: str, count: int
+) -> list[str]:
     """Articles of keywords in this state, with a first step that is done; as drafts, if they need a review."""
-    keywords = [f"{state} {number}" for number in range(MANY)]
+    keywords = [f"{state} {number}" for number in range(count)]
     cycle_id = await posted(api, f"/v1/brands/{slug}/research", "cycle_id", {"keywords": keywords})
     contents = [new_event_id() for _ in keywords]
     async with database.transaction() as tx:
