@@ -21,6 +21,7 @@ class Service(StrEnum):
     ORCHESTRATOR = "orchestrator"
     RESEARCH = "research"
     PUBLISHER = "publisher"
+    SOCIAL = "social"
     MONITOR = "monitor"
     GATEWAY = "gateway"
 
