@@ -96,8 +96,8 @@ SAY_LITTLE: Final = {
     "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "spend resume", "spend stop",
 }  # fmt: skip
 """Of what is answered they show nothing, or nothing but ids."""
-NOT_DONE: Final = {"brands erase"}
-"""What goes on for as long as the first of the states that the document names."""
+MAY_GO_ON: Final = {"brands erase"}
+"""What ends with 1 if it is not done yet, whichever state the answer has."""
 COMMANDS: Final = [
     " ".join(each.path[1:]) for each in places(app) if not each.words or each.said == "brandctl spend"
 ]
@@ -216,7 +216,7 @@ def test_nothing_forged_reaches_the_terminal(
         main()
 
     told = capsys.readouterr()
-    assert ended.value.code == (1 if command in NOT_DONE else 0), (
+    assert ended.value.code in ({0, 1} if command in MAY_GO_ON else {0}), (
         f"is there something to say in BEHIND? {told}"
     )
     for text in (re.sub(OF_TABLES, "", each) for each in told):
