@@ -325,7 +325,7 @@ async def test_the_api_describes_itself(origin: str) -> None:
     assert "/v1/dead-letters/{dead_letter_id}/replay" in answer.json()["paths"]
     assert "ServiceKey" in answer.json()["components"]["securitySchemes"]
     responses = answer.json()["paths"]["/v1/dead-letters/replay"]["post"]["responses"]
-    assert set(responses) == {"202", "401", "403", "409", "413", "422", "503"}
+    assert set(responses) == {"202", "401", "403", "409", "413", "422", "429", "503"}
     assert "64 kB" in responses["413"]["description"]
 
 

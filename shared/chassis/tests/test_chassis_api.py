@@ -201,7 +201,7 @@ async def test_every_refusal_is_a_problem_and_names_each_field_that_is_wrong(
     document = (await notes.get("/openapi.json")).json()
     answers = document["paths"]["/v1/notes/{name}"]["put"]["responses"]
     assert list(answers.pop("200")["content"]) == ["application/json"]
-    assert set(answers) == {"401", "403", "413", "422", "503"}
+    assert set(answers) == {"401", "403", "413", "422", "429", "503"}
     assert all(list(told["content"]) == ["application/problem+json"] for told in answers.values())
     told = document["components"]["schemas"]["Problem"]["properties"]
     assert list(told) == ["type", "title", "status", "detail", "errors"]

@@ -78,7 +78,7 @@ def test_operations_are_read_with_their_fields_bounds_and_a_command(app: FastAPI
     assert (leaves.type, height.default) == ("list of object or null", "3")
     colour, inside = leaves.fields
     assert (colour.type, inside.fields[0].name) == ('"red" or "blue"', "colour")
-    assert [each.status for each in plant.answers] == ["200", "401", "403", "404", "413", "422", "503"]
+    assert [each.status for each in plant.answers] == ["200", "401", "403", "404", "413", "422", "429", "503"]
     assert plant.command.splitlines() == [
         'curl -X PUT "$URL/v1/trees/{tree_id}" -H "X-Service-Key: $SERVICE_KEY" \\',
         "  -H 'Content-Type: application/json' -d '{\"name\": \"the cook'\"'\"'s `oak`\"}'",
