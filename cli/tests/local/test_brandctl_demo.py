@@ -35,6 +35,7 @@ POST = {"platform": "feed", "url": "http://127.0.0.1/post"}
         (progress(state="completed", published_url="http://127.0.0.1/page", posts=[POST]), True),
         (progress(state="completed", published_url="http://127.0.0.1/page"), False),
         (progress(state="completed", posts=[POST]), False),
+        (progress(state="completed", has_standing_article=True, reason="it stands"), True),
         (progress(state="refused", reason="insufficient_sources"), True),
         (progress(state="refused"), False),
         (progress(state="needs_review", reason="231 words"), True),

@@ -81,6 +81,7 @@ async def test_keywords_become_a_cycle_with_one_request_each(
         "waits_until": None,
         "content_id": None,
         "published_url": None,
+        "has_standing_article": False,
         "posts": [],
     }
     async with orchestrator_database.connection() as connection:

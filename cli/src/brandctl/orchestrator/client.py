@@ -30,6 +30,7 @@ class KeywordProgress(BaseModel):
     waits: str | None = None
     """Why its article is not being written right now."""
     published_url: str | None = None
+    has_standing_article: bool = False
     posts: tuple[Post, ...] = ()
 
     @property
@@ -38,10 +39,10 @@ class KeywordProgress(BaseModel):
 
     @property
     def ended_well(self) -> bool:
-        """Published and posted, or refused, rejected or held for a review with a reason."""
+        """Published and posted, with an article that stands, or refused, rejected or held for a review with a reason."""
         match self.state:
             case "completed":
-                return self.published_url is not None and bool(self.posts)
+                return self.has_standing_article or (self.published_url is not None and bool(self.posts))
             case "refused" | "needs_review" | "rejected":
                 return bool(self.reason)
             case _:

@@ -162,4 +162,6 @@ def _keywords(
 
 
 def _result(keyword: KeywordProgress) -> str:
-    return keyword.published_url or keyword.reason or keyword.waits or ""
+    # Of an article that is another keyword's, the reason says whose, and where it is.
+    own = None if keyword.has_standing_article else keyword.published_url
+    return own or keyword.reason or keyword.waits or ""

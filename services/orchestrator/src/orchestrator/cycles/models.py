@@ -128,6 +128,8 @@ class KeywordView(View):
     """Once research has succeeded, or of the article that stands on its subject; it is at `/v1/content/{content_id}` when it is
     written."""
     published_url: str | None
+    has_standing_article: bool
+    """Whether it ended with an article that stood on its subject, or says the same, instead of one of its own."""
     posts: tuple[PostView, ...]
 
     @classmethod
@@ -142,6 +144,7 @@ class KeywordView(View):
             waits_until=row.waits_until if may_wait and not facts.awaits_turn else None,
             content_id=facts.standing_id if facts.has_standing_article else facts.content_id,
             published_url=row.standing_url if facts.has_standing_article else facts.published_url,
+            has_standing_article=facts.has_standing_article,
             posts=tuple(
                 PostView(
                     platform=post.platform,
