@@ -161,4 +161,6 @@ async def test_the_orchestrator_is_as_documented(
     writing = known.pop("writing")
     if thorough:  # with few questions, some operations would ask for these alone, and they are no drafts
         known["path.content_id"] += writing
-    await fuzz(api, tmp_path, known=known, thorough=thorough)
+    # Asked for much, what is left after all refused texts names articles that are gone or were never drafts; asked for little, it is reached.
+    unreached = {"POST /v1/drafts/{content_id}/take-down"} if thorough else set()
+    await fuzz(api, tmp_path, known=known, thorough=thorough, unreached=unreached)
