@@ -81,7 +81,7 @@ async def test_three_keywords_become_three_articles_and_posts_by_exactly_the_doc
             return cycle if cycle["percent"] == 100 else None
 
         cycle = await eventually(ended, within=90)
-        await eventually(lambda: Counter(message["type"] for message in seen)["social.posted"] == 3)
+        await eventually(lambda: Counter(message["type"] for message in seen)["cycle.completed"] == 1)
 
     assert (cycle["completed"], cycle["failed"], cycle["total"]) == (3, 0, 3)
     assert Counter(message["type"] for message in seen) == {
@@ -93,16 +93,19 @@ async def test_three_keywords_become_three_articles_and_posts_by_exactly_the_doc
         "content.published": 3,
         "social.create": 3,
         "social.posted": 3,
+        "cycle.completed": 1,
     }
     assert {message["correlation_id"] for message in seen} == {submitted["correlation_id"]}
-    assert len({message["event_id"] for message in seen}) == 24
+    assert len({message["event_id"] for message in seen}) == 25
     assert_every_message_was_caused_by_the_one_before(seen)
     await assert_pages_and_posts_can_be_seen(cycle)
-    await assert_what_was_said_already_waits_and_other_articles_are_linked(stack)
+    await assert_what_was_said_already_ends_with_its_article_and_others_are_linked(stack)
     await assert_an_off_topic_keyword_is_refused_with_its_reason(stack)
 
 
-async def assert_what_was_said_already_waits_and_other_articles_are_linked(stack: services.Addresses) -> None:
+async def assert_what_was_said_already_ends_with_its_article_and_others_are_linked(
+    stack: services.Addresses,
+) -> None:
     async with httpx.AsyncClient(headers={"X-Service-Key": KEY}, timeout=30) as api:
         orchestrator = stack.url("orchestrator")
         answer = await api.post(
@@ -114,13 +117,10 @@ async def assert_what_was_said_already_waits_and_other_articles_are_linked(stack
             return cycle if cycle["percent"] == 100 else None
 
         cycle = await eventually(ended, within=60)
-        waits, published = cycle["keywords"]
-        assert (cycle["completed"], cycle["failed"], cycle["needs_review"]) == (1, 1, 1)
-        assert (waits["state"], waits["published_url"], waits["posts"]) == ("needs_review", None, [])
-        assert f"{stack.url('publisher')}/sites/daily-grind/grind-size" in waits["reason"]
-        draft = (await api.get(f"{orchestrator}/v1/content/{waits['content_id']}")).json()
-        assert draft["body_markdown"]
-        assert draft["held_for"]
+        same, published = cycle["keywords"]
+        assert (cycle["completed"], cycle["failed"], cycle["needs_review"]) == (2, 0, 0)
+        assert (same["state"], same["has_standing_article"], same["posts"]) == ("completed", True, [])
+        assert same["published_url"] == f"{stack.url('publisher')}/sites/daily-grind/grind-size"
         page = await api.get(published["published_url"])
         assert '<a href="/sites/daily-grind/grind-size">' in page.text
 

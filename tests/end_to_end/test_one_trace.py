@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 KEY = "a-key-for-tests-only"
 REFUSED_ONCE = 503
 """With it, a reader tries again later."""
-GONE = 410
+FINAL = 400
 """With it, a reader gives up."""
 
 THE_CHAIN = """
@@ -53,7 +53,7 @@ THE_CHAIN = """
                           orchestrator commit orchestrator-events
                           orchestrator publish commands:publisher-commands
                             publisher process commands:publisher-commands  failed: Unprocessable
-                              publisher GET  failed: 410
+                              publisher GET  failed: 400
                               publisher commit publisher-commands
                               publisher publish dead-letters:publisher-commands
                                 monitor process dead-letters:publisher-commands:publisher-commands-dlq
@@ -61,6 +61,9 @@ THE_CHAIN = """
                                   monitor publish brand-events:dead_letter.recorded
                                     orchestrator process brand-events:dead_letter.recorded:orchestrator-events
                                       orchestrator commit orchestrator-events
+                                        orchestrator publish brand-events:cycle.completed
+                                          orchestrator process brand-events:cycle.completed:orchestrator-events
+                                            orchestrator commit orchestrator-events
                                 monitor replay returns:publisher-commands
                                   monitor publish returns:publisher-commands
                                     publisher process returns:publisher-commands
@@ -134,7 +137,7 @@ async def stack(
     children = []
     async with (
         detour(addresses.url("research"), answer_first=REFUSED_ONCE) as research_url,
-        detour(addresses.url("orchestrator"), answer_first=GONE) as orchestrator_url,
+        detour(addresses.url("orchestrator"), answer_first=FINAL) as orchestrator_url,
     ):
         try:
             for name in services.NAMES:
@@ -310,4 +313,4 @@ async def assert_brandctl_shows_it(stack: Stack, receiver: SpanReceiver, submitt
         assert f"{receiver.url}/trace/{receiver.spans[0].trace_id}" in shown
         for span in receiver.spans:
             assert f"{span.service} {span.name}  " in shown
-        assert "410" in shown
+        assert "400" in shown

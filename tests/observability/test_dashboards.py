@@ -114,7 +114,8 @@ async def services(
     monkeypatch.setenv("HTTP_PORT", "0")
     # What is counted by provider shows once there is one.
     monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:1")
-    for name in ("ORCHESTRATOR_URL", "RESEARCH_URL", "PUBLIC_URL"):
+    # And what is counted of models, where one is configured.
+    for name in ("ORCHESTRATOR_URL", "RESEARCH_URL", "PUBLIC_URL", "MODEL_URL"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     async with AsyncExitStack() as stack:
         started = []

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from chassis.http.client import (
     Answer,
     FailedError,
+    GoneError,
     NotThereError,
     PassingError,
     Peer,
@@ -204,7 +205,7 @@ async def test_a_refused_key_says_what_to_set(library: Library, notes: Documents
         await notes.get(uuid4())
 
 
-@pytest.mark.parametrize("status", [204, 304, 307, 400, 410, 422])
+@pytest.mark.parametrize("status", [204, 304, 307, 400, 422])
 async def test_other_answers_are_final_and_name_the_setting(
     library: Library, notes: Documents[str], status: int
 ) -> None:
@@ -212,6 +213,12 @@ async def test_other_answers_are_final_and_name_the_setting(
         status_code=status, headers={"Location": "http://127.0.0.1:1/elsewhere"}
     )
     with pytest.raises(UnusableAnswerError, match=f"{status} at .* check that LIBRARY_URL"):
+        await notes.get(uuid4())
+
+
+async def test_what_was_removed_for_good_is_told_apart(library: Library, notes: Documents[str]) -> None:
+    library.answer = lambda _: Response(status_code=410)
+    with pytest.raises(GoneError, match="was removed for good"):
         await notes.get(uuid4())
 
 
