@@ -46,7 +46,7 @@ begin
         case when tg_op = 'INSERT' then statement_timestamp() else clock_timestamp() end,
         case when tg_op <> 'UPDATE' then lower(tg_op) when lease_after is null then 'give_back' else 'claim' end,
         change_of.id, change_of.event_id, change_of.exchange, change_of.deliver_at,
-        coalesce((change_of.headers ->> 'attempt')::integer, 1), change_of.headers ? 'waits',
+        coalesce((change_of.headers ->> 'attempt')::integer, 1), change_of.headers ->> 'waits' is not null,
         lease_before, lease_after, current_setting('application_name')
     );
     return null;
