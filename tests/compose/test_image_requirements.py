@@ -55,7 +55,7 @@ def test_nothing_for_tests_or_of_other_services_is_selected(service: str) -> Non
 @pytest.mark.parametrize(
     ("package", "having"),
     [
-        ("fastapi", {"orchestrator", "publisher", "research", "monitor", "gateway"}),
+        ("fastapi", {"orchestrator", "publisher", "research", "social", "monitor", "gateway"}),
         ("httpx", {"orchestrator", "publisher", "research", "gateway"}),
         ("lxml", {"research"}),
         ("protego", {"gateway"}),

@@ -67,7 +67,7 @@ async def test_articles_wanted_at_the_same_time_are_read_together(
 async def test_a_wrong_key_is_retried_and_says_what_to_set(orchestrator: Any) -> None:
     content_id = orchestrator.add()
     async with client_of(orchestrator.url, key="another-key-0123456789") as client:
-        with pytest.raises(RetryLater, match="SERVICE_KEY"):
+        with pytest.raises(RetryLater, match="give both services the same key"):
             await client.article(content_id)
     assert orchestrator.statuses == [401]
 

@@ -209,3 +209,13 @@ def test_a_copy_is_no_other_source() -> None:
     other = Source(3, "Three", (Passage(None, " ".join(f"other{n}" for n in range(80)), 1.0),))
     empty = Source(4, "Four", ())
     assert independent([one, copy, other, empty]) == 2
+
+
+def test_a_source_put_together_from_others_takes_none_of_them_away() -> None:
+    texts = [" ".join(f"{name}{n}" for n in range(40)) for name in ("salt", "clay", "glaze")]
+    originals = [
+        Source(n, "", (Passage(heading=None, text=text, score=1.0),)) for n, text in enumerate(texts, start=1)
+    ]
+    collection = Source(9, "", (Passage(heading=None, text=" ".join(texts), score=1.0),))
+    assert independent(originals) == independent([collection, *originals]) == 3
+    assert independent([collection, originals[0]]) == 1

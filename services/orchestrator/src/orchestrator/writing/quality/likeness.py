@@ -65,11 +65,25 @@ def estimate(ours: AbstractSet[int], theirs: AbstractSet[int]) -> float:
 
 def independent(sources: Sequence[Source]) -> int:
     """The number of sources, copies of each other counted once: another format or version of a text is no other source."""
-    texts: list[Runs] = []
-    for found in sorted(map(_runs_of, sources), key=len, reverse=True):
-        if found and not any(len(found & other) >= SAME_SOURCE * len(found) for other in texts):
-            texts.append(found)
-    return len(texts)
+    texts = [found for found in map(_runs_of, sources) if found]
+    copies = [
+        frozenset(b for b, other in enumerate(texts) if a != b and _are_one(text, other))
+        for a, text in enumerate(texts)
+    ]
+    return _most_apart(frozenset(range(len(texts))), copies)
+
+
+def _are_one(one: Runs, other: Runs) -> bool:
+    return len(one & other) >= SAME_SOURCE * min(len(one), len(other))
+
+
+def _most_apart(texts: frozenset[int], copies: Sequence[frozenset[int]]) -> int:
+    """Of the texts, the most of which no two are copies: one that was put together from three others does not make them one."""
+    busiest = max(texts, key=lambda each: len(copies[each] & texts), default=None)
+    if busiest is None or not copies[busiest] & texts:
+        return len(texts)
+    without = texts - {busiest}
+    return max(_most_apart(without, copies), 1 + _most_apart(without - copies[busiest], copies))
 
 
 def _runs_of(source: Source) -> Runs:
