@@ -224,6 +224,16 @@ async def test_alertmanager_is_told_of_what_fires(stack: Stack) -> None:
     assert "name: people" in status["config"]["original"]
 
 
+@pytest.mark.parametrize("noun", ["drafts", "posts", "dead-letters", "documents", "providers"])
+def test_the_operators_command_reaches_whom_it_asks(stack: Stack, noun: str) -> None:
+    # Otherwise the first run of it says how it is built.
+    stack.compose("build", "brandctl")
+    said = stack.compose("run", "--rm", "brandctl", noun, "list", "--json", check=False)
+    # 1: there is none.
+    assert said.returncode in {0, 1}, said.stderr
+    assert isinstance(json.loads(said.stdout), dict | list)
+
+
 # -- confinement -------------------------------------------------------------------------------------------------------
 
 
