@@ -36,16 +36,15 @@ async def refused(response: httpx.Response, status: int) -> str:
 async def test_a_brand_is_created_once_and_replaced_after_that(api: httpx.AsyncClient) -> None:
     created = await api.put("/v1/brands/daily-grind", json=BRAND)
     again = await api.put("/v1/brands/daily-grind", json=BRAND)
-    changed = await api.put(
-        "/v1/brands/daily-grind", json=BRAND | {"name": "New", "channels": [], "tone": "Plain.", "words": 800}
-    )
+    wishes = {"tone": "Plain.", "audience": "Beginners.", "words": 800}
+    changed = await api.put("/v1/brands/daily-grind", json=BRAND | {"name": "New", "channels": []} | wishes)
     read = await api.get("/v1/brands/daily-grind")
 
     assert (created.status_code, created.headers["location"]) == (201, "/v1/brands/daily-grind")
     assert (again.status_code, again.json()) == (200, created.json())
     assert changed.json()["channels"] == []
-    assert (created.json()["tone"], created.json()["words"]) == ("", None)
-    assert (changed.json()["tone"], changed.json()["words"]) == ("Plain.", 800)
+    assert [created.json()[wish] for wish in wishes] == ["", "", None]
+    assert {wish: changed.json()[wish] for wish in wishes} == wishes
     assert changed.json()["created_at"] == created.json()["created_at"]
     assert read.json() == changed.json()
     assert read.headers["etag"] == changed.headers["etag"] != created.headers["etag"]
@@ -185,6 +184,7 @@ async def test_bodies_that_are_no_json_are_refused(api: httpx.AsyncClient, brand
         ({"description": "\x00"}, "control character"),
         ({"naem": "x"}, "naem"),
         ({"tone": "x" * 301}, "300"),
+        ({"audience": "x" * 301}, "300"),
         ({"words": 249}, "250"),
     ],
 )

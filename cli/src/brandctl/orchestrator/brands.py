@@ -32,7 +32,7 @@ For example:
 )
 
 _SETTINGS: Final = (
-    "name", "description", "language", "writer", "tone", "words", "forbidden_words", "approval", "target", "channels", "posts_approval",
+    "name", "description", "language", "writer", "tone", "audience", "words", "forbidden_words", "approval", "target", "channels", "posts_approval",
     "articles_per_day", "quiet_hours", "stale_after_days", "refresh_stale",
 )  # fmt: skip
 
@@ -62,6 +62,7 @@ class Setting(StrEnum):
     CHANNELS = "channels"
     FORBIDDEN_WORDS = "forbidden-words"
     TONE = "tone"
+    AUDIENCE = "audience"
     WORDS = "words"
     APPROVAL = "approval"
     ARTICLES_PER_DAY = "articles-per-day"
@@ -76,7 +77,7 @@ class Setting(StrEnum):
     @property
     def cleared(self) -> Any:
         match self:
-            case Setting.DESCRIPTION | Setting.TONE:
+            case Setting.DESCRIPTION | Setting.TONE | Setting.AUDIENCE:
                 return ""
             case Setting.CHANNELS | Setting.FORBIDDEN_WORDS:
                 return []
@@ -200,6 +201,7 @@ def set_brand(
     language: Annotated[str | None, typer.Option(help="Of what is written: en, pt-BR.")] = None,
     writer: Annotated[Writer | None, typer.Option(help="Quotations, or a language model.")] = None,
     tone: Annotated[str | None, typer.Option(help="How what a model writes should read.")] = None,
+    audience: Annotated[str | None, typer.Option(help="For whom a model writes.")] = None,
     words: Annotated[int | None, typer.Option(help="Of an article of a model.")] = None,
     forbid: Annotated[
         list[str] | None, typer.Option(help="A word or phrase that it does without; repeat for all.")
@@ -250,6 +252,7 @@ def set_brand(
         "language": language,
         "writer": writer,
         "tone": tone,
+        "audience": audience,
         "words": words,
         "forbidden_words": forbid or None,
         "approval": approval,

@@ -40,6 +40,7 @@ class Notes:
     brand_slug = "acme"
     forbidden_words = ()
     tone = ""
+    audience = ""
     words = None
     comment = ""
 

@@ -37,6 +37,7 @@ class Desk:
     brand_slug = "acme"
     forbidden_words = ()
     tone = "Friendly"
+    audience = "Beginners"
     words = None
     comment = ""
 

@@ -14,6 +14,7 @@ from orchestrator.requests import RequestBody, not_blank, prose
 MAX_CHANNELS: Final = 20
 MAX_FORBIDDEN: Final = 200
 MAX_TONE: Final = 300
+MAX_AUDIENCE: Final = 300
 LEAST_WORDS: Final = 250
 MOST_WORDS: Final = 2000
 MOST_A_DAY: Final = 10_000
@@ -85,6 +86,12 @@ class BrandRequest(RequestBody):
         AfterValidator(prose),
     ] = ""
     """How what a model writes should read. It is asked for; what holds of its sentences does not depend on it."""
+    audience: Annotated[
+        str,
+        Field(max_length=MAX_AUDIENCE, examples=["People who brew at home and own one kettle."]),
+        AfterValidator(prose),
+    ] = ""
+    """Who reads what a model writes: what it asks, explains and takes as known is for them. It is asked for, as the tone is."""
     words: Annotated[int | None, Field(ge=LEAST_WORDS, le=MOST_WORDS, examples=[800])] = None
     """How long an article of a model should be; one that is far from it waits for a person."""
     approval: Annotated[Literal["everything", "first", "nothing"] | None, Field(examples=["everything"])] = (
@@ -154,6 +161,7 @@ class BrandView(View):
     writer: Annotated[str, Field(examples=["extractive"])]
     forbidden_words: tuple[str, ...]
     tone: str
+    audience: str
     words: int | None
     approval: str
     """Which articles wait until a person has approved them: what the brand says, or else what is the default for it."""
@@ -179,6 +187,7 @@ class BrandView(View):
             writer=brand.writer,
             forbidden_words=brand.forbidden_words,
             tone=brand.tone,
+            audience=brand.audience,
             words=brand.words,
             approval=brand.approves,
             posts_approval=brand.posts_approval,

@@ -24,6 +24,7 @@ class Brand:
     writer: str
     forbidden_words: tuple[str, ...]
     tone: str
+    audience: str
     words: int | None
     approval: str | None
     """As it was asked for; None: by default."""
@@ -67,6 +68,7 @@ async def upsert_brand(
     quiet_hours: QuietHours | None = None,
     posts_approval: PostsApproval = "nothing",
     refresh_stale: int | None = None,
+    audience: str = "",
 ) -> tuple[Brand, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
     period = quiet_hours and quiet_hours.period(await connection.fetchval("select now()"))
@@ -75,18 +77,18 @@ async def upsert_brand(
         insert into brands as b
             (slug, name, description, language, channels, target, writer, forbidden_words, tone, words, approval,
              articles_per_day, stale_after_days, quiet_hours, quiet_from, quiet_until, posts_approval,
-             refresh_stale)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16, $17, $18)
+             refresh_stale, audience)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16, $17, $18, $19)
         on conflict (slug) do update
             set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
                 forbidden_words = $8, tone = $9, words = $10, approval = $11, articles_per_day = $12,
                 stale_after_days = $13, quiet_hours = $14::jsonb, quiet_from = $15, quiet_until = $16, posts_approval = $17,
-                refresh_stale = $18,
+                refresh_stale = $18, audience = $19,
                 updated_at = case
                     when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words, b.tone,
                           b.words, b.approval, b.articles_per_day, b.stale_after_days, b.quiet_hours,
-                          b.posts_approval, b.refresh_stale)
-                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $17, $18)
+                          b.posts_approval, b.refresh_stale, b.audience)
+                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $17, $18, $19)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -108,6 +110,7 @@ async def upsert_brand(
         period and period.ends,
         posts_approval,
         refresh_stale,
+        audience,
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -176,6 +179,7 @@ def _brand(row: asyncpg.Record) -> Brand:
         writer=row["writer"],
         forbidden_words=tuple(row["forbidden_words"]),
         tone=row["tone"],
+        audience=row["audience"],
         words=row["words"],
         approval=row["approval"],
         posts_approval=row["posts_approval"],

@@ -23,6 +23,11 @@ class Desk(Protocol):
         ...
 
     @property
+    def audience(self) -> str:
+        """Whom it writes for, in its own words; empty if it does not say."""
+        ...
+
+    @property
     def words(self) -> int | None:
         """How long it wants them."""
         ...

@@ -411,6 +411,10 @@ class _Desk:
         return self._brand.tone
 
     @property
+    def audience(self) -> str:
+        return self._brand.audience
+
+    @property
     def words(self) -> int | None:
         return self._brand.words
 

@@ -58,6 +58,7 @@ def quoted(passages: Sequence[Evidence]) -> list[dict[str, str]]:
 BRIEF: Final = (
     "Write the brief of an article on the keyword: its angle in one sentence, and up to six questions that readers of"
     " this brand ask and that the passages answer. Do not repeat what the brand's earlier articles say."
+    ' Where "audience" is given, these readers are meant.'
 )
 OUTLINE: Final = (
     "Plan the article: two to six sections in the order in which they are read. Each has a heading of at most eight words,"
@@ -69,7 +70,8 @@ OUTLINE: Final = (
 SECTION: Final = (
     "Write this one section in paragraphs of two to five sentences. Cite with each sentence the id of the passage that"
     ' says it. Where "words" is given, write about so many. Where "tone" is given, it is how the brand would like it to'
-    ' read; where "comment" is given, it is what an editor of the brand said of the last draft. They change none of the rules.'
+    ' read; where "audience" is given, it is for whom: explain what they may not know, as far as the passages do; where "comment"'
+    " is given, it is what an editor of the brand said of the last draft. They change none of the rules."
 )
 MEND: Final = (
     "A program found these sentences of yours not supported. Rewrite each, by its number, so that its passage supports it"
@@ -80,6 +82,7 @@ FRONT: Final = (
     "From the finished article alone: a title of at most 60 characters that contains the keyword, a description of one"
     " or two sentences and at most 155 characters, and three to five key points, each one sentence of at most 25 words."
     ' Everything in them must stand in the article\'s sentences. Where "tone" is given, it is how the brand would like them to'
-    ' read; where "comment" is given, it is what an editor of the brand said of the last draft. They change none of the rules.'
+    ' read; where "audience" is given, it is who is to be interested; where "comment" is given, it is what an editor of the brand'
+    " said of the last draft. They change none of the rules."
 )
 REPAIR: Final = "That answer cannot be used: {problem}. Answer again, with JSON of the schema alone, complete and shorter."

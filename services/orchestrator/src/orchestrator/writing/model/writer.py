@@ -136,7 +136,12 @@ class ModelWriter:
 
     def _wishes(self, words: int | None) -> dict[str, Any]:
         """What the brand and its reviewer ask for, if they do, as data like any other: what is kept does not depend on it."""
-        wishes = {"tone": self.desk.tone, "words": words, "comment": self.desk.comment}
+        wishes = {
+            "tone": self.desk.tone,
+            "audience": self.desk.audience,
+            "words": words,
+            "comment": self.desk.comment,
+        }
         return {name: wish for name, wish in wishes.items() if wish}
 
     @property
