@@ -111,11 +111,22 @@ async def test_an_article_becomes_a_page_and_its_address_is_announced(
     content_id = orchestrator.add()
     message = await publisher.publish(content_id)
     assert message["type"] == "content.published"
+    picture = message["payload"].pop("picture")
     assert message["payload"] == {
         "brand_slug": "daily-grind",
         "content_id": str(content_id),
         "published_url": "https://example.org/news/sites/daily-grind/cold-brew",
         "as_of": "2026-01-01T10:00:00Z",
+    }
+    cover = picture["url"].removesuffix(".png")
+    assert cover.startswith("https://example.org/news/sites/daily-grind/covers/cold-brew-")
+    assert picture == {
+        "url": f"{cover}.png",
+        "alt": "Cover: Cold brew at home – The Daily Grind",  # noqa: RUF001 - a dash
+        "media_type": "image/png",
+        "width": 1200,
+        "height": 630,
+        "jpeg_url": f"{cover}.jpg",
     }
     page = await publisher.page("cold-brew")
     assert page.title == "Cold brew at home"

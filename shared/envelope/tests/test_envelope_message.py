@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from envelope import DomainMessage, MessageTooLargeError, encode, new_event_id
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import ArticleContext, Priority, ResearchRequested, SocialCreate
+from envelope.brand.payloads import ArticleContext, Picture, Priority, ResearchRequested, SocialCreate
 
 
 def words(max_size: int = 200, min_size: int = 0) -> st.SearchStrategy[str]:
@@ -44,6 +44,16 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "approval": st.sampled_from(["everything", "nothing"]),
     **dict.fromkeys(("until", "began_at", "ended_at", "since"), st.datetimes(timezones=st.just(UTC))),
     "as_of": st.none() | st.datetimes(timezones=st.just(UTC)),
+    "picture": st.none()
+    | st.builds(
+        Picture,
+        url=words(100).map(lambda text: f"https://example.org/{quote(text)}"),
+        alt=words(100),
+        media_type=st.sampled_from(["image/png", "image/jpeg"]),
+        width=st.integers(min_value=1, max_value=100_000),
+        height=st.integers(min_value=1, max_value=100_000),
+        jpeg_url=st.none() | st.just("https://example.org/a.jpg"),
+    ),
     "not_before": st.none() | st.datetimes(timezones=st.just(UTC)),
     "renews": st.none() | st.uuids(),
     "revision": st.none() | st.integers(min_value=2, max_value=10_000),

@@ -19,6 +19,7 @@ from envelope.brand.payloads import (
     ContentPublishFailed,
     ContentRefused,
     DeadLetterRecorded,
+    Picture,
     Priority,
     ResearchCompleted,
     ResearchFailed,
@@ -55,7 +56,8 @@ UNWRITTEN = ContentRefused(
 UNSUPPORTED = UNWRITTEN.model_copy(update={"reason": "unsupported_draft", "detail": "40 words of it"})
 HELD = UNWRITTEN.model_copy(update={"reason": "needs_review", "detail": "240 words, of at least 250"})
 GENERATED = ContentGenerated(brand_slug=BRAND, content_id=CONTENT, keyword="cold brew", word_count=400)
-PUBLISHED = ContentPublished(brand_slug=BRAND, content_id=CONTENT, published_url=URL)
+PICTURE = Picture(url=f"{URL}.png", alt="Cold brew", media_type="image/png", width=1200, height=630)
+PUBLISHED = ContentPublished(brand_slug=BRAND, content_id=CONTENT, published_url=URL, picture=PICTURE)
 UNPUBLISHED = ContentPublishFailed(
     brand_slug=BRAND, content_id=CONTENT, target="site", reason="unknown_target"
 )
@@ -118,6 +120,7 @@ def test_the_whole_way_sends_each_message_once_and_completes() -> None:
             article_context=ARTICLE,
             published_url=URL,
             channels=("feed",),
+            picture=PICTURE,
         ),
     ]
 

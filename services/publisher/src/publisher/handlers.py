@@ -10,6 +10,7 @@ from envelope.brand.payloads import ContentDelete, ContentPublish, ContentPublis
 from messaging import Context, Database, Record, Transaction, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged
+from publisher.covers import picture_of
 from publisher.domain import Article, BrandSlug, Refusal, refusal
 from publisher.erasure import comes_too_late, erased
 from publisher.markup import Home, to_html
@@ -101,7 +102,11 @@ class Handlers:
             raise RuntimeError("the page disappeared while its article was read")
         url = self._urls.absolute(self._urls.article(brand, place.slug))
         published = ContentPublished(
-            brand_slug=brand, content_id=payload.content_id, published_url=url, as_of=place.as_of
+            brand_slug=brand,
+            content_id=payload.content_id,
+            published_url=url,
+            as_of=place.as_of,
+            picture=await picture_of(tx.connection, self._urls, brand, place.slug),
         )
         tx.send(published, caused_by=command)
         context.log.info("article_published", content_id=str(payload.content_id), url=url)

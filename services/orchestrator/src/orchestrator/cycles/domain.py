@@ -18,6 +18,7 @@ from envelope.brand.payloads import (
     ContentPublishFailed,
     ContentRefused,
     DeadLetterRecorded,
+    Picture,
     Priority,
     ResearchCompleted,
     ResearchFailed,
@@ -118,7 +119,8 @@ def decide(
     if learned.generated and not keyword.generated and learned.published_url is None:
         messages.append(_publish(learned))
     if learned.published_url and learned.unanswered and article and not learned.promoted:
-        messages.append(_promote(learned, learned.published_url, article))
+        picture = event.picture if isinstance(event, ContentPublished) else None
+        messages.append(_promote(learned, learned.published_url, article, picture))
         learned = replace(learned, promoted=True)
     return Decision(learned, tuple(messages))
 
@@ -318,7 +320,9 @@ def _publish(keyword: Keyword) -> ContentPublish:
     return ContentPublish(brand_slug=keyword.brand_slug, content_id=keyword.content_id, target=keyword.target)
 
 
-def _promote(keyword: Keyword, published_url: str, article: ArticleContext) -> SocialCreate:
+def _promote(
+    keyword: Keyword, published_url: str, article: ArticleContext, picture: Picture | None
+) -> SocialCreate:
     assert keyword.content_id is not None
     return SocialCreate(
         brand_slug=keyword.brand_slug,
@@ -328,4 +332,5 @@ def _promote(keyword: Keyword, published_url: str, article: ArticleContext) -> S
         brand_name=keyword.brand_name,
         channels=keyword.unanswered,
         approval=keyword.posts_approval,
+        picture=picture,
     )

@@ -35,6 +35,17 @@ _ERASURE: Final[dict[str, Any]] = {
     "erasure_id": _uuid7(_START + timedelta(days=400), 106),
 }
 _PAGE: Final = "https://example.org/sites/the-daily-grind/pour-over-coffee"
+_COVER: Final = (
+    "https://example.org/sites/the-daily-grind/covers/pour-over-coffee-0123456789abcdef"  # and its format
+)
+_PICTURE: Final = payloads.Picture(
+    url=f"{_COVER}.png",
+    alt="Cover: Pour-over coffee – The Daily Grind",  # noqa: RUF001 - a dash
+    media_type="image/png",
+    width=1200,
+    height=630,
+    jpeg_url=f"{_COVER}.jpg",
+)
 
 _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
     # Each with the payload of the message that caused it.
@@ -68,7 +79,9 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
     ),
     (payloads.ContentPublish(**_ARTICLE, target="site"), payloads.ContentGenerated),
     (
-        payloads.ContentPublished(**_ARTICLE, published_url=_PAGE, as_of=_START + timedelta(seconds=5)),
+        payloads.ContentPublished(
+            **_ARTICLE, published_url=_PAGE, as_of=_START + timedelta(seconds=5), picture=_PICTURE
+        ),
         payloads.ContentPublish,
     ),
     (payloads.ContentDelete(**_ARTICLE), None),
@@ -90,6 +103,7 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
             published_url=_PAGE,
             brand_name="The Daily Grind",
             channels=("feed",),
+            picture=_PICTURE,
         ),
         payloads.ContentPublished,
     ),

@@ -113,6 +113,20 @@ class ContentDelete(Payload):
     content_id: UUID
 
 
+class Picture(Payload):
+    """A picture of an article, as it can be fetched by anybody, and `alt`, what it says to those who do not see it; width and height in pixels.
+
+    `jpeg_url` has it as JPEG in upright format, for channels that take nothing else.
+    """
+
+    url: HttpUrl
+    alt: Annotated[Text, StringConstraints(max_length=1000)]
+    media_type: Annotated[Text, StringConstraints(pattern=r"^image/[a-z0-9.+-]+$", max_length=100)]
+    width: Annotated[int, Field(ge=1, le=100_000)]
+    height: Annotated[int, Field(ge=1, le=100_000)]
+    jpeg_url: HttpUrl | None = None
+
+
 class ContentPublished(Payload):
     """The article can be seen at `published_url`; what is shown there is its state `as_of`. Of two addresses, that of the later state holds."""
 
@@ -120,6 +134,7 @@ class ContentPublished(Payload):
     content_id: UUID
     published_url: HttpUrl
     as_of: AwareDatetime | None = None
+    picture: Picture | None = None
 
 
 class ContentPublishFailed(Payload):
@@ -153,6 +168,7 @@ class SocialCreate(Payload):
     brand_name: Annotated[Text, StringConstraints(min_length=1, max_length=200)] | None = None
     channels: tuple[Name, ...] = Field(default=("feed",), max_length=20)
     approval: PostsApproval = "nothing"
+    picture: Picture | None = None
 
 
 class SocialPosted(Payload):

@@ -132,6 +132,16 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "published_url": _urls,
     "post_url": _urls,
     "brand_name": _some_text,
+    "picture": st.fixed_dictionaries(
+        {
+            "url": _urls,
+            "alt": _text,
+            "media_type": st.sampled_from(["image/png", "image/jpeg", "image/svg+xml"]),
+            "width": st.integers(1, 100_000),
+            "height": st.integers(1, 100_000),
+        },
+        optional={"jpeg_url": _urls},
+    ),
     "approval": st.sampled_from(["everything", "nothing"]),
     "channels": st.lists(_some_text, max_size=20),
     "audit_id": _identities,
