@@ -1,0 +1,57 @@
+"""`python -m fakes x [--port 0]`: the address on the first line of output, then it answers until it is ended."""
+
+import argparse
+import asyncio
+import importlib
+import pkgutil
+import signal
+import sys
+from collections.abc import Mapping
+
+import fakes
+from fakes.serving.fake import Fake
+from fakes.serving.server import serving
+
+
+def modules() -> Mapping[str, str]:
+    """Where the fake of each name is: a file of this package, or of a room of it."""
+    found = pkgutil.walk_packages(fakes.__path__, "fakes.")
+    return {
+        each.name.rpartition(".")[2]: each.name
+        for each in found
+        if not each.ispkg and not each.name.startswith(("fakes.serving.", "fakes.__"))
+    }
+
+
+def made(name: str) -> Fake:
+    """The one class of its module that is a fake, with what it takes by default."""
+    module = importlib.import_module(modules()[name])
+    (kind,) = [
+        each
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, Fake) and each.__module__ == module.__name__
+    ]
+    fake: Fake = kind()
+    return fake
+
+
+async def serve(fake: Fake, port: int) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with serving(fake, port):
+        sys.stdout.write(f"{fake.url}\n")
+        sys.stdout.flush()
+        await stop.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m fakes", description=fakes.__doc__)
+    parser.add_argument("name", choices=sorted(modules()))
+    parser.add_argument("--port", type=int, default=0)
+    given = parser.parse_args()
+    asyncio.run(serve(made(given.name), given.port))
+
+
+if __name__ == "__main__":
+    main()
