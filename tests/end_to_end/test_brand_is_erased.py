@@ -34,7 +34,7 @@ from messaging import Context, Database, DeadLetter, Reason
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from monitor import erasure as of_monitor
-from monitor import handlers as monitor_handlers
+from monitor.dead_letters import handlers as monitor_handlers
 from orchestrator.api import http_api
 from orchestrator.cycles import route
 from orchestrator.erasure import Reminders, note_receipts

@@ -19,9 +19,9 @@ from envelope.brand import CATALOGUE
 from messaging import Database, DeadLetter, Reason
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from monitor import handlers
+from monitor.dead_letters import handlers
+from monitor.dead_letters.operations import Operations
 from monitor.http_api import create_api
-from monitor.operations import Operations
 
 KEY = "test-service-key-0123456789"
 STACK = (

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envelope import EnvelopeHead
-from monitor.cleaning import clean_json
-from monitor.domain import (
+from monitor.dead_letters.cleaning import clean_json
+from monitor.dead_letters.domain import (
     SILENT_AFTER,
     Beginning,
     DeadMessageId,
@@ -23,7 +23,7 @@ from monitor.domain import (
     refuse_discard,
     refuse_replay,
 )
-from monitor.rewriting import read_head, replay_of
+from monitor.dead_letters.rewriting import read_head, replay_of
 
 NOW = datetime(2026, 5, 6, 7, 8, tzinfo=UTC)
 ID = DeadMessageId(uuid4())

@@ -14,10 +14,10 @@ from chassis.observing import logs
 from chassis.testing import eventually
 from envelope import DeadLetterResolved, DomainMessage, new_event_id
 from messaging import Database, DeadLetter
-from monitor import handlers, reading, renaming, store
-from monitor.domain import Refusal
-from monitor.operations import Operations, Replayed
-from monitor.store import Decision
+from monitor.dead_letters import handlers, reading, renaming, store
+from monitor.dead_letters.domain import Refusal
+from monitor.dead_letters.operations import Operations, Replayed
+from monitor.dead_letters.store import Decision
 
 Death = DomainMessage[DeadLetter]
 NewDeath = Callable[..., Death]

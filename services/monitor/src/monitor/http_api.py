@@ -1,225 +1,24 @@
-"""The HTTP API for operators: look at dead letters, replay them, discard them."""
+"""The HTTP API for operators."""
 
-from http import HTTPStatus
-from typing import Annotated, Final, NoReturn, assert_never
-from uuid import UUID
+from typing import Final
 
-from fastapi import APIRouter, FastAPI, HTTPException, Query
+from fastapi import FastAPI
 
-from chassis.http.api import UNKNOWN, add_routes, api, needs, refusal, router
+from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
-from chassis.http.callers import Authorise, Scope
-from envelope.brand import CATALOGUE
+from chassis.http.callers import Authorise
 from messaging import Database
-from monitor import reading
-from monitor.api_models import (
-    MAX_PAGE,
-    BulkDiscarded,
-    BulkDiscardRequest,
-    BulkReplayRequest,
-    BulkReplayStarted,
-    DeadLetterPage,
-    DeadLetterView,
-    DiscardRequest,
-    FullDeadLetterView,
-    Outcomes,
-    OutcomesRequest,
-    ReplayRequest,
-    ReplayStarted,
-    Summary,
-    Text,
-)
-from monitor.domain import Problem, Refusal, State
-from monitor.operations import Operations, Replayed, Unknown
-from monitor.store import Selection
+from monitor import dead_letters
+from monitor.dead_letters import Operations
 
 DESCRIPTION: Final = (
     "Messages that ended in a dead-letter queue, why, and what became of them. A replay is a new message; its dead "
     "letter is resolved when its consumer has handled that one."
 )
-CONFLICT: Final = refusal(HTTPStatus.CONFLICT, "Its state does not allow this.")
-
-OUTCOMES: Final = "/v1/dead-letters/outcomes"
-"""Asks about more ids than an address has room for."""
-_MAX_GROUPS: Final = 200
-_STATUS: Final = {
-    Problem.CONFLICT: HTTPStatus.CONFLICT,
-    Problem.UNPROCESSABLE: HTTPStatus.UNPROCESSABLE_ENTITY,
-}
 
 
 def create_api(database: Database, operations: Operations, authorise: Authorise) -> FastAPI:
     app = api("Brand Engine: monitor", authorise, answers=database, description=DESCRIPTION)
-    add_routes(
-        app,
-        _reading_routes(database),
-        _operating_routes(database, operations),
-        _bulk_routes(database, operations),
-    )
-    keep_audit_log(app, database, changes_nothing=[OUTCOMES])
+    add_routes(app, *dead_letters.routes(database, operations))
+    keep_audit_log(app, database, changes_nothing=[dead_letters.OUTCOMES])
     return app
-
-
-def _reading_routes(database: Database) -> APIRouter:
-    routes = router("/dead-letters")
-
-    @routes.get("", dependencies=[needs(Scope.READ)], summary="Dead letters, newest first")
-    async def list_dead_letters(
-        state: State | None = None,
-        queue: Annotated[Text | None, Query(description="The queue they died in, without -dlq.")] = None,
-        type: Annotated[Text | None, Query(description="Message type.")] = None,  # noqa: A002 - the wire name
-        correlation_id: Text | None = None,
-        replayable: bool | None = None,
-        group: Annotated[
-            Text | None, Query(description="Those that failed alike, as the summary names them.")
-        ] = None,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
-        before: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
-    ) -> DeadLetterPage:
-        wanted = reading.Filter(state, _source_queue(queue), type, correlation_id, replayable, group)
-        async with database.connection() as connection:
-            page = await reading.page(connection, wanted, limit=limit + 1, before=before)
-        if page is None:
-            raise HTTPException(
-                422, f"before: there is no dead letter {before}; begin again without `before`"
-            )
-        items = [DeadLetterView.model_validate(item) for item in page.items[:limit]]
-        following = items[-1].id if len(page.items) > limit else None
-        return DeadLetterPage(
-            items=items, next=following, matching=page.matching, open=page.open, now=page.now
-        )
-
-    @routes.get("/summary", dependencies=[needs(Scope.READ)], summary="Like failures, grouped")
-    async def summarise(state: State | None = State.OPEN, queue: Text | None = None) -> Summary:
-        wanted = reading.Filter(state, _source_queue(queue))
-        async with database.connection() as connection:
-            groups = await reading.alike(connection, wanted, limit=_MAX_GROUPS)
-        return Summary.model_validate({"groups": groups})
-
-    @routes.get(
-        "/{dead_letter_id}",
-        dependencies=[needs(Scope.READ)],
-        summary="One dead letter in full",
-        responses=UNKNOWN,
-    )
-    async def read_dead_letter(dead_letter_id: str) -> FullDeadLetterView:
-        return await _read(database, _identity(dead_letter_id))
-
-    return routes
-
-
-def _operating_routes(database: Database, operations: Operations) -> APIRouter:
-    routes = router("/dead-letters")
-
-    @routes.post(
-        "/{dead_letter_id}/replay",
-        dependencies=[needs(Scope.OPERATE)],
-        status_code=202,
-        summary="Send it again to the queue it died in",
-        responses={**UNKNOWN, **CONFLICT},
-    )
-    async def replay(dead_letter_id: str, request: ReplayRequest | None = None) -> FullDeadLetterView:
-        dead = _identity(dead_letter_id)
-        asked = request or ReplayRequest()
-        match await operations.replay(dead, asked.decision(asked.reason)):
-            case Replayed():
-                return await _read(database, dead)
-            case Refusal() as refusal:
-                _refuse(dead, "replayed", refusal)
-            case Unknown():
-                raise _not_found(dead_letter_id)
-            case other:
-                assert_never(other)
-
-    @routes.post(
-        "/{dead_letter_id}/discard",
-        dependencies=[needs(Scope.OPERATE)],
-        summary="Close it for good, unhandled",
-        responses={**UNKNOWN, **CONFLICT},
-    )
-    async def discard(dead_letter_id: str, request: DiscardRequest) -> FullDeadLetterView:
-        dead = _identity(dead_letter_id)
-        match await operations.discard(dead, request.decision(request.reason)):
-            case None:
-                return await _read(database, dead)
-            case Refusal() as refusal:
-                _refuse(dead, "discarded", refusal)
-            case Unknown():
-                raise _not_found(dead_letter_id)
-            case other:
-                assert_never(other)
-
-    return routes
-
-
-def _bulk_routes(database: Database, operations: Operations) -> APIRouter:
-    routes = router("/dead-letters")
-
-    @routes.post(
-        "/replay",
-        dependencies=[needs(Scope.OPERATE)],
-        status_code=202,
-        summary="Replay open dead letters, oldest first",
-    )
-    async def replay_many(request: BulkReplayRequest) -> BulkReplayStarted:
-        decision = request.decision(request.reason)
-        done = await operations.replay_all(_selection(request), request.limit, decision)
-        replays = [ReplayStarted(id=dead, replay_event_id=replay) for dead, replay in done.replays.items()]
-        return BulkReplayStarted(replayed=len(replays), replays=replays, next=done.last)
-
-    @routes.post(
-        "/discard",
-        dependencies=[needs(Scope.OPERATE)],
-        summary="Close open dead letters for good, oldest first",
-    )
-    async def discard_many(request: BulkDiscardRequest) -> BulkDiscarded:
-        decision = request.decision(request.reason)
-        done = await operations.discard_all(_selection(request), request.limit, decision)
-        return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
-
-    @routes.post("/outcomes", dependencies=[needs(Scope.READ)], summary="How several dead letters stand")
-    async def read_outcomes(request: OutcomesRequest) -> Outcomes:
-        async with database.connection() as connection:
-            rows = await reading.outcomes(connection, request.ids)
-        return Outcomes.model_validate({"outcomes": rows})
-
-    return routes
-
-
-async def _read(database: Database, dead: UUID) -> FullDeadLetterView:
-    async with database.connection() as connection:
-        row = await reading.one(connection, dead)
-    if row is None:
-        raise _not_found(str(dead))
-    return FullDeadLetterView.of(row)
-
-
-def _identity(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise _not_found(text) from None
-
-
-def _selection(request: BulkReplayRequest | BulkDiscardRequest) -> Selection:
-    return Selection(
-        queue=_source_queue(request.queue),
-        type=request.type,
-        group=request.group,
-        ids=None if request.ids is None else tuple(request.ids),
-        until=request.until,
-        after=request.after,
-    )
-
-
-def _source_queue(queue: str | None) -> str | None:
-    """People name either queue of the pair, by its name of today or a former one."""
-    return None if queue is None else CATALOGUE.name_today(queue.removesuffix("-dlq"))
-
-
-def _not_found(dead: str) -> HTTPException:
-    return HTTPException(404, f"there is no dead letter {dead[:100]}; GET /v1/dead-letters lists their ids")
-
-
-def _refuse(dead: UUID, wish: str, refusal: Refusal) -> NoReturn:
-    raise HTTPException(_STATUS[refusal.problem], f"dead letter {dead} cannot be {wish}: {refusal.reason}")

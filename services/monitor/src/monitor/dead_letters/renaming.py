@@ -5,7 +5,7 @@ from typing import Final
 
 from envelope.brand import CATALOGUE
 from messaging import Database
-from monitor import store
+from monitor.dead_letters import store
 
 _PAUSE_SECONDS: Final = 3600.0
 

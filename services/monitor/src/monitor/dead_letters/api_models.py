@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from pydantic_core import from_json
 
 from chassis.http.api import Moment
-from monitor.domain import State
-from monitor.store import Decision
+from monitor.dead_letters.domain import State
+from monitor.dead_letters.store import Decision
 
 MAX_PAGE: Final = 200
 MAX_BULK: Final = 500

@@ -12,11 +12,19 @@ from envelope import DeadLetterResolved, DomainMessage, EnvelopeHead
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import BrandSlug, DeadLetterRecorded, Keyword
 from messaging import DeadLetter, Reason, Transaction
-from monitor import store
-from monitor.cleaning import clean, clean_json, clean_or_none
-from monitor.domain import Beginning, DeadMessageId, Standing, State, begin, failing_frame, is_announced
-from monitor.erasure import brand_of, comes_too_late, erased
-from monitor.rewriting import read_head
+from monitor.dead_letters import store
+from monitor.dead_letters.cleaning import clean, clean_json, clean_or_none
+from monitor.dead_letters.domain import (
+    Beginning,
+    DeadMessageId,
+    Standing,
+    State,
+    begin,
+    failing_frame,
+    is_announced,
+)
+from monitor.dead_letters.rewriting import read_head
+from monitor.erased import brand_of, comes_too_late, erased
 
 log = structlog.get_logger(__name__)
 

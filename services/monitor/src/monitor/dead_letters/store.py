@@ -12,8 +12,8 @@ from pydantic import JsonValue
 from chassis import Connection
 from envelope import DeadLetterResolved
 from messaging.headers import BAGGAGE, TRACEPARENT, TRACESTATE, Reason
-from monitor import groups
-from monitor.domain import (
+from monitor.dead_letters import groups
+from monitor.dead_letters.domain import (
     Beginning,
     DeadMessageId,
     Standing,

@@ -10,7 +10,7 @@ from uuid import UUID
 from chassis import Connection
 from envelope.brand import CATALOGUE
 from messaging.topology import work_queues
-from monitor import groups
+from monitor.dead_letters import groups
 
 READABLE_BYTES: Final = 256 * 1024
 """As much of a body is shown; twice what a message may have."""

@@ -11,9 +11,9 @@ from chassis.observing import chains
 from envelope import new_event_id
 from messaging import Database, Transaction
 from messaging.headers import REPLAY_OF
-from monitor import store
-from monitor.domain import DeadMessageId, Refusal, refuse_discard, refuse_replay
-from monitor.rewriting import replay_of
+from monitor.dead_letters import store
+from monitor.dead_letters.domain import DeadMessageId, Refusal, refuse_discard, refuse_replay
+from monitor.dead_letters.rewriting import replay_of
 
 log = structlog.get_logger(__name__)
 
