@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from envelope.brand.payloads import ArticleContext, SocialCreate
-from social.channels import CHANNELS, REMOTE, linkedin_escaped
+from social.channels import CHANNELS, REMOTE
+from social.channels.linkedin import escaped as linkedin_escaped
 from social.counting import graphemes
 from social.cutting import clean_line, cut, hashtag, without_mentions
 from social.domain import Draft, LinkTooLongError, compose, drafts, plan, post_id, story_of
@@ -144,14 +145,20 @@ def test_a_long_post_has_the_title_the_points_and_an_invitation() -> None:
     assert made.text.splitlines() == [
         "Pour-over coffee: a sourced overview",
         "",
-        DEFINITION,
+        POINTS[3],
         "",
-        *(f"• {point}" for point in POINTS[1:]),
+        *(f"• {point}" for point in POINTS[:3]),
         "",
         f"Read the article: {LINK}",
         "",
         "#PourOverCoffee #DailyGrind",
     ]
+
+
+def test_channels_do_not_all_open_with_the_same_sentence() -> None:
+    story = story_of(command())
+    bodies = [made.text.removeprefix(story.title).strip().splitlines()[0] for made in drafts(story)]
+    assert set(bodies) == set(POINTS)
 
 
 def test_a_short_post_that_does_not_name_its_subject_gets_the_title() -> None:

@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 from chassis.links import public_link
 from envelope.brand.payloads import SocialCreate
-from social.channels import BUILT_IN, CHANNELS, FEED, REMOTE, Channel
+from social.channels import BUILT_IN, CHANNELS, FEED, REMOTE, Channel, Facet
 from social.counting import utf8_bytes
 from social.cutting import clean_line, comparable, cut, hashtag, without_mentions
 
@@ -30,16 +30,19 @@ class Story:
     tags: tuple[str, ...]
     link: str | None
 
-    @property
-    def opening(self) -> str:
-        """The hook."""
-        return self.description or next(iter(self.points), self.title)
+    def opening(self, place: int) -> str:
+        """The hook of a channel: that of its place, counted around."""
+        return self.said[place % len(self.said)] if self.said else self.title
 
     # What follows is the same for every channel, and reading texts word by word is slow.
 
     @cached_property
-    def opening_says(self) -> str:
-        return comparable(self.opening)
+    def said(self) -> tuple[str, ...]:
+        """The description and the key points, each once."""
+        each_once: dict[str, str] = {}
+        for each in filter(None, (self.description, *self.points)):
+            each_once.setdefault(comparable(each), each)
+        return tuple(each_once.values())
 
     @cached_property
     def title_says(self) -> str:
@@ -50,10 +53,17 @@ class Story:
         return comparable(self.keyword)
 
     @cached_property
-    def further_points(self) -> tuple[str, ...]:
-        """The key points that say something else than the opening."""
-        points = {comparable(point): point for point in reversed(self.points)}
-        return tuple(point for says, point in reversed(points.items()) if says not in self.opening_says)
+    def says(self) -> dict[str, str]:
+        """What is said, comparable."""
+        return {each: comparable(each) for each in self.said}
+
+    def further_points(self, opening: str) -> tuple[str, ...]:
+        """What says something else than the opening: what follows upon it, then what stands before it."""
+        if opening not in self.says:
+            return self.said
+        opened, place = self.says[opening], self.said.index(opening)
+        others = ((each, self.says[each]) for each in (*self.said[place + 1 :], *self.said[:place]))
+        return tuple(each for each, says in others if says not in opened and opened not in says)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +71,6 @@ class Count:
     unit: str
     used: int
     maximum: int
-
-
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """A part of a text that is a link or a hashtag, as UTF-8 byte offsets, the end exclusive.
-
-    `target` is the address, or the hashtag without its #.
-    """
-
-    start: int
-    end: int
-    kind: str  # "link" | "tag"
-    target: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +204,8 @@ def brand_name(command: SocialCreate) -> str:
 def drafts(story: Story) -> Iterator[Draft]:
     """One for each channel elsewhere, in the table's order; none where the link alone is too long."""
     for channel in REMOTE:
+        if not channel.drafted:
+            continue
         try:
             yield compose(channel, story)
         except LinkTooLongError:
@@ -248,31 +247,32 @@ def compose(channel: Channel, story: Story) -> Draft:
         layout = _Layout(replace(channel, invitation=""), story.link)
     if not layout.fits():
         raise LinkTooLongError(channel.name)
+    opening = story.opening(channel.opening)
     layout = replace(
         layout,
-        opening=cut(without_mentions(story.opening), lambda text: replace(layout, opening=text).fits()),
+        opening=cut(without_mentions(opening), lambda text: replace(layout, opening=text).fits()),
     )
-    return _draft(channel, _filled(layout, story))
+    return _draft(channel, _filled(layout, story, opening))
 
 
-def _filled(layout: _Layout, story: Story) -> _Layout:
+def _filled(layout: _Layout, story: Story, opening: str) -> _Layout:
     """Hashtags, title and key points, in that order, as far as there is room."""
     for tag in story.tags[: layout.channel.hashtags]:
         layout = _grown(layout, replace(layout, tags=(*layout.tags, tag)))
-    if _needs_headline(layout, story):
+    if _needs_headline(layout, story, opening):
         layout = _grown(layout, replace(layout, headline=without_mentions(story.title)))
-    for point in story.further_points:
+    for point in story.further_points(opening):
         if len(layout.points) < layout.channel.points:
             layout = _grown(layout, replace(layout, points=(*layout.points, without_mentions(point))))
     return layout
 
 
-def _needs_headline(layout: _Layout, story: Story) -> bool:
+def _needs_headline(layout: _Layout, story: Story, opening: str) -> bool:
     """Short channels do without the title as long as their text names the subject."""
     if layout.channel.name == FEED:
         return False
-    whole = layout.opening == story.opening
-    says = story.opening_says if whole else comparable(layout.opening)
+    known = story.says.get(opening) if layout.opening == opening else None
+    says = comparable(layout.opening) if known is None else known
     if story.title_says in says:
         return False
     return layout.channel.headline or story.keyword_says not in says

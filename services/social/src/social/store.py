@@ -9,8 +9,8 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from social.channels import FEED
-from social.domain import BrandSlug, Count, Draft, Facet, Post, PostId
+from social.channels import FEED, Facet
+from social.domain import BrandSlug, Count, Draft, Post, PostId
 
 
 @dataclass(frozen=True, slots=True)

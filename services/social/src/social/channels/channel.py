@@ -1,0 +1,116 @@
+"""What a channel is: the rules of its texts, and how a post goes out there. One file of this folder holds each."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+from uuid import UUID
+
+Placement = Literal["in_text", "first_comment", "none"]
+"""Where the link to the article stands."""
+
+READ: Final = "Read the article: "
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    unit: str
+    maximum: int
+    count: Callable[[str], int]
+
+    def holds(self, text: str) -> bool:
+        return self.count(text) <= self.maximum
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A part of a text that is a link or a hashtag, as UTF-8 byte offsets, the end exclusive.
+
+    `target` is the address, or the hashtag without its #.
+    """
+
+    start: int
+    end: int
+    kind: str  # "link" | "tag"
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of the article's; `url` can be read by everybody, `alt` says what is to be seen. Sizes in pixels, 0: unknown."""
+
+    url: str
+    alt: str
+    media_type: str
+    width: int = 0
+    height: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A post as it goes out: `text` is whole, with link and hashtags where the channel has them in its text.
+
+    `post_id` is the same however often it is tried: what a channel needs of keys follows from it. `link` leads to the article, wherever
+    it stands (`placement`); `facets` are those of `text`; `language` is a BCP 47 tag.
+    """
+
+    post_id: UUID
+    brand_slug: str
+    content_id: UUID
+    title: str
+    description: str
+    text: str
+    link: str | None
+    placement: Placement = "in_text"
+    facets: tuple[Facet, ...] = ()
+    hashtags: tuple[str, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How a post goes out on a channel.
+
+    Args:
+        prepare: makes of a post and the time of its first attempt all that later attempts need to be the same: texts, keys, times. Pure, and
+            its result is JSON.
+        steps: what is sent, one after the other, of what was prepared. What they remember together has under `url` where the post can be
+            seen, unless nobody outside can see it.
+        errors: what the platform calls a refusal, in plain words that say what to do.
+        seconds: how long all of it may take.
+        placements: where the link may stand; the first unless the brand says otherwise.
+        needs_picture: without one there is no post.
+    """
+
+    prepare: Callable[[Composed, datetime], Mapping[str, Any]]
+    steps: Callable[[Mapping[str, Any]], Sequence[Any]]
+    errors: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 60.0
+    placements: tuple[Placement, ...] = ("in_text", "none")
+    needs_picture: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """`headline`: the title stands above the text. `points`, `hashtags`: at most so many. `bulleted`: points as a list.
+
+    `opening`: with which of what there is to say of an article a post begins, counted from 0 and around: the description, then its key
+    points; so that channels do not all say the same. `invitation` stands before the link. `source` says where the limits come from, `note`
+    what a poster should know. Without `sending`, nothing goes out there; without `drafted`, no reader is shown a draft for it.
+    """
+
+    name: str
+    label: str
+    limits: tuple[Limit, ...]
+    headline: bool
+    points: int
+    bulleted: bool
+    hashtags: int
+    invitation: str = ""
+    note: str = ""
+    source: str = ""
+    escape: Callable[[str], str] | None = None
+    opening: int = 0
+    drafted: bool = True
+    sending: Sending | None = None

@@ -1,0 +1,12 @@
+"""The page of our own: the link and the hashtags stand beside the text there, not in it."""
+
+from typing import Final
+
+from social import counting
+from social.channels.channel import Channel, Limit
+
+FEED: Final = "feed"
+
+CHANNEL: Final = Channel(
+    FEED, "Feed", (Limit("characters", 1000, counting.grapheme_count),), False, 3, True, 2
+)
