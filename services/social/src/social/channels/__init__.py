@@ -23,6 +23,7 @@ from social.channels.channel import (
     Facet,
     Limit,
     Picture,
+    Pictures,
     Placement,
     Sending,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "Facet",
     "Limit",
     "Picture",
+    "Pictures",
     "Placement",
     "Sending",
 ]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 from uuid import UUID
 
 Placement = Literal["in_text", "first_comment", "none"]
@@ -37,13 +37,24 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture of the article's; `url` can be read by everybody, `alt` says what is to be seen. Sizes in pixels, 0: unknown."""
+    """A picture of the article's; its addresses can be read by everybody, `alt` says what is to be seen. Width and height in pixels.
+
+    `jpeg_url` has it as JPEG in upright format, for channels that take nothing else.
+    """
 
     url: str
     alt: str
     media_type: str
-    width: int = 0
-    height: int = 0
+    width: int
+    height: int
+    jpeg_url: str | None = None
+
+
+class Pictures(Protocol):
+    """Where steps that send a picture's bytes get them from."""
+
+    async def read(self, url: str) -> bytes:
+        """Raises `receipts.NotSent`: it cannot be had now, and nothing was sent. `receipts.Refused`: it never can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +86,8 @@ class Sending:
     Args:
         prepare: makes of a post and the time of its first attempt all that later attempts need to be the same: texts, keys, times. Pure, and
             its result is JSON.
-        steps: what is sent, one after the other, of what was prepared. What they remember together has under `url` where the post can be
-            seen, unless nobody outside can see it.
+        steps: what is sent, one after the other, of what was prepared, alone of that. What they remember together has under `url` where the
+            post can be seen, unless nobody outside can see it.
         errors: what the platform calls a refusal, in plain words that say what to do.
         seconds: how long all of it may take.
         placements: where the link may stand; the first unless the brand says otherwise.
@@ -84,7 +95,7 @@ class Sending:
     """
 
     prepare: Callable[[Composed, datetime], Mapping[str, Any]]
-    steps: Callable[[Mapping[str, Any]], Sequence[Any]]
+    steps: Callable[[Mapping[str, Any], Pictures], Sequence[Any]]
     errors: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 60.0
     placements: tuple[Placement, ...] = ("in_text", "none")
