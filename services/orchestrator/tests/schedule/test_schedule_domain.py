@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chassis.time_zones import UntimelyError, zone_called
 from orchestrator.schedule.domain import (
     MOST_MISSED,
     RETRIES,
@@ -17,7 +18,6 @@ from orchestrator.schedule.domain import (
     Timetable,
     local,
 )
-from orchestrator.time_zones import UntimelyError, zone_called
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SUNDAYS = Timetable.read("0 6 * * SUN", "Europe/Berlin")

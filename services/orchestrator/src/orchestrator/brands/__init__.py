@@ -12,7 +12,6 @@ from orchestrator.brands.domain import (
     check_writer,
 )
 from orchestrator.brands.models import Agent, BrandView, Counters
-from orchestrator.brands.quiet_hours import QuietHours
 from orchestrator.brands.quiet_periods import QuietPeriods
 from orchestrator.brands.routes import Slug, brand_routes, seen_slug
 from orchestrator.brands.store import Brand, find_brand, upsert_brand
@@ -28,7 +27,6 @@ __all__ = [
     "BrandSlug",
     "BrandView",
     "Counters",
-    "QuietHours",
     "QuietPeriods",
     "Slug",
     "UnknownBrandError",

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 import asyncpg
 
 from chassis import Connection
+from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import PostsApproval
 from orchestrator.brands.domain import EXTRACTIVE, Approval, BrandSlug, approval_of
-from orchestrator.brands.quiet_hours import QuietHours
 
 
 @dataclass(frozen=True, slots=True)

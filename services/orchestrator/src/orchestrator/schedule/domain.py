@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-from orchestrator.time_zones import UntimelyError, zone_called
+from chassis.time_zones import UntimelyError, zone_called
 
 FIELDS: Final = 5
 RETRIES: Final = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))

@@ -8,6 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
+from chassis.time_zones import zone_called
 from envelope.brand.payloads import Priority
 from orchestrator.brands import BrandSlug
 from orchestrator.schedule.domain import (
@@ -19,7 +20,6 @@ from orchestrator.schedule.domain import (
     Standing,
     Timetable,
 )
-from orchestrator.time_zones import zone_called
 
 _COLUMNS: Final = """
     select schedule_id, brand_slug, name, kind, keywords, take, position, priority, refresh, cron, time_zone, state, due_at, try_at,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.brands.quiet_hours import QuietHours
-from orchestrator.time_zones import UntimelyError
+from chassis.quiet_hours import QuietHours
+from chassis.time_zones import UntimelyError
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NIGHT = QuietHours.read("22:00", "07:00", "Europe/Berlin")
@@ -71,6 +71,7 @@ def test_whatever_the_clocks_show_within_the_hours_is_in_the_period(
 
     assert period.ends > moment
     assert period.begins <= moment or not within
+    assert hours.holds(moment) == (period.begins <= moment < period.ends)
     assert timedelta() < period.ends - period.begins <= timedelta(days=1, hours=1)
     # The one that follows is another one.
     assert hours.period(period.ends).ends > period.ends
@@ -78,7 +79,10 @@ def test_whatever_the_clocks_show_within_the_hours_is_in_the_period(
 
 @pytest.mark.parametrize(
     ("hours", "complaint"),
-    [(("22:00", "22:00", "UTC"), "pause the brand"), (("22:00", "07:00", "Mars/Base"), "no time zone")],
+    [
+        (("22:00", "22:00", "UTC"), "pause the brand instead"),
+        (("22:00", "07:00", "Mars/Base"), "no time zone"),
+    ],
 )
 def test_what_cannot_be_kept_is_refused(hours: tuple[str, str, str], complaint: str) -> None:
     with pytest.raises(UntimelyError, match=complaint):

@@ -1,15 +1,15 @@
-"""Hours of the day in which nothing is begun for a brand by itself. Pure: no I/O, no clock, no randomness.
+"""Hours of the day in which nothing is done by itself. Pure: no I/O, no clock, no randomness.
 
 They are those of the clocks in a time zone. A time that those clocks skip, or show twice, may mean either of two moments: quiet hours
 begin at the earlier and end at the later one, so that they are never shorter than they read.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Self
 from zoneinfo import ZoneInfo
 
-from orchestrator.time_zones import UntimelyError, zone_called
+from chassis.time_zones import UntimelyError, moments, zone_called
 
 _DAY = timedelta(days=1)
 
@@ -34,12 +34,18 @@ class QuietHours:
     def read(cls, begin: str, end: str, time_zone: str) -> Self:
         """Raises UntimelyError: they never end, or there is no such zone."""
         if begin == end:
-            raise UntimelyError("quiet hours must end; pause the brand instead")
+            raise UntimelyError(
+                "quiet hours must end; to have nothing done at any hour, pause the brand instead"
+            )
         return cls(time.fromisoformat(begin), time.fromisoformat(end), zone_called(time_zone))
 
     def told(self) -> dict[str, str]:
         """As they are read: `{"begin": "22:00", "end": "07:00", "time_zone": "Europe/Berlin"}`."""
         return {"begin": f"{self.begin:%H:%M}", "end": f"{self.end:%H:%M}", "time_zone": self.zone.key}
+
+    def holds(self, moment: datetime) -> bool:
+        """Whether a moment is in a period of them."""
+        return self.period(moment).begins <= moment
 
     def period(self, moment: datetime) -> Period:
         """The one that a moment is in, or else the next one after it."""
@@ -50,10 +56,6 @@ class QuietHours:
 
     def _beginning_on(self, day: date) -> Period:
         last_day = day if self.end > self.begin else day + _DAY
-        return Period(min(self._moments(day, self.begin)), max(self._moments(last_day, self.end)))
-
-    def _moments(self, day: date, clock: time) -> tuple[datetime, ...]:
-        """Those that the time on that day may mean: one, unless the clocks are changed."""
-        return tuple(
-            datetime.combine(day, clock.replace(fold=fold), self.zone).astimezone(UTC) for fold in (0, 1)
-        )
+        begins, _ = moments(day, self.begin, self.zone)
+        _, ends = moments(last_day, self.end, self.zone)
+        return Period(begins, ends)
