@@ -6,7 +6,7 @@ import pytest
 
 from envelope import new_event_id
 from faults.playing.stack import Keyword, Seen, judge
-from faults.scenarios.services import batches, requests, schedules, subjects
+from faults.scenarios.services import batches, erasures, requests, schedules, subjects
 from faults.strange_input.door import LONGEST_DETAIL, complaint_about
 from faults.strange_input.messages import SECRET, Expected, Strange
 from messaging.flow import dead_letters
@@ -167,3 +167,25 @@ def test_a_subject_with_another_end_or_several_articles_is_noticed(
     rows: list[object], articles: list[str], complaint: str
 ) -> None:
     assert complaint in "; ".join(each.detail for each in subjects.judge(rows, articles, total=3))
+
+
+EVERYBODY = ("orchestrator", "research", "publisher", "social", "monitor")
+
+
+def test_a_brand_that_every_service_has_forgotten_is_in_order() -> None:
+    assert not list(erasures.judge({"acme": EVERYBODY}, [("orchestrator.erasures", "acme")]))
+
+
+@pytest.mark.parametrize(
+    ("answered", "place", "complaint"),
+    [
+        (EVERYBODY[1:], "orchestrator.erasures", "acme: no receipt of orchestrator"),
+        (EVERYBODY, "research.research", "acme is still in research.research"),
+        (EVERYBODY, "monitor.outbox", "acme is still in monitor.outbox"),
+    ],
+)
+def test_a_brand_that_somebody_has_not_forgotten_is_noticed(
+    answered: tuple[str, ...], place: str, complaint: str
+) -> None:
+    found = erasures.judge({"acme": answered}, [(place, "acme")])
+    assert [each.detail for each in found] == [complaint]
