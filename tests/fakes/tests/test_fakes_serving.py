@@ -110,7 +110,7 @@ def test_in_a_thread_and_watched_from_outside() -> None:
 
 def test_as_a_process() -> None:
     began = time.monotonic()
-    with started("plain") as watcher:
+    with started("plain", token="plain-token") as watcher:
         made = httpx.put(f"{watcher.url}/items/7", json=HELLO, headers=AUTH, trust_env=False)
         again = httpx.put(f"{watcher.url}/items/7", json=HELLO, headers=AUTH, trust_env=False)
         assert (made.status_code, again.status_code, len(watcher.accepted())) == (201, 200, 1)

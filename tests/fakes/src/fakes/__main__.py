@@ -1,12 +1,14 @@
-"""`python -m fakes x [--port 0]`: the address on the first line of output, then it answers until it is ended."""
+"""`python -m fakes x [--port 0] [--given '{"compares": false}']`: the address on the first line of output, then it answers until it is ended."""
 
 import argparse
 import asyncio
 import importlib
+import json
 import pkgutil
 import signal
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 import fakes
 from fakes.serving.fake import Fake
@@ -19,19 +21,19 @@ def modules() -> Mapping[str, str]:
     return {
         each.name.rpartition(".")[2]: each.name
         for each in found
-        if not each.ispkg and not each.name.startswith(("fakes.serving.", "fakes.__"))
+        if not each.ispkg and not each.name.startswith("fakes.serving.") and "._" not in each.name
     }
 
 
-def made(name: str) -> Fake:
-    """The one class of its module that is a fake, with what it takes by default."""
+def made(name: str, given: Mapping[str, Any] | None = None) -> Fake:
+    """The one class of its module that is a fake; `given` are its arguments."""
     module = importlib.import_module(modules()[name])
     (kind,) = [
         each
         for each in vars(module).values()
         if isinstance(each, type) and issubclass(each, Fake) and each.__module__ == module.__name__
     ]
-    fake: Fake = kind()
+    fake: Fake = kind(**(given or {}))
     return fake
 
 
@@ -49,8 +51,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m fakes", description=fakes.__doc__)
     parser.add_argument("name", choices=sorted(modules()))
     parser.add_argument("--port", type=int, default=0)
-    given = parser.parse_args()
-    asyncio.run(serve(made(given.name), given.port))
+    parser.add_argument(
+        "--given", type=json.loads, default={}, help='arguments of the fake: {"token": "another"}'
+    )
+    asked = parser.parse_args()
+    asyncio.run(serve(made(asked.name, asked.given), asked.port))
 
 
 if __name__ == "__main__":

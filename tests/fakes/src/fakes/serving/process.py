@@ -49,10 +49,12 @@ class Watcher:
 
 
 @contextmanager
-def started(name: str, port: int = 0) -> Iterator[Watcher]:
-    """`python -m fakes NAME` while it lasts."""
+def started(name: str, port: int = 0, **given: Any) -> Iterator[Watcher]:
+    """`python -m fakes NAME` while it lasts; `given` are arguments of the fake."""
     with subprocess.Popen(
-        [sys.executable, "-m", "fakes", name, "--port", str(port)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "fakes", name, "--port", str(port), "--given", json.dumps(given)],
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         try:
             assert process.stdout

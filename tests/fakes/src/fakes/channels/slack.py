@@ -1,0 +1,77 @@
+"""Slack: an incoming webhook of one channel, `hooks.slack.com/services/T…/B…/…`.
+
+Documented: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks,
+https://docs.slack.dev/messaging/formatting-message-text (escaping, mentions), https://docs.slack.dev/apis/web-api/rate-limits
+"""
+
+import re
+from typing import Any, Final
+
+from fakes.serving.exchange import Reply, Request, as_text
+from fakes.serving.fake import Accepted, Fake, route
+
+_MOST_TEXT: Final = 40_000
+_MOST_BLOCKS: Final = 50
+_MOST_SECTION: Final = 3000
+_CALL: Final = re.compile(r"<(![^>]+|@[^>]+|#[^>]+)>")
+_LINK: Final = re.compile(r"<(https?://[^>|]+)(?:\|([^>]*))?>")
+
+
+class FakeSlack(Fake):
+    """`more["pings"]` of what was accepted: who was called by it. Nothing tells an id, and nothing can be looked up."""
+
+    def __init__(self, path: str = "T00000000/B00000000/slack-token") -> None:
+        super().__init__()
+        self.path = path
+        self.is_archived = False
+
+    @route("POST", "/services/{team}/{hook}/{token}")
+    def post(self, request: Request, team: str, hook: str, token: str) -> Reply:
+        if f"{team}/{hook}/{token}" != self.path:
+            return as_text("no_service", 404)
+        if self.is_archived:
+            return as_text("channel_is_archived", 410)
+        try:
+            data = request.json()
+        except ValueError:
+            return as_text("invalid_payload", 400)
+        text, blocks = data.get("text", ""), data.get("blocks", [])
+        if not text and not blocks:
+            return as_text("no_text", 400)
+        if len(text) > _MOST_TEXT:
+            return as_text("msg_too_long", 400)
+        if not all(map(_is_valid, blocks)) or len(blocks) > _MOST_BLOCKS:
+            return as_text("invalid_blocks", 400)
+        sections = "\n\n".join(each["text"]["text"] for each in blocks if each["type"] == "section")
+        pictures = [each["alt_text"] for each in blocks if each["type"] == "image"]
+        shown = sections or text
+        more = {"pings": _CALL.findall(shown), "pictures": pictures, "notification": text}
+        self.accept(Accepted(str(len(self.accepted) + 1), "acme", _seen(shown), more=more))
+        return as_text("ok")
+
+    def limited(self, request: Request) -> Reply:
+        return as_text("rate_limited", 429, {"retry-after": "1"})
+
+    def expired(self, request: Request) -> Reply:
+        return as_text("no_service", 404)
+
+    def failed(self, request: Request, status: int) -> Reply:
+        return as_text("rollup_error", status)
+
+    def unknown(self, request: Request) -> Reply:
+        return as_text("no_service", 404)
+
+
+def _is_valid(block: dict[str, Any]) -> bool:
+    match block:
+        case {"type": "section", "text": {"type": "mrkdwn", "text": str(text)}}:
+            return 0 < len(text) <= _MOST_SECTION
+        case {"type": "image", "image_url": str(), "alt_text": str(alt)}:
+            return bool(alt)
+    return False
+
+
+def _seen(text: str) -> str:
+    """As readers see it: links by their labels, entities resolved."""
+    text = _LINK.sub(lambda found: found[2] or found[1], text)
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
