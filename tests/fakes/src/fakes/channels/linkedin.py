@@ -17,8 +17,10 @@ _MOST: Final = 3000
 
 
 class FakeLinkedIn(Fake):
-    """`reads`: whether posts may be listed and fetched, which persons' tokens are not allowed to as a rule. `compares`: whether
-    a text is refused that was posted before; nobody promises for how long."""
+    """`reads`: whether posts may be listed and fetched, which persons' tokens are not allowed to as a rule.
+
+    `compares`: whether a text is refused that was posted before; nobody promises for how long.
+    """
 
     def __init__(
         self,

@@ -24,8 +24,10 @@ _MOST_BYTES: Final = 5 * 1024 * 1024
 
 
 class FakeX(Fake):
-    """`credits_left`: of posts that may still be paid for; None: as many as you like. `compares`: whether a text is refused that was
-    posted before; nobody promises for how long."""
+    """`compares`: whether a text is refused that was posted before; nobody promises for how long.
+
+    `credits_left`: posts that may still be paid for; None: as many as you like.
+    """
 
     def __init__(
         self,
