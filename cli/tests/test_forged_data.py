@@ -45,6 +45,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "brands list": (),
     "brands set": ("acme", "--tone", "Plain."),
     "content": (ID,),
+    "content publish": (ID, "company-blog"),
     "cycles": (ID,),
     "cycles list": (),
     "dead-letters": (ID,),

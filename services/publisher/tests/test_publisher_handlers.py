@@ -117,6 +117,7 @@ async def test_an_article_becomes_a_page_and_its_address_is_announced(
         "content_id": str(content_id),
         "published_url": "https://example.org/news/sites/daily-grind/cold-brew",
         "as_of": "2026-01-01T10:00:00Z",
+        "target": "site",
     }
     cover = picture["url"].removesuffix(".png")
     assert cover.startswith("https://example.org/news/sites/daily-grind/covers/cold-brew-")

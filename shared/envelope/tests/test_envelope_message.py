@@ -41,6 +41,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "drafts": st.integers(min_value=1, max_value=2**53),
     "posts": st.integers(min_value=0, max_value=2**53),
     "held_up": st.booleans(),
+    "overwrite": st.booleans(),
     "approval": st.sampled_from(["everything", "nothing"]),
     **dict.fromkeys(("until", "began_at", "ended_at", "since"), st.datetimes(timezones=st.just(UTC))),
     "as_of": st.none() | st.datetimes(timezones=st.just(UTC)),

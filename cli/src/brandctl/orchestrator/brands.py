@@ -32,7 +32,7 @@ For example:
 )
 
 _SETTINGS: Final = (
-    "name", "description", "language", "writer", "tone", "audience", "words", "forbidden_words", "approval", "target", "channels", "posts_approval",
+    "name", "description", "language", "writer", "tone", "audience", "words", "forbidden_words", "approval", "targets", "channels", "posts_approval",
     "articles_per_day", "quiet_hours", "stale_after_days", "refresh_stale",
 )  # fmt: skip
 
@@ -150,7 +150,7 @@ _BRANDS: Final = Listing[dict[str, Any]](
         "name": lambda brand: brand["name"],
         "writer": lambda brand: brand["writer"],
         "approval": lambda brand: brand["approval"],
-        "target": lambda brand: brand["target"],
+        "target": lambda brand: ", ".join(brand["targets"]),
         "waits": lambda brand: brand["waits"] or "",
     },
     nothing="there is no brand yet; make one with brandctl brands set",
@@ -210,6 +210,10 @@ def set_brand(
         Approval | None, typer.Option(help="Which articles wait until a person has approved them.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="Where articles are published: site.")] = None,
+    targets: Annotated[
+        str | None,
+        typer.Option(metavar="FIRST,...", help="All targets; the first gives the canonical address."),
+    ] = None,
     channel: Annotated[
         list[str] | None, typer.Option(help="Where they are promoted, such as feed; repeat for all.")
     ] = None,
@@ -256,7 +260,6 @@ def set_brand(
         "words": words,
         "forbidden_words": forbid or None,
         "approval": approval,
-        "target": target,
         "channels": channel or None,
         "posts_approval": posts_approval,
         "articles_per_day": articles_per_day,
@@ -264,7 +267,10 @@ def set_brand(
         "refresh_stale": refresh_stale,
         "quiet_hours": _quiet_hours(quiet, time_zone),
     }
+    if target is not None and targets is not None:
+        raise UsageError("--target is the first of --targets: say one of the two")
     changes: dict[str, Any] = {setting: value for setting, value in given.items() if value is not None}
+    changes |= _targets(targets if target is None else target)
     for setting in clear or ():
         if setting.field in changes:
             raise UsageError(f"--clear {setting}: you set it, too; say one of the two")
@@ -328,6 +334,14 @@ def _standing(found: dict[str, Any]) -> str:
     return (
         f"{found['slug']}: nothing more is begun, {waits}" if waits else f"{found['slug']} goes on by itself"
     )
+
+
+def _targets(targets: str | None) -> dict[str, Any]:
+    """The settings that name them: whoever names one alone has no others."""
+    if targets is None:
+        return {}
+    names = [name.strip() for name in targets.split(",")]
+    return {"target": names[0], "targets": names}
 
 
 def _quiet_hours(quiet: str | None, time_zone: str | None) -> dict[str, str] | None:

@@ -273,6 +273,15 @@ class Orchestrator(ServiceClient):
         answer = self._ask("GET", f"/v1/content/{content_id}/score")
         return self._read(Score, answer), answer
 
+    def placements(self, content_id: UUID) -> dict[str, Any]:
+        """At which targets an article is."""
+        return self._ask("GET", f"/v1/content/{content_id}/placements")
+
+    def place(self, content_id: UUID, target: str, *, overwrite: bool) -> dict[str, Any]:
+        """Has one target brought up to date with it."""
+        path = f"/v1/content/{content_id}/placements/{quote(target, safe='')}"
+        return self._ask("POST", path, json={"overwrite": overwrite})
+
     def schedules(self, slug: str) -> Iterator[tuple[Schedule, dict[str, Any]]]:
         """Those of a brand, page after page; each also as it was answered."""
         for page in self._pages(f"{_of(slug)}/schedules", {}):

@@ -29,6 +29,7 @@ BODIES: dict[str, Any] = {
     "/v1/drafts/{content_id}/return": {"version": 1, "comment": "not theirs"},
     "/v1/drafts/{content_id}/reject": {"version": 1, "reason": "not theirs"},
     "/v1/workflows/{content_id}/retry": {},
+    "/v1/content/{content_id}/placements/{target}": {},
     "/v1/keys": {"name": "another", "scopes": ["read"]},
     "/v1/keys/{key_id}": {"per_minute": 60},
     "/v1/keys/{key_id}/rotate": {},
@@ -122,6 +123,7 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         "key_id": Place(key.json()["about"]["key_id"], "0" * 12),
         # The same for everybody.
         "step": Place("fetch_research", "fetch_research"),
+        "target": Place("rivals-blog", "nobodys-one"),
         **dict.fromkeys(("version", "from", "to"), Place("1", "1")),
     }
 

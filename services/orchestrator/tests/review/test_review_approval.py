@@ -35,7 +35,7 @@ CONTEXT = Context(queue="orchestrator-commands", attempt=1, log=structlog.get_lo
 def test_what_a_model_writes_or_what_leaves_the_site_is_seen_first_unless_the_brand_says_otherwise(
     wish: str | None, writer: str, target: str, is_approved: Approval
 ) -> None:
-    assert approval_of(wish, writer=writer, target=target) is is_approved
+    assert approval_of(wish, writer=writer, targets=(target,)) is is_approved
 
 
 async def test_a_brand_says_what_it_wants_to_see(api: httpx.AsyncClient) -> None:

@@ -106,6 +106,7 @@ class Handlers:
             content_id=payload.content_id,
             published_url=url,
             as_of=place.as_of,
+            target=payload.target,
             picture=await picture_of(tx.connection, self._urls, brand, place.slug),
         )
         tx.send(published, caused_by=command)

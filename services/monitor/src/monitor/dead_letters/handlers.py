@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from envelope import DeadLetterResolved, DomainMessage, EnvelopeHead
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import BrandSlug, DeadLetterRecorded, Keyword
+from envelope.message import Name
 from messaging import DeadLetter, Reason, Transaction
 from monitor.dead_letters import store
 from monitor.dead_letters.cleaning import clean, clean_json, clean_or_none
@@ -34,6 +35,7 @@ _SUBJECT: Final[Mapping[str, TypeAdapter[Any]]] = {
     "brand_slug": TypeAdapter(BrandSlug),
     "keyword": TypeAdapter(Keyword),
     "content_id": TypeAdapter(UUID),
+    "target": TypeAdapter(Name),
 }
 
 

@@ -18,6 +18,7 @@ from orchestrator.audits import audit_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
 from orchestrator.erasure import erasure_routes
+from orchestrator.placements import placement_routes
 from orchestrator.removal import BrandErasingError
 from orchestrator.review import agent_of, answer_refusals, review_routes, waits_of
 from orchestrator.schedule import schedule_routes
@@ -87,6 +88,7 @@ def http_api(
         audit_routes(database, room),
         erasure_routes(database),
         content_routes(database),
+        placement_routes(database),
         key_routes(database),
         review_routes(database, room),
         workflow_routes(database, room, stuck_after),

@@ -1,6 +1,7 @@
 """Who writes: brands, in what language, for which site and channels."""
 
 from orchestrator.brands.domain import (
+    BUILT_IN_SITE,
     EXTRACTIVE,
     MAX_SLUG,
     MODEL,
@@ -11,15 +12,17 @@ from orchestrator.brands.domain import (
     UnwritableError,
     check_writer,
 )
-from orchestrator.brands.models import Agent, BrandView, Counters
+from orchestrator.brands.models import NAME_PATTERN, Agent, BrandView, Counters
 from orchestrator.brands.quiet_periods import QuietPeriods
 from orchestrator.brands.routes import Slug, brand_routes, seen_slug
 from orchestrator.brands.store import Brand, find_brand, upsert_brand
 
 __all__ = [
+    "BUILT_IN_SITE",
     "EXTRACTIVE",
     "MAX_SLUG",
     "MODEL",
+    "NAME_PATTERN",
     "SLUG_PATTERN",
     "Agent",
     "Approval",

@@ -1,6 +1,7 @@
 """What a brand is called, who writes for it and what it wants to see. Pure: no I/O, no clock, no randomness."""
 
 import re
+from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from typing import Final, NewType
@@ -30,11 +31,12 @@ class Approval(StrEnum):
     """None but those that miss a bound."""
 
 
-def approval_of(wish: str | None, *, writer: str, target: str) -> Approval:
+def approval_of(wish: str | None, *, writer: str, targets: Collection[str]) -> Approval:
     """What the brand wants to see: what it says, or else everything that a model writes or that leaves the built-in site."""
     if wish is not None:
         return Approval(wish)
-    return Approval.EVERYTHING if writer == MODEL or target != BUILT_IN_SITE else Approval.NOTHING
+    leaves = any(target != BUILT_IN_SITE for target in targets)
+    return Approval.EVERYTHING if writer == MODEL or leaves else Approval.NOTHING
 
 
 class UnwritableError(ValueError):

@@ -12,6 +12,7 @@ from orchestrator.brands.store import Brand
 from orchestrator.requests import RequestBody, not_blank, prose
 
 MAX_CHANNELS: Final = 20
+MAX_TARGETS: Final = 10
 MAX_FORBIDDEN: Final = 200
 MAX_TONE: Final = 300
 MAX_AUDIENCE: Final = 300
@@ -29,8 +30,8 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=40)]
 Word = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(not_blank)]
 
 
-def _channels(channels: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(channels))
+def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 class QuietHoursRequest(RequestBody):
@@ -69,11 +70,18 @@ class BrandRequest(RequestBody):
     language: Annotated[str, Field(pattern=LANGUAGE_PATTERN, max_length=35, examples=["en"])] = "en"
     """Language tag (BCP 47) of what is written."""
     channels: Annotated[
-        tuple[Name, ...], Field(max_length=MAX_CHANNELS, examples=[["feed"]]), AfterValidator(_channels)
+        tuple[Name, ...], Field(max_length=MAX_CHANNELS, examples=[["feed"]]), AfterValidator(_each_once)
     ] = ("feed",)
     """Where articles are promoted. `feed` is the built-in public feed; an empty list means no promotion."""
     target: Annotated[Name, Field(examples=["site"])] = "site"
-    """Where articles are published. `site` is the built-in site."""
+    """Where articles are published first, and what their canonical address is of. `site` is the built-in site."""
+    targets: Annotated[
+        tuple[Name, ...],
+        Field(max_length=MAX_TARGETS, examples=[["site", "company-blog"]]),
+        AfterValidator(_each_once),
+    ] = ()
+    """All targets, the one above first; the others follow when an article is published there, and name its address as the
+    canonical one. Left out: that one alone."""
     writer: Annotated[Literal["extractive", "model"], Field(examples=["extractive"])] = "extractive"
     """Who writes: `extractive` quotes its sources; `model` has a language model write what they support, in English."""
     forbidden_words: Annotated[
@@ -116,11 +124,30 @@ class BrandRequest(RequestBody):
     """When nothing is begun for it by itself, day by day: what is under way goes on to its end, what is due is caught up afterwards, and
     what a person does is done."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _home_first(cls, given: object) -> object:
+        """The first of the targets is the home; who names the home alone has no other."""
+        if isinstance(given, dict) and "target" not in given:
+            match given.get("targets"):
+                case [str() as home, *_]:
+                    return {**given, "target": home}
+        return given
+
+    @model_validator(mode="after")
+    def _one_home(self) -> Self:
+        if self.targets and self.targets[0] != self.target:
+            raise ValueError(
+                f"target is '{self.target}', and the first of targets '{self.targets[0]}': say the same, or only targets"
+            )
+        return self
+
     @classmethod
     def of(cls, brand: Brand) -> "BrandRequest":
         """What would have to be sent for the brand to stay as it is. It was checked when it was stored."""
         stored = {name: getattr(brand, name) for name in cls.model_fields}
         stored["quiet_hours"] = QuietHoursRequest.of(brand.quiet_hours)
+        stored["targets"] = brand.targets if brand.further_targets else ()
         return cls.model_construct(**stored)
 
 
@@ -158,6 +185,8 @@ class BrandView(View):
     language: Annotated[str, Field(examples=["en"])]
     channels: Annotated[tuple[str, ...], Field(examples=[["feed"]])]
     target: Annotated[str, Field(examples=["site"])]
+    targets: Annotated[tuple[str, ...], Field(examples=[["site"]])]
+    """All, the one above first."""
     writer: Annotated[str, Field(examples=["extractive"])]
     forbidden_words: tuple[str, ...]
     tone: str
@@ -184,6 +213,7 @@ class BrandView(View):
             language=brand.language,
             channels=brand.channels,
             target=brand.target,
+            targets=brand.targets,
             writer=brand.writer,
             forbidden_words=brand.forbidden_words,
             tone=brand.tone,

@@ -21,6 +21,8 @@ class Brand:
     language: str
     channels: tuple[str, ...]
     target: str
+    further_targets: tuple[str, ...]
+    """Those that follow it."""
     writer: str
     forbidden_words: tuple[str, ...]
     tone: str
@@ -46,7 +48,12 @@ class Brand:
 
     @property
     def approves(self) -> Approval:
-        return approval_of(self.approval, writer=self.writer, target=self.target)
+        return approval_of(self.approval, writer=self.writer, targets=self.targets)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """All, the home first."""
+        return (self.target, *(each for each in self.further_targets if each != self.target))
 
 
 async def upsert_brand(
@@ -69,26 +76,30 @@ async def upsert_brand(
     posts_approval: PostsApproval = "nothing",
     refresh_stale: int | None = None,
     audience: str = "",
+    targets: Sequence[str] = (),
 ) -> tuple[Brand, bool]:
-    """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone."""
+    """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone.
+
+    `targets` are all of them, `target` first; empty: that one alone.
+    """
     period = quiet_hours and quiet_hours.period(await connection.fetchval("select now()"))
     row = await connection.fetchrow(
         """
         insert into brands as b
             (slug, name, description, language, channels, target, writer, forbidden_words, tone, words, approval,
              articles_per_day, stale_after_days, quiet_hours, quiet_from, quiet_until, posts_approval,
-             refresh_stale, audience)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16, $17, $18, $19)
+             refresh_stale, audience, further_targets)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16, $17, $18, $19, $20)
         on conflict (slug) do update
             set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
                 forbidden_words = $8, tone = $9, words = $10, approval = $11, articles_per_day = $12,
                 stale_after_days = $13, quiet_hours = $14::jsonb, quiet_from = $15, quiet_until = $16, posts_approval = $17,
-                refresh_stale = $18, audience = $19,
+                refresh_stale = $18, audience = $19, further_targets = $20,
                 updated_at = case
                     when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words, b.tone,
                           b.words, b.approval, b.articles_per_day, b.stale_after_days, b.quiet_hours,
-                          b.posts_approval, b.refresh_stale, b.audience)
-                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $17, $18, $19)
+                          b.posts_approval, b.refresh_stale, b.audience, b.further_targets)
+                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $17, $18, $19, $20)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -111,6 +122,7 @@ async def upsert_brand(
         posts_approval,
         refresh_stale,
         audience,
+        list(targets[1:]),
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -176,6 +188,7 @@ def _brand(row: asyncpg.Record) -> Brand:
         language=row["language"],
         channels=tuple(row["channels"]),
         target=row["target"],
+        further_targets=tuple(row["further_targets"]),
         writer=row["writer"],
         forbidden_words=tuple(row["forbidden_words"]),
         tone=row["tone"],

@@ -22,6 +22,7 @@ from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
 from orchestrator.cycles.store import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, NOTHING_IN_HAND, Room, Standing, give_turns, standings
 from orchestrator.outside import tell_of_ends
+from orchestrator.placements import learn, spread
 from orchestrator.writing import ContentId, article_contexts, mark_published
 
 log = structlog.get_logger(__name__)
@@ -41,9 +42,11 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     """
     names, content_ids = _mentioned(events)
     locked = await store.lock_brands_of(tx.connection, [name[0] for name in names], content_ids)
+    events = await learn(tx, events)
     if locked is None:
         for event in events:
             _let_go(event)
+        await _note_addresses(tx, events)
         return
     slugs, now = locked
     index = _Index(await store.load_keywords(tx.connection, names, content_ids))
@@ -177,3 +180,4 @@ async def _note_addresses(tx: Transaction, events: Sequence[Event]) -> None:
     published = [event.payload for event in events if isinstance(event.payload, ContentPublished)]
     if published:
         await mark_published(tx.connection, published)
+        await spread(tx, events)

@@ -12,6 +12,7 @@ from orchestrator.answers import View
 from orchestrator.cycles.domain import fold_duplicates
 from orchestrator.cycles.facts import Bucket, CycleState, KeywordState, percent
 from orchestrator.cycles.store import PAGE, Cycle, KeywordRow
+from orchestrator.placements import PlacementView, failures
 from orchestrator.requests import RequestBody, shown, visible
 
 MAX_KEYWORDS: Final = 10_000
@@ -117,7 +118,7 @@ class KeywordView(View):
     `reason` says why; `cancelled`: with its cycle, before it was written. A `refused` or `failed` keyword moves again if its missing
     outcome arrives after all, e.g. after a replay."""
     reason: str | None
-    """Why it was refused or rejected, failed or needs a review, which posts a completed one lacks, or that the brand has an article
+    """Why it was refused or rejected, failed or needs a review, which posts or further targets a completed one lacks, or that the brand has an article
     on its subject, with which it ended; or who took its page down, and why."""
     waits: str | None
     """Why it is not being researched, or its article not written, right now: the budget is spent, a search engine or the model is
@@ -131,6 +132,8 @@ class KeywordView(View):
     has_standing_article: bool
     """Whether it ended with an article that stood on its subject, or says the same, instead of one of its own."""
     posts: tuple[PostView, ...]
+    placements: tuple[PlacementView, ...]
+    """How its article fares at the further targets of its brand."""
 
     @classmethod
     def of(cls, row: KeywordRow) -> Self:
@@ -139,7 +142,7 @@ class KeywordView(View):
         return cls(
             keyword=row.keyword,
             state=facts.state,
-            reason=row.taken_down or facts.reason,
+            reason=row.taken_down or _reason(row),
             waits=_waits(row),
             waits_until=row.waits_until if may_wait and not facts.awaits_turn else None,
             content_id=facts.standing_id if facts.has_standing_article else facts.content_id,
@@ -154,7 +157,13 @@ class KeywordView(View):
                 for post in facts.posts
                 if post.url is not None
             ),
+            placements=tuple(map(PlacementView.of, row.placements)),
         )
+
+
+def _reason(row: KeywordRow) -> str | None:
+    missing = failures(row.placements) if row.facts.published_url is not None else None
+    return "; ".join(filter(None, (row.facts.reason, missing))) or None
 
 
 def _post_state(row: KeywordRow) -> Literal["posted", "page_taken_down", "page_deleted"]:

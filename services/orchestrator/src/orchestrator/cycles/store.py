@@ -29,6 +29,7 @@ from orchestrator.cycles.facts import (
     cycle_state,
 )
 from orchestrator.outside import ENDED_AS
+from orchestrator.placements import PLACEMENTS, Placement, read_placements
 from orchestrator.writing import IS_UNSEEN, ContentId
 
 RANKS = tuple(Priority)
@@ -117,6 +118,8 @@ class KeywordRow:
     """Whether an article that stands on its subject is written anew."""
     standing_url: str | None = None
     """Where the article can be seen that it ended with, if that is not its own."""
+    placements: tuple[Placement, ...] = ()
+    """How its article fares at further targets."""
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
@@ -341,6 +344,7 @@ _KEYWORD_COLUMNS = f"""
             from deleted_articles as d where d.content_id = coalesce(k.standing_id, k.content_id)) as deleted,
            (select published_url from content as a where a.content_id = k.standing_id) as standing_url,
            c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language, b.posts_approval,
+           {PLACEMENTS.format(content_id="k.content_id")} as placements,
            case when k.follows then (
                     select format('waits for “%s” on the same subject (/v1/cycles/%s)', h.keyword, s.cycle_id)
                     from subjects as s join keywords as h using (cycle_id, position)
@@ -423,6 +427,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         row["language"],
         row["refresh"],
         row["standing_url"],
+        read_placements(row["placements"]),
     )
 
 

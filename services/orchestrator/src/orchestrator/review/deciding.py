@@ -18,6 +18,7 @@ from envelope.brand.payloads import ContentGenerate, ContentRefused
 from messaging import Database, Transaction
 from orchestrator.brands import MODEL, Brand, find_brand
 from orchestrator.cycles import Room, give_turns, load_keywords
+from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticleError, find_deleted
 from orchestrator.review import appointments, domain, store
 from orchestrator.review.domain import Draft, Kind
@@ -200,6 +201,7 @@ async def take_down(
         )
         await _note(tx, room, draft, Kind.TAKEN_DOWN, draft.stands, comment=reason, by=caller.name)
         await publish(tx, draft)
+        await withdraw(tx, content_id)
         return await as_it_is_now(tx, draft)
 
 

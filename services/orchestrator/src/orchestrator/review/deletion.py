@@ -13,6 +13,7 @@ from chassis.http.callers import Caller
 from envelope.brand.payloads import ContentDelete, ContentRefused
 from messaging import Database
 from orchestrator.cycles import Room, load_keywords
+from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticle, find_deleted, insert_deleted
 from orchestrator.review import store
 from orchestrator.review.deciding import REJECTED, UnknownDraftError, look
@@ -49,6 +50,8 @@ async def delete(
             by=caller.name,
             reason=reason,
         )
+        # While it is known where it is.
+        await withdraw(tx, content_id, deleting=True)
         await _forget(tx.connection, draft)
         if not draft.is_approved and draft.state not in {DraftState.REJECTED, DraftState.TAKEN_DOWN}:
             tx.send(_refusal(draft, caller, reason), correlation_id=correlation_id)

@@ -6,6 +6,7 @@ from envelope.brand.payloads import ContentGenerated, ContentPublish
 from messaging import Transaction
 from orchestrator.brands import find_brand
 from orchestrator.cycles import load_keywords
+from orchestrator.placements import placed_as
 from orchestrator.review import domain, store
 from orchestrator.review.domain import Draft
 from orchestrator.writing import (
@@ -30,16 +31,14 @@ async def let_stand(tx: Transaction, draft: Draft, chosen: Version, own: frozens
 
 
 async def publish(tx: Transaction, draft: Draft) -> None:
-    """Has the publisher bring the page up to date with the article, whatever that says by then."""
+    """Has the publisher bring the page up to date with the article, whatever that says by then; further targets follow."""
     row = next(iter(await load_keywords(tx.connection, [], [draft.content_id])), None)
     brand = await find_brand(tx.connection, draft.brand_slug)
     assert brand is not None
+    home = brand.target if row is None else row.facts.target
+    await placed_as(tx, draft.content_id, home)
     tx.send(
-        ContentPublish(
-            brand_slug=draft.brand_slug,
-            content_id=draft.content_id,
-            target=brand.target if row is None else row.facts.target,
-        ),
+        ContentPublish(brand_slug=draft.brand_slug, content_id=draft.content_id, target=home),
         correlation_id=None if row is None else row.correlation_id,
     )
 

@@ -15,6 +15,7 @@ from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
 from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
 from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
+from orchestrator.placements import placed_as
 from orchestrator.removal import comes_too_late, is_deleted
 from orchestrator.subjects import key_of
 from orchestrator.tallies import Tally
@@ -280,6 +281,7 @@ class ContentWorkflow:
             why = f"{written}, which waits to be approved (/v1/drafts/{content_id}): {reasons}"
         else:
             why = f"{written} ({renewed.published_url})"
+            await placed_as(tx, content_id, target)
             tx.send(
                 ContentPublish(brand_slug=command.brand_slug, content_id=content_id, target=target),
                 caused_by=message,

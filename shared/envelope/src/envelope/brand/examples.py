@@ -80,7 +80,11 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
     (payloads.ContentPublish(**_ARTICLE, target="site"), payloads.ContentGenerated),
     (
         payloads.ContentPublished(
-            **_ARTICLE, published_url=_PAGE, as_of=_START + timedelta(seconds=5), picture=_PICTURE
+            **_ARTICLE,
+            published_url=_PAGE,
+            as_of=_START + timedelta(seconds=5),
+            target="site",
+            picture=_PICTURE,
         ),
         payloads.ContentPublish,
     ),

@@ -99,11 +99,17 @@ class ContentRefused(Payload):
 
 
 class ContentPublish(Payload):
-    """Publish the article to a target; `site` is the brand's built-in site."""
+    """Bring a target up to date with the article, whatever that says by then; `site` is the brand's built-in site.
+
+    With a `canonical_url`, the article's home is there, and the target names it. What somebody changed at the target is left
+    as it is, unless the command says to `overwrite` it.
+    """
 
     brand_slug: BrandSlug
     content_id: UUID
     target: Name
+    canonical_url: HttpUrl | None = None
+    overwrite: bool = False
 
 
 class ContentDelete(Payload):
@@ -134,6 +140,7 @@ class ContentPublished(Payload):
     content_id: UUID
     published_url: HttpUrl
     as_of: AwareDatetime | None = None
+    target: Name | None = None
     picture: Picture | None = None
 
 
@@ -253,7 +260,7 @@ class DraftsWaiting(Payload):
 
 
 class DeadLetterRecorded(Payload):
-    """A message ended as a dead letter of `queue`; brand, keyword and content as far as its payload names them."""
+    """A message ended as a dead letter of `queue`; brand, keyword, content and target as far as its payload names them."""
 
     dead_event_id: UUID
     queue: Name
@@ -263,3 +270,4 @@ class DeadLetterRecorded(Payload):
     brand_slug: BrandSlug | None = None
     keyword: Keyword | None = None
     content_id: UUID | None = None
+    target: Name | None = None

@@ -118,6 +118,8 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "detail": _text,
     "word_count": st.integers(0, 2**31 - 1),
     "target": _some_text,
+    "canonical_url": _urls,
+    "overwrite": st.booleans(),
     "platform": _some_text,
     "queue": _some_text,
     "message_type": _text,

@@ -1,0 +1,54 @@
+"""Asking the publisher for one target, or to have an article away from all of them."""
+
+from uuid import UUID
+
+from envelope.brand.payloads import ContentPublish
+from messaging import Transaction
+from orchestrator.brands import BUILT_IN_SITE
+from orchestrator.placements import store
+from orchestrator.placements.store import Placed
+
+
+async def placed_as(tx: Transaction, content_id: UUID, home: str) -> None:
+    """Its home is this target from now on: what that answers is told of the article itself."""
+    await store.forget(tx.connection, content_id, home)
+
+
+async def withdraw(tx: Transaction, content_id: UUID, *, deleting: bool = False) -> None:
+    """Has an article that was taken down go from the further targets.
+
+    Of one that is about to be deleted, its home is asked, too; the built-in site is not: it is told of deletions by their own command.
+    """
+    placed = (await store.find_placed(tx.connection, [content_id])).get(content_id)
+    if placed is None:
+        return
+    targets = await store.note_withdrawn(tx.connection, content_id)
+    if deleting:
+        home = [placed.home] if placed.published_url is not None else []
+        targets = [target for target in (*home, *targets) if target != BUILT_IN_SITE]
+    for target in targets:
+        _send(tx, placed, target)
+
+
+async def ask(tx: Transaction, placed: Placed, target: str, *, overwrite: bool) -> None:
+    """Has one target brought up to date with an article, which is locked, be it its home or not."""
+    content_id = placed.content_id
+    if target != placed.home:
+        if placed.taken_down:
+            await store.note_withdrawn(tx.connection, content_id, target)
+        else:
+            await store.note_asked(tx.connection, content_id, [target], as_of=None, again=True)
+    _send(tx, placed, target, overwrite=overwrite)
+
+
+def _send(tx: Transaction, placed: Placed, target: str, *, overwrite: bool = False) -> None:
+    tx.send(
+        ContentPublish(
+            brand_slug=placed.brand_slug,
+            content_id=placed.content_id,
+            target=target,
+            canonical_url=None if target == placed.home else placed.published_url,
+            overwrite=overwrite,
+        ),
+        correlation_id=placed.correlation_id,
+    )

@@ -1,0 +1,48 @@
+"""What the API takes and gives of placements."""
+
+from datetime import datetime
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from orchestrator.answers import View
+from orchestrator.placements.domain import Placement, PlacementState
+from orchestrator.requests import RequestBody
+
+
+class PlacementView(View):
+    """An article at one of its brand's further targets."""
+
+    target: Annotated[str, Field(examples=["company-blog"])]
+    state: PlacementState
+    """`withdrawn`: asked to be taken away there, which is answered only if it fails."""
+    url: str | None
+    reason: str | None
+    """Why it failed."""
+    asked_at: datetime
+    answered_at: datetime | None
+
+    @classmethod
+    def of(cls, placement: Placement) -> Self:
+        return cls(
+            target=placement.target,
+            state=placement.state,
+            url=placement.url,
+            reason=placement.reason,
+            asked_at=placement.asked_at,
+            answered_at=placement.answered_at,
+        )
+
+
+class PlacementList(View):
+    content_id: str
+    home: Annotated[str, Field(examples=["site"])]
+    """The target whose address is the canonical one."""
+    published_url: str | None
+    """Where the article is at home."""
+    items: tuple[PlacementView, ...]
+
+
+class Placing(RequestBody):
+    overwrite: bool = False
+    """Also what somebody has changed at the target since it was written there."""

@@ -1,0 +1,94 @@
+"""From an article's home to the further targets of its brand, and what these answer.
+
+The home goes first: the others name its address as the canonical one. While it cannot be published there, they are not asked. What
+a further target answers changes nothing about the article's keyword, which is completed by its home.
+"""
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias, TypeVar
+from uuid import UUID
+
+import structlog
+
+from envelope import DomainMessage
+from envelope.brand.payloads import ContentPublish, ContentPublished, ContentPublishFailed, DeadLetterRecorded
+from messaging import Transaction
+from orchestrator.placements import store
+from orchestrator.placements.domain import further
+
+log = structlog.get_logger(__name__)
+
+MAX_REASON: Final = 500
+
+Answer: TypeAlias = ContentPublished | ContentPublishFailed | DeadLetterRecorded
+MessageT = TypeVar("MessageT", bound=DomainMessage)  # type: ignore[type-arg]
+
+
+async def learn(tx: Transaction, events: Sequence[MessageT]) -> list[MessageT]:
+    """Notes what further targets answered; returns the events that are about something else."""
+    about = {id(event): place for event in events if (place := _place(event.payload))}
+    if not about:
+        return list(events)
+    known = await store.known(tx.connection, set(about.values()))
+    others = []
+    for event in events:
+        place = about.get(id(event))
+        if place is None or place not in known:
+            others.append(event)
+            continue
+        content_id, target = place
+        url = event.payload.published_url if isinstance(event.payload, ContentPublished) else None
+        reason = None if url else _why(event.payload)
+        await store.note_answered(tx.connection, content_id, target, url=url, reason=reason)
+        log.info("target_answered", content_id=str(content_id), target=target, url=url, reason=reason)
+    return others
+
+
+async def spread(tx: Transaction, events: Sequence[DomainMessage]) -> None:  # type: ignore[type-arg]
+    """Asks the further targets for articles that their homes have published; once for each state of an article."""
+    at_home = {
+        event.payload.content_id: event for event in events if isinstance(event.payload, ContentPublished)
+    }
+    if not at_home:
+        return
+    for content_id, placed in (await store.find_placed(tx.connection, at_home)).items():
+        event, published = at_home[content_id], at_home[content_id].payload
+        targets = further(placed.targets, published.target or placed.home)
+        if not targets or placed.taken_down or placed.brand_slug != published.brand_slug:
+            continue
+        for target in await store.note_asked(tx.connection, content_id, targets, as_of=published.as_of):
+            tx.send(
+                ContentPublish(
+                    brand_slug=placed.brand_slug,
+                    content_id=content_id,
+                    target=target,
+                    canonical_url=published.published_url,
+                ),
+                caused_by=event,
+            )
+
+
+def _place(payload: object) -> tuple[UUID, str] | None:
+    """The article and the target that an event may be about."""
+    match payload:
+        case ContentPublished(content_id=UUID() as content_id, target=str() as target):
+            return content_id, target
+        case ContentPublishFailed(content_id=content_id, target=target):
+            return content_id, target
+        case DeadLetterRecorded(
+            message_type="content.publish", content_id=UUID() as content_id, target=str() as target
+        ):
+            return content_id, target
+        case _:
+            return None
+
+
+def _why(answer: object) -> str:
+    match answer:
+        case DeadLetterRecorded():
+            why = f"dead letter on {answer.queue}: {answer.reason}: {answer.detail}"
+        case ContentPublishFailed():
+            why = f"{answer.reason}: {answer.detail}" if answer.detail else answer.reason
+        case _:
+            why = "no reason was told"
+    return why if len(why) <= MAX_REASON else f"{why[: MAX_REASON - 1]}…"
