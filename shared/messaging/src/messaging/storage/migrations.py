@@ -1,4 +1,4 @@
-"""The tables of the inbox and the outbox, and then those of a service, in one database."""
+"""The tables of the inbox and the outbox, then those of libraries that a service stands on, and then its own, in one database."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,6 +7,8 @@ from chassis.database import migrations
 from messaging.storage import partitions
 
 OWN = Path(__file__).parent / "migrations"
+_STANDS_ON = "stands_on.txt"
+"""Beside a service's migrations, where there are any: names of packages whose migrations come before them, one a line."""
 
 
 async def migrate(
@@ -18,15 +20,22 @@ async def migrate(
 
     Args:
         database_url: of the role that is to own the tables.
-        packages: whose migrations follow those of the inbox and the outbox.
+        packages: whose migrations follow those of the inbox and the outbox, after those of what they name in `stands_on.txt`.
         runtime_role: the role that the service runs as, where that is another one.
 
     Raises:
         MigrationError: an applied migration is not what it was, a package has none, or the runtime role cannot be let in.
     """
     wanted = migrations.read("messaging", OWN)
-    for package in packages:
-        wanted += migrations.read(package, migrations.of_service(package))
+    own = {package: migrations.of_service(package) for package in packages}
+    libraries = dict.fromkeys(library for folder in own.values() for library in _stood_on(folder))
+    for package, folder in ({library: migrations.of_service(library) for library in libraries} | own).items():
+        wanted += migrations.read(package, folder)
     return await migrations.migrate(
         database_url, wanted, runtime_role=runtime_role, afterwards=partitions.maintain
     )
+
+
+def _stood_on(folder: Path) -> list[str]:
+    file = folder / _STANDS_ON
+    return file.read_text().split() if file.is_file() else []

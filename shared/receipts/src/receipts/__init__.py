@@ -1,0 +1,42 @@
+"""Effects on other people's servers, which no transaction covers: each once, or none with a visible doubt.
+
+See `docs/receipts.md`.
+"""
+
+from receipts.accounts import Account, Answer, Content, Part
+from receipts.domain import DecidedOtherwiseError, Receipt, State
+from receipts.door import Connected, Door
+from receipts.effects import Absent, Effect, Found, InDoubt, Performed, Step, Unclear, Work
+from receipts.errors import EffectRefused, GatewayAway, NotSent, NotSentYet, Refused, UnknownOutcome
+from receipts.performing import Receipts, UnknownReceiptError
+from receipts.store import counts, forget
+
+__all__ = [
+    "Absent",
+    "Account",
+    "Answer",
+    "Connected",
+    "Content",
+    "DecidedOtherwiseError",
+    "Door",
+    "Effect",
+    "EffectRefused",
+    "Found",
+    "GatewayAway",
+    "InDoubt",
+    "NotSent",
+    "NotSentYet",
+    "Part",
+    "Performed",
+    "Receipt",
+    "Receipts",
+    "Refused",
+    "State",
+    "Step",
+    "Unclear",
+    "UnknownOutcome",
+    "UnknownReceiptError",
+    "Work",
+    "counts",
+    "forget",
+]

@@ -1,0 +1,147 @@
+"""An account at another provider, as an adapter has it: it is asked through the gateway, which holds the credentials."""
+
+import base64
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Any, Final
+from uuid import UUID
+
+from receipts.errors import NotSent
+
+DEFAULT_SECONDS: Final = 20.0
+_READING: Final = frozenset({"GET", "HEAD"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the other side answered, whatever its status."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Names in lower case."""
+    json: Any = None
+    """None: the body is no JSON; then it is in `text`."""
+    text: str = ""
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A body of bytes."""
+
+    type: str
+    """Media type."""
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a multipart/form-data body."""
+
+    name: str
+    data: bytes | str
+    type: str = ""
+    """Media type; empty: a plain field."""
+    filename: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Whose request it is: the gateway refuses it if it knows a higher number for the same receipt."""
+
+    receipt_id: UUID
+    step: str
+    number: int
+    until: float
+    """By `time.monotonic`: nothing is sent later."""
+
+
+Ask = Callable[[str, Mapping[str, Any], float], Awaitable[Answer]]
+"""(account, the request as the gateway takes it, seconds) → the other side's answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One account, for one brand."""
+
+    name: str
+    brand: str
+    ask: Ask
+    fence: Fence | None = None
+
+    def fenced(self, fence: Fence) -> "Account":
+        return replace(self, fence=fence)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        json: Any = None,
+        form: Mapping[str, str] | None = None,
+        content: Content | None = None,
+        parts: Sequence[Part] | None = None,
+        seconds: float = DEFAULT_SECONDS,
+        sends: bool | None = None,
+    ) -> Answer:
+        """Asks the other side, once; nothing is tried again on the way.
+
+        Args:
+            method: of HTTP.
+            path: at the provider, without its address: `/api/v1/statuses`. The gateway knows which are allowed.
+            query: its parameters.
+            headers: besides those with the credentials.
+            json: the body; or one of the following.
+            form: as application/x-www-form-urlencoded.
+            content: as it is.
+            parts: as multipart/form-data.
+            seconds: from the gateway's taking it to the last byte of the answer; no longer than the step has left.
+            sends: whether it may have an effect; None: all but GET and HEAD do.
+
+        Raises:
+            NotSent: not a byte has left the gateway. `GatewayAway`: it took nothing. `UnderWay`, `Fenced`: another is at it.
+            Refused: no such account for this brand, it needs to be connected again, or the gateway does not let this through.
+            UnknownOutcome: bytes were sent, and no whole answer came back.
+        """
+        if self.fence is not None:
+            seconds = min(seconds, self.fence.until - monotonic())
+            if seconds <= 0:
+                raise NotSent("late", f"the time for the step {self.fence.step} was over before it was sent")
+        asked: dict[str, Any] = {
+            "brand": self.brand,
+            "method": method,
+            "path": path,
+            "seconds": round(seconds, 3),
+        }
+        if query:
+            asked["query"] = dict(query)
+        if headers:
+            asked["headers"] = dict(headers)
+        if json is not None:
+            asked["json"] = json
+        if form is not None:
+            asked["form"] = dict(form)
+        if content is not None:
+            asked["content"] = {"type": content.type, "base64": base64.b64encode(content.data).decode()}
+        if parts is not None:
+            asked["parts"] = [_part(each) for each in parts]
+        if self.fence is not None:
+            asked["effect"] = {
+                "receipt_id": str(self.fence.receipt_id),
+                "step": self.fence.step,
+                "fence": self.fence.number,
+                "sends": method.upper() not in _READING if sends is None else sends,
+            }
+        return await self.ask(self.name, asked, seconds)
+
+
+def _part(part: Part) -> dict[str, str]:
+    told = {"name": part.name, "filename": part.filename, "type": part.type}
+    if isinstance(part.data, str):
+        told["text"] = part.data
+    else:
+        told["base64"] = base64.b64encode(part.data).decode()
+    return {key: value for key, value in told.items() if value or key in {"text", "base64", "name"}}

@@ -1,0 +1,81 @@
+"""What an answer over HTTP says about whether a request had its effect, where an adapter knows no better."""
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Final
+
+from chassis.http.client import retry_after
+from receipts.accounts import Answer
+from receipts.errors import NotSent, Refused, UnknownOutcome
+
+CREATED: Final = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
+_MAX_QUOTED: Final = 300
+_UNSAID: Final = timedelta(minutes=1)
+"""The rest that is kept where 429 names none."""
+
+Errors = Mapping[int, str | Callable[[Answer], Exception]]
+"""Status → what it means in plain words, for a refusal; or a function that makes the exception."""
+
+
+def expect(answer: Answer, ok: Collection[int] = CREATED, errors: Errors | None = None) -> Answer:
+    """The answer, if its status is one of `ok`.
+
+    Raises:
+        NotSent: 429, with the time to come again (`Retry-After`, or a minute); 408 and 425.
+        Refused: any other 4xx and 3xx; `needs_reconnecting` for 401 and 403, else `refused`.
+        UnknownOutcome: 5xx, or a status that nobody has foreseen.
+        What `errors` says of its status, before all others.
+    """
+    status = answer.status
+    if status in ok:
+        return answer
+    told = (errors or {}).get(status)
+    if callable(told):
+        raise told(answer)
+    said = quoted(answer)
+    match status:
+        case HTTPStatus.TOO_MANY_REQUESTS:
+            now = datetime.now(UTC)
+            after = retry_after(answer.headers.get("retry-after"), now) or _UNSAID
+            raise NotSent("limit", told or f"it has been asked too often{said}", now + after)
+        case HTTPStatus.REQUEST_TIMEOUT | HTTPStatus.TOO_EARLY:
+            raise NotSent("busy", told or f"it answered {status}{said}")
+        case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
+            raise Refused(
+                "needs_reconnecting",
+                told or f"it does not let this account do that ({status}){said}; connect the account again",
+            )
+        case _ if 300 <= status < 500:  # noqa: PLR2004  (redirects are followed nowhere: nothing was done there)
+            raise Refused("refused", told or f"it answered {status}{said}")
+        case _:
+            raise UnknownOutcome(told or f"it answered {status}{said}")
+
+
+def quoted(answer: Answer) -> str:
+    """What the other side says about it, for a sentence: `: "text is too long"`; empty if it says nothing readable."""
+    said = _message(answer.json) or ("" if "<" in answer.text[:100] else answer.text)
+    said = " ".join(said.split())
+    return f": “{said[:_MAX_QUOTED]}”" if said else ""
+
+
+def _message(document: Any, depth: int = 3) -> str:
+    """The words in the places where APIs put them."""
+    if isinstance(document, str):
+        return document
+    if isinstance(document, list):
+        return _message(document[0], depth - 1) if document and depth else ""
+    if isinstance(document, dict) and depth:
+        for name in (
+            "error_description",
+            "detail",
+            "message",
+            "description",
+            "error",
+            "errors",
+            "context",
+            "title",
+        ):
+            if said := _message(document.get(name), depth - 1):
+                return said
+    return ""

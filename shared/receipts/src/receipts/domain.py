@@ -1,0 +1,438 @@
+"""What may become of a receipt: pure decisions, with times from the database's clock.
+
+    ready --arm--> armed --answered--> ready (the next step) … confirmed
+                   armed --not sent--> ready        armed --refused--> refused
+                   armed --no answer, or its lease is over--> unknown
+    unknown --close, wait, look--> found: as answered | absent: ready | unclear, or nothing to look with: in_doubt
+    in_doubt --a person confirms--> as answered       in_doubt --a person has it repeated--> ready
+
+Whoever takes a receipt up gets a higher fence than everybody before, and holds it until its lease is over. An answer that comes
+late is believed as long as nothing else has been sent since: it knows better than any look-up.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final, TypeAlias, assert_never
+from uuid import UUID
+
+MAX_LOOKS: Final = 8
+"""Look-ups in a row that could not be made, before a person is asked."""
+_LONGEST_PAUSE: Final = timedelta(minutes=10)
+_LONGEST_WAIT: Final = timedelta(days=1)
+"""Whoever asks for more is obeyed no further."""
+
+
+class State(StrEnum):
+    READY = "ready"
+    """The next step may be sent."""
+    ARMED = "armed"
+    """A step may be on its way, as long as somebody holds it; after that it is as unknown."""
+    UNKNOWN = "unknown"
+    """What was sent may have arrived: it is looked up."""
+    IN_DOUBT = "in_doubt"
+    """A person has to decide."""
+    REFUSED = "refused"
+    """The other side wants none of it; another attempt is made when somebody asks for one."""
+    CONFIRMED = "confirmed"
+    """All steps have had their effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    receipt_id: UUID
+    kind: str
+    account: str
+    brand_slug: str
+    subject: str
+    prepared: Mapping[str, Any]
+    steps: tuple[str, ...]
+    done: tuple[str, ...] = ()
+    step: str | None = None
+    remote: Mapping[str, Any] = field(default_factory=dict)
+    state: State = State.READY
+    fence: int = 0
+    sent_fence: int = 0
+    held_until: datetime | None = None
+    not_before: datetime | None = None
+    quiet_since: datetime | None = None
+    looks: int = 0
+    reason: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What decides about a step."""
+
+    name: str
+    looks: bool
+    repeatable: bool
+    settles: timedelta
+    lease: timedelta
+    """Longer than sending or looking may take."""
+
+
+def asked_anew(
+    receipt: Receipt, *, kind: str, account: str, subject: str, prepared: Mapping[str, Any]
+) -> Receipt:
+    """With other texts, ids and times: as long as nothing of it has ever happened."""
+    return replace(receipt, kind=kind, account=account, subject=subject, prepared=prepared)
+
+
+# -- what is to be done next -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Have the gateway refuse what is older, and wait for what it is still sending."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    after: timedelta
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    pass
+
+
+Move: TypeAlias = Send | Close | Look | Wait | Over | Doubt
+
+
+def take_up(receipt: Receipt, steps: Sequence[Traits], now: datetime) -> tuple[Receipt, Move]:
+    """What whoever asks for the effect is to do now, and the receipt as it has to be written before he does."""
+    match receipt.state:
+        case State.CONFIRMED:
+            return receipt, Over()
+        case State.IN_DOUBT:
+            return receipt, Doubt()
+        case State.READY | State.REFUSED | State.ARMED | State.UNKNOWN:
+            if (wait := _wait(receipt, now)) is not None:
+                return receipt, wait
+        case _:
+            assert_never(receipt.state)
+    receipt = replace(receipt, steps=tuple(step.name for step in steps))
+    if receipt.state in {State.ARMED, State.UNKNOWN}:
+        return _looked_up(receipt, steps, now)
+    following = next((step for step in steps if step.name not in receipt.done), None)
+    if following is None:
+        return _confirmed(receipt), Over()
+    return _armed(receipt, following, now), Send(following.name)
+
+
+def _wait(receipt: Receipt, now: datetime) -> Wait | None:
+    if receipt.held_until is not None and receipt.held_until > now:
+        return Wait(receipt.held_until - now, "somebody is at it")
+    if receipt.not_before is not None and receipt.not_before > now:
+        return Wait(receipt.not_before - now, receipt.detail or "it is not its time yet")
+    return None
+
+
+def _looked_up(receipt: Receipt, steps: Sequence[Traits], now: datetime) -> tuple[Receipt, Move]:
+    """For what was sent, and nobody has said what became of it."""
+    step = next((step for step in steps if step.name == receipt.step), None)
+    if step is None:
+        return _doubted(receipt, f"this version knows no step {receipt.step} any more"), Doubt()
+    if step.repeatable:
+        return _armed(receipt, step, now), Send(step.name)
+    if receipt.quiet_since is None:
+        return _held(receipt, step, now), Close(step.name)
+    if not step.looks:
+        return _doubted(receipt, receipt.detail or "whoever sent it was gone before it was answered"), Doubt()
+    if now < (settled := receipt.quiet_since + step.settles):
+        return receipt, Wait(settled - now, "what was sent may still show up")
+    return _held(receipt, step, now), Look(step.name)
+
+
+def _armed(receipt: Receipt, step: Traits, now: datetime) -> Receipt:
+    fence = receipt.fence + 1
+    return replace(
+        receipt,
+        state=State.ARMED,
+        step=step.name,
+        fence=fence,
+        sent_fence=fence,
+        held_until=now + step.lease,
+        not_before=None,
+        quiet_since=None,
+        looks=0,
+        reason="",
+        detail="",
+    )
+
+
+def _held(receipt: Receipt, step: Traits, now: datetime) -> Receipt:
+    return replace(
+        receipt,
+        state=State.UNKNOWN,
+        fence=receipt.fence + 1,
+        held_until=now + step.lease,
+        not_before=None,
+    )
+
+
+def _doubted(receipt: Receipt, detail: str) -> Receipt:
+    return replace(
+        receipt, state=State.IN_DOUBT, held_until=None, not_before=None, reason="in_doubt", detail=detail
+    )
+
+
+def _confirmed(receipt: Receipt) -> Receipt:
+    return replace(
+        receipt,
+        state=State.CONFIRMED,
+        step=None,
+        held_until=None,
+        not_before=None,
+        quiet_since=None,
+        looks=0,
+        reason="",
+        detail="",
+    )
+
+
+# -- what has happened -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The other side has taken it."""
+
+    step: str
+    fence: int
+    remote: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """Nothing was sent, for a reason that passes."""
+
+    step: str
+    fence: int
+    reason: str
+    detail: str
+    after: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedDown:
+    """Nothing has happened, and the same again would be refused again."""
+
+    step: str
+    fence: int
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Nobody knows whether it arrived."""
+
+    step: str
+    fence: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Nothing older can arrive any more."""
+
+    step: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeenThere:
+    step: str
+    fence: int
+    remote: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAbsent:
+    step: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unsure:
+    """Looking does not tell."""
+
+    step: str
+    fence: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotLooked:
+    """Looking, or closing, was not possible now; `counts` unless it is no fault of the other side."""
+
+    step: str
+    fence: int
+    detail: str
+    after: timedelta | None = None
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """The gateway knows a higher fence."""
+
+    step: str
+    fence: int
+    detail: str
+    known: int | None = None
+
+
+Event: TypeAlias = (
+    Answered | HeldBack | TurnedDown | Lost | Closed | SeenThere | SeenAbsent | Unsure | NotLooked | Overtaken
+)
+
+
+def decide(
+    receipt: Receipt, event: Event, now: datetime, *, settles: timedelta = timedelta(seconds=10)
+) -> Receipt | None:
+    """The receipt after the event; None if the event comes too late to matter."""
+    if event.step != receipt.step or receipt.state is State.CONFIRMED:
+        return None
+    match event:
+        case Answered() | HeldBack() | TurnedDown():
+            return _after_send(receipt, event, now) if event.fence == receipt.sent_fence else None
+        case Lost() | Overtaken():
+            if event.fence != receipt.fence or receipt.state not in {State.ARMED, State.UNKNOWN}:
+                return None
+            known = event.known or 0 if isinstance(event, Overtaken) else 0
+            # The gateway knows more than the database only if the database has forgotten: then somebody may have sent it.
+            return replace(
+                receipt,
+                state=State.UNKNOWN,
+                fence=max(receipt.fence, known),
+                held_until=None,
+                quiet_since=None,
+                detail=event.detail,
+            )
+        case Closed() | SeenThere() | SeenAbsent() | Unsure() | NotLooked():
+            if event.fence != receipt.fence or receipt.state is not State.UNKNOWN:
+                return None
+            return _after_look(receipt, event, now, settles)
+        case _:
+            assert_never(event)
+
+
+def _after_send(receipt: Receipt, event: Answered | HeldBack | TurnedDown, now: datetime) -> Receipt | None:
+    if isinstance(event, Answered):
+        return _stepped(receipt, event.remote)
+    if receipt.state not in {State.ARMED, State.UNKNOWN}:
+        # A person has been asked, and is to be left to answer.
+        return None
+    nothing = replace(
+        receipt, sent_fence=0, held_until=None, quiet_since=None, reason=event.reason, detail=event.detail
+    )
+    if isinstance(event, TurnedDown):
+        return replace(nothing, state=State.REFUSED, not_before=None)
+    not_before = None if event.after is None else now + min(event.after, _LONGEST_WAIT)
+    return replace(nothing, state=State.READY, not_before=not_before)
+
+
+def _after_look(
+    receipt: Receipt,
+    event: Closed | SeenThere | SeenAbsent | Unsure | NotLooked,
+    now: datetime,
+    settles: timedelta,
+) -> Receipt:
+    match event:
+        case Closed():
+            return replace(receipt, held_until=None, quiet_since=now)
+        case SeenThere():
+            return _stepped(receipt, event.remote)
+        case SeenAbsent():
+            # Its own answer, should it come yet, would know better: `sent_fence` stays.
+            return replace(receipt, state=State.READY, held_until=None, quiet_since=None, looks=0)
+        case Unsure():
+            return _doubted(receipt, event.detail)
+        case NotLooked():
+            looks = receipt.looks + event.counts
+            if looks >= MAX_LOOKS:
+                return _doubted(receipt, f"it could not be looked up: {event.detail}")
+            pause = min(settles * 2 ** min(looks, 10), _LONGEST_PAUSE)
+            if event.after is not None:
+                pause = min(event.after, _LONGEST_WAIT)
+            return replace(receipt, held_until=None, not_before=now + pause, looks=looks)
+        case _:
+            assert_never(event)
+
+
+def _stepped(receipt: Receipt, remote: Mapping[str, Any]) -> Receipt:
+    """With the step behind it."""
+    assert receipt.step is not None
+    done = (*receipt.done, receipt.step)
+    further = replace(
+        receipt,
+        state=State.READY,
+        done=done,
+        remote={**receipt.remote, **remote},
+        step=None,
+        # Whoever is still looking is not to be heard any more.
+        fence=receipt.fence + 1,
+        sent_fence=0,
+        held_until=None,
+        not_before=None,
+        quiet_since=None,
+        looks=0,
+        reason="",
+        detail="",
+    )
+    return further if set(receipt.steps) - set(done) else _confirmed(further)
+
+
+# -- what a person decides ---------------------------------------------------------------------------------------------
+
+
+class DecidedOtherwiseError(Exception):
+    """It is not in doubt (any more); says what it is."""
+
+
+def confirm(receipt: Receipt, remote: Mapping[str, Any]) -> Receipt:
+    """The step in doubt has had its effect, says a person who has seen it.
+
+    Raises:
+        DecidedOtherwiseError: it is not in doubt.
+    """
+    _in_doubt(receipt)
+    return _stepped(receipt, remote)
+
+
+def repeat(receipt: Receipt) -> Receipt:
+    """The step in doubt has had none, says a person who has looked: it is sent again.
+
+    Raises:
+        DecidedOtherwiseError: it is not in doubt.
+    """
+    _in_doubt(receipt)
+    return replace(receipt, state=State.READY, reason="", detail="")
+
+
+def _in_doubt(receipt: Receipt) -> None:
+    if receipt.state is not State.IN_DOUBT:
+        raise DecidedOtherwiseError(f"{receipt.subject} is not in doubt: it is {receipt.state.value}")

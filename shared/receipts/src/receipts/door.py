@@ -1,0 +1,231 @@
+"""The gateway, through which effects reach other people's servers; it holds the credentials, and refuses what comes too late."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Final, Protocol
+from uuid import UUID
+
+import httpx
+from pydantic import SecretStr
+
+from chassis.http.client import retry_after
+from chassis.http.problems import BLANK
+from chassis.http.spans import client_span
+from receipts.accounts import Account, Answer
+from receipts.errors import Fenced, GatewayAway, NotSent, Refused, UnderWay, UnknownOutcome
+
+_CONNECT_SECONDS: Final = 3.0
+_MORE_SECONDS: Final = 3.0
+"""That the gateway has to answer beyond the time that it has to ask."""
+_LISTING_SECONDS: Final = 10.0
+_NOTHING_DONE: Final = {
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.METHOD_NOT_ALLOWED,
+    HTTPStatus.TOO_MANY_REQUESTS,
+}
+"""Statuses without a `type` by which the gateway refuses before it does anything, and which somebody has to put right there."""
+_REFUSED: Final = {
+    "account.not_connected": "not_connected",
+    "account.needs_reconnecting": "needs_reconnecting",
+    "account.request_not_allowed": "request_not_allowed",
+}
+"""The gateway's `type` → the reason as channels and targets tell it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """An account that a brand may use, without its secrets."""
+
+    name: str
+    kind: str
+    label: str
+    """How people know it: `@acme@mastodon.social`."""
+    state: str
+    """`ok`, `expiring`, `needs_reconnecting` or `unchecked`."""
+    scopes: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    detail: str = ""
+
+
+class Gateway(Protocol):
+    """What receipts need of the gateway."""
+
+    def account(self, name: str, brand: str) -> Account: ...
+
+    async def close(self, receipt_id: UUID, fence: int, *, account: str, brand: str) -> None: ...
+
+
+class Door:
+    """The gateway over HTTP; one for the life of the process.
+
+    Args:
+        url: `GATEWAY_URL`; None: no account is connected, and every request is refused.
+        key: what the gateway is asked with.
+    """
+
+    def __init__(self, url: str | None, key: SecretStr | None) -> None:
+        self._url = None if url is None else url.rstrip("/")
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        if key is not None:
+            headers["X-Service-Key"] = key.get_secret_value()
+        self._http = httpx.AsyncClient(
+            headers=headers,
+            # The gateway closes idle connections after 5 seconds: none is used when it may be closing it.
+            limits=httpx.Limits(keepalive_expiry=2.0),
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    def account(self, name: str, brand: str) -> Account:
+        """An account by its name, for a brand; whether there is one shows when it is asked."""
+        return Account(name, brand, self._ask)
+
+    async def accounts(self, brand: str) -> tuple[Connected, ...]:
+        """Those that a brand may use; none without a gateway.
+
+        Raises:
+            GatewayAway: it does not answer.
+        """
+        if self._url is None:
+            return ()
+        path = "/v1/accounts"
+        try:
+            response = await self._exchange("GET", path, {"params": {"brand": brand}}, _LISTING_SECONDS)
+        except UnknownOutcome as error:
+            raise GatewayAway(error.detail) from error
+        if response.status_code != HTTPStatus.OK:
+            raise GatewayAway(f"the gateway answered {response.status_code} at {path}")
+        items = _document(response).get("items", ())
+        return tuple(_connected(each) for each in items)
+
+    async def close(self, receipt_id: UUID, fence: int, *, account: str, brand: str) -> None:
+        """Has the gateway refuse whatever has a lower fence from now on.
+
+        Raises:
+            UnderWay: something with a lower one may still be sent, until the time told.
+            Fenced: it knows a higher one.
+            GatewayAway: it does not answer.
+        """
+        if self._url is None:
+            return
+        path = f"/v1/accounts/{account}/fences"
+        told = {"brand": brand, "receipt_id": str(receipt_id), "fence": fence}
+        try:
+            response = await self._exchange("POST", path, {"json": told}, _LISTING_SECONDS)
+        except UnknownOutcome as error:
+            # The same again does no harm.
+            raise GatewayAway(error.detail) from error
+        if response.is_success:
+            return
+        problem = _problem(response)
+        if isinstance(problem, UnderWay | Fenced):
+            raise problem
+        if isinstance(problem, Refused):
+            # Nobody can send through an account that is gone.
+            return
+        raise GatewayAway(str(problem))
+
+    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
+        if self._url is None:
+            raise Refused("not_connected", "no account is connected: the service has no GATEWAY_URL")
+        path = f"/v1/accounts/{name}/requests"
+        response = await self._exchange("POST", path, {"json": asked}, seconds + _MORE_SECONDS)
+        if response.status_code != HTTPStatus.OK:
+            raise _problem(response)
+        document = _document(response)
+        try:
+            return Answer(
+                status=int(document["status"]),
+                headers={str(key).lower(): str(value) for key, value in document.get("headers", {}).items()},
+                json=document.get("json"),
+                text=document.get("text") or "",
+                truncated=bool(document.get("truncated")),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UnknownOutcome(f"the gateway's answer cannot be read: {error!r}") from error
+
+    async def _exchange(
+        self, method: str, path: str, what: Mapping[str, Any], seconds: float
+    ) -> httpx.Response:
+        """Raises GatewayAway: not a byte reached it; UnknownOutcome: it may have taken the request."""
+        timeout = httpx.Timeout(seconds, connect=min(_CONNECT_SECONDS, seconds))
+        url = f"{self._url}{path}"
+        try:
+            with client_span(method, url) as exchange:
+                response = await self._http.request(
+                    method, url, timeout=timeout, headers=exchange.headers, **what
+                )
+                exchange.answered(response.status_code)
+                return response
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.InvalidURL) as error:
+            raise GatewayAway(f"the gateway does not answer at {url}: {error!r}") from error
+        except (httpx.TransportError, AttributeError) as error:
+            # AttributeError: of the libraries below, on uvloop, where a connection was reset while it was idle.
+            raise UnknownOutcome(f"the gateway broke off: {error!r}") from error
+
+
+def _problem(response: httpx.Response) -> Exception:
+    """What a refusal of the gateway says of the request."""
+    document = _document(response)
+    kind = document.get("type")
+    kind = kind if isinstance(kind, str) else BLANK
+    detail = str(document.get("detail") or f"the gateway answered {response.status_code}")
+    at = _retry_at(document, response)
+    if kind in _REFUSED:
+        return Refused(_REFUSED[kind], detail)
+    told: dict[str, Exception] = {
+        "limit.reached": NotSent("limit", detail, at or datetime.now(UTC) + timedelta(minutes=1)),
+        "call.not_sent": NotSent("unreachable", detail, at),
+        "call.fenced": Fenced(detail),
+        "call.under_way": UnderWay(detail, at),
+        "call.no_answer": UnknownOutcome(detail),
+    }
+    return told.get(kind) or _other_problem(kind, response.status_code, detail, at, document)
+
+
+def _other_problem(
+    kind: str, status: int, detail: str, at: datetime | None, document: Mapping[str, Any]
+) -> Exception:
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return UnknownOutcome(detail)
+    if kind == BLANK:
+        refused = f"the gateway refused: {detail}"
+        return GatewayAway(refused, at) if status in _NOTHING_DONE else Refused("request_not_allowed", detail)
+    return NotSent(kind, detail, at) if document.get("transient") is True else Refused(kind, detail)
+
+
+def _retry_at(document: Mapping[str, Any], response: httpx.Response) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(document["retry_at"])
+    except (KeyError, TypeError, ValueError):
+        after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
+        return None if after is None else datetime.now(UTC) + after
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _document(response: httpx.Response) -> dict[str, Any]:
+    try:
+        document = response.json()
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _connected(item: Mapping[str, Any]) -> Connected:
+    expires = item.get("expires_at")
+    return Connected(
+        name=item["name"],
+        kind=item["kind"],
+        label=item.get("label") or "",
+        state=item.get("state") or "unchecked",
+        scopes=tuple(item.get("scopes") or ()),
+        expires_at=datetime.fromisoformat(expires) if expires else None,
+        detail=item.get("detail") or "",
+    )

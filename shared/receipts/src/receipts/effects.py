@@ -1,0 +1,93 @@
+"""What an adapter says: what is to happen on somebody else's server, in which steps, and how to find out whether it has."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from receipts.accounts import Account
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What is to happen outside, once."""
+
+    receipt_id: UUID
+    """Made of what makes two of them the same, such as `uuid5` of post and channel."""
+    kind: str
+    """The adapter: `mastodon`, `wordpress`."""
+    account: str
+    """Name of the gateway's account."""
+    brand_slug: str
+    subject: str
+    """For people: post on mastodon about “Pour-over coffee”."""
+    prepared: Mapping[str, Any] = field(default_factory=dict)
+    """Texts, ids, keys and times, as JSON. Those of the first attempt stand in all later ones, unless it was refused
+    before anything had happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """It is there; what the answer would have told is in `remote`."""
+
+    remote: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """It is certainly not there. For look-ups alone that show everything which arrived `settles_seconds` ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """A person has to look."""
+
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a step has in hand."""
+
+    effect: Effect
+    account: Account
+    """Fenced: what comes too late through it is refused."""
+    remote: Mapping[str, Any]
+    """All that the steps before have returned."""
+
+    @property
+    def prepared(self) -> Mapping[str, Any]:
+        return self.effect.prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request that has an effect, and how to find out afterwards whether it had."""
+
+    name: str
+    send: Callable[[Work], Awaitable[Mapping[str, Any]]]
+    """Returns what is to be remembered of the answer, as JSON: `id`, `url`. Raises `NotSent`, `Refused` or `UnknownOutcome`;
+    whatever else it raises counts as unknown."""
+    detect: Callable[[Work], Awaitable[Found | Absent | Unclear]] | None = None
+    """Looks whether what was sent is there, and changes nothing. None: nobody but a person can tell."""
+    repeatable: bool = False
+    """Sending it twice leaves one: an idempotency key, PUT by a chosen id, an upload that nobody sees. Never in doubt."""
+    settles_seconds: float = 10.0
+    """What was sent may show up this late."""
+    seconds: float = 15.0
+    """How long sending, or looking, may take. Below the grace period of a shutdown, nothing is left unknown by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """It has happened, once."""
+
+    remote: Mapping[str, Any]
+    """What the steps have returned, all together."""
+
+
+@dataclass(frozen=True, slots=True)
+class InDoubt:
+    """It may have happened; nothing is sent until a person has decided."""
+
+    detail: str

@@ -1,0 +1,458 @@
+"""Carrying effects out: the receipt is written before anything is sent, and what became of it before anything else is done."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from math import isfinite
+from time import monotonic
+from typing import Any, Final, TypeAlias, TypeVar, assert_never
+from uuid import UUID
+
+import structlog
+
+from chassis import redaction
+from chassis.database.pool import DatabaseUnavailableError
+from messaging import Database, Transaction, Unprocessable, WaitFor
+from receipts import domain, store
+from receipts.accounts import Fence
+from receipts.domain import Close, Doubt, Event, Look, Over, Receipt, Send, State, Traits, Wait
+from receipts.door import Gateway
+from receipts.effects import Absent, Effect, Found, InDoubt, Performed, Step, Unclear, Work
+from receipts.errors import (
+    EffectRefused,
+    Fenced,
+    GatewayAway,
+    NotSent,
+    NotSentYet,
+    Refused,
+    UnderWay,
+    UnknownOutcome,
+)
+
+log = structlog.get_logger(__name__)
+
+MARGIN_SECONDS: Final = 5.0
+"""Beyond the time of a step, for which its receipt is held: for what the database and the gateway take besides."""
+_MAX_DETAIL: Final = 1_000
+_CUT_SHORT_SECONDS: Final = 3.0
+"""For writing down, at the end of a process, that nobody waited for an answer."""
+
+OnSettled: TypeAlias = Callable[[Receipt, Mapping[str, Any] | None, Transaction], Awaitable[None]]
+"""(receipt, what its steps have returned or None, the transaction) → None; see `Receipts`."""
+_T = TypeVar("_T")
+
+
+class UnknownReceiptError(Exception):
+    """There is no such receipt."""
+
+
+async def _nobody(_: Receipt, __: Mapping[str, Any] | None, ___: Transaction) -> None:
+    """Whoever asked for the effect asks again by himself."""
+
+
+class Receipts:
+    """Effects of one service on other people's servers, each once.
+
+    Args:
+        database: with the tables of this package (`stands_on.txt` beside the service's migrations).
+        gateway: through which they are asked.
+        on_settled: called when a receipt that was in doubt is so no more, in the transaction that says so: with what the
+            steps have returned if the effect is complete, and with None if it is to go on. Then it sends again the command whose
+            handler performs the effect.
+        margin_seconds: beyond a step's own time, before somebody else takes a receipt up.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        gateway: Gateway,
+        on_settled: OnSettled = _nobody,
+        *,
+        margin_seconds: float = MARGIN_SECONDS,
+    ) -> None:
+        self._database = database
+        self._gateway = gateway
+        self._on_settled = on_settled
+        self._margin = margin_seconds
+        self._writing: set[asyncio.Task[None]] = set()
+
+    async def perform(self, effect: Effect, steps: Sequence[Step]) -> Performed | InDoubt:
+        """Has an effect happen, or finds out that it has, or that nobody can tell. For handlers of single messages (`on_each`).
+
+        Its queue's `handler_timeout` is longer than its steps may take together; past it, what was sent last is looked up.
+
+        Raises:
+            NotSentYet: nothing has happened yet; as `RetryLater`.
+            WaitFor: it is not the time for it: somebody else is at it, a limit is reached, what was sent may still show up,
+                the gateway is away. No attempt is counted.
+            EffectRefused: for good; as `Unprocessable`.
+            DatabaseUnavailableError: the service's own database is away.
+        """
+        by_name = {step.name: step for step in steps}
+        traits = [self._traits(step) for step in steps]
+        first = True
+        while True:
+            began = monotonic()
+            receipt, move = await self._take_up(effect, traits, first=first)
+            first = False
+            match move:
+                case Over():
+                    return Performed(receipt.remote)
+                case Doubt():
+                    return InDoubt(receipt.detail)
+                case Wait():
+                    raise WaitFor("receipt", f"{receipt.subject}: {move.why}", after=move.after)
+                case Send():
+                    await self._send(receipt, by_name[move.step], began)
+                case Close():
+                    await self._close(receipt, by_name[move.step])
+                case Look():
+                    await self._look(receipt, by_name[move.step], began)
+                case _:
+                    assert_never(move)
+
+    def _traits(self, step: Step) -> Traits:
+        return Traits(
+            name=step.name,
+            looks=step.detect is not None,
+            repeatable=step.repeatable,
+            settles=timedelta(seconds=step.settles_seconds),
+            lease=timedelta(seconds=step.seconds + self._margin),
+        )
+
+    # -- taking up -------------------------------------------------------------------------------------------------------
+
+    async def _take_up(
+        self, effect: Effect, steps: Sequence[Traits], *, first: bool
+    ) -> tuple[Receipt, domain.Move]:
+        async with self._database.transaction() as tx:
+            found = await store.lock(tx.connection, effect.receipt_id)
+            if found is None:
+                if not first:
+                    raise Unprocessable(f"{effect.subject}: brand {effect.brand_slug} was erased meanwhile")
+                await store.insert(tx.connection, _new(effect, steps))
+                found = await store.lock(tx.connection, effect.receipt_id)
+                assert found is not None
+            receipt, now = found
+            if receipt.brand_slug != effect.brand_slug:
+                raise Unprocessable(
+                    f"receipt {effect.receipt_id} belongs to another brand than {effect.brand_slug}; nothing was sent"
+                )
+            taken, move = domain.take_up(_anew(receipt, effect), steps, now)
+            if taken != receipt:
+                await store.save(tx.connection, taken)
+            if isinstance(move, Send | Close | Look):
+                what = type(move).__name__.lower()
+                await store.note(tx.connection, taken.receipt_id, move.step, taken.fence, what)
+        return taken, move
+
+    # -- sending ---------------------------------------------------------------------------------------------------------
+
+    async def _send(self, receipt: Receipt, step: Step, began: float) -> None:
+        """Returns when the step is confirmed, or when it is to be looked up."""
+        fence = receipt.fence
+        try:
+            remote = await self._within(step, step.send(self._work(receipt, step, began)))
+            event: Event = domain.Answered(step.name, fence, _json_object(remote))
+        except Fenced as error:
+            await self._write(receipt, domain.Overtaken(step.name, fence, error.detail, error.known))
+            return
+        except NotSent as error:
+            held_back = domain.HeldBack(
+                step.name, fence, error.reason, _clean(error.detail), _until(error.retry_at)
+            )
+            await self._write(receipt, held_back)
+            if isinstance(error, GatewayAway):
+                raise WaitFor("gateway", error.detail, after=held_back.after) from error
+            if held_back.after is not None:
+                raise WaitFor(
+                    error.reason, f"{receipt.subject}: {error.detail}", after=held_back.after
+                ) from error
+            raise NotSentYet(error.reason, error.detail) from error
+        except Refused as error:
+            await self._write(
+                receipt, domain.TurnedDown(step.name, fence, error.reason, _clean(error.detail))
+            )
+            raise EffectRefused(error.reason, error.detail, receipt.remote) from error
+        except asyncio.CancelledError:
+            await self._write_quickly(
+                receipt, domain.Lost(step.name, fence, "its process ended, or its time was over")
+            )
+            raise
+        except Exception as error:
+            log.warning(
+                "effect_unknown", receipt_id=str(receipt.receipt_id), step=step.name, error=_told(error)
+            )
+            await self._write(receipt, domain.Lost(step.name, fence, _told(error)))
+            if step.repeatable:
+                raise NotSentYet("no_answer", _told(error)) from error
+            return
+        await self._write_for_sure(receipt, event)
+
+    # -- looking up ------------------------------------------------------------------------------------------------------
+
+    async def _close(self, receipt: Receipt, step: Step) -> None:
+        """From then on nothing of an earlier send can arrive: the gateway lets nothing through that is older."""
+        try:
+            async with asyncio.timeout(step.seconds):
+                await self._gateway.close(
+                    receipt.receipt_id, receipt.fence, account=receipt.account, brand=receipt.brand_slug
+                )
+        except (NotSent, TimeoutError) as error:
+            await self._not_looked(receipt, step, error)
+        else:
+            await self._write(receipt, domain.Closed(step.name, receipt.fence))
+
+    async def _look(self, receipt: Receipt, step: Step, began: float) -> None:
+        """Returns when it is found or not, or when a person is to be asked."""
+        assert step.detect is not None
+        name, fence = step.name, receipt.fence
+        try:
+            seen = await self._within(step, step.detect(self._work(receipt, step, began)))
+        except Exception as error:  # noqa: BLE001  (whatever hinders looking, it is tried again)
+            await self._not_looked(receipt, step, error)
+            return
+        match seen:
+            case Found():
+                await self._write_for_sure(receipt, domain.SeenThere(name, fence, _json_object(seen.remote)))
+            case Absent():
+                await self._write(receipt, domain.SeenAbsent(name, fence))
+                if receipt.detail:
+                    # It has failed, and that was an attempt.
+                    raise NotSentYet("came_to_nothing", f"{receipt.detail}; nothing of it is there")
+            case Unclear():
+                await self._write(receipt, domain.Unsure(name, fence, _clean(seen.detail)))
+            case _:
+                assert_never(seen)
+
+    async def _not_looked(self, receipt: Receipt, step: Step, error: Exception) -> None:
+        name, fence = step.name, receipt.fence
+        if isinstance(error, Fenced):
+            await self._write(receipt, domain.Overtaken(name, fence, error.detail, error.known))
+            return
+        ours = isinstance(error, UnderWay | GatewayAway)
+        after = _until(error.retry_at) if isinstance(error, NotSent) else None
+        settles = timedelta(seconds=step.settles_seconds)
+        await self._write(
+            receipt, domain.NotLooked(name, fence, _told(error), after, counts=not ours), settles
+        )
+
+    # -- writing down ----------------------------------------------------------------------------------------------------
+
+    async def _write(
+        self, receipt: Receipt, event: Event, settles: timedelta = timedelta(seconds=10)
+    ) -> None:
+        """What has happened, unless it comes too late to matter: then somebody else has gone on."""
+        async with self._database.transaction() as tx:
+            found = await store.lock(tx.connection, receipt.receipt_id)
+            if found is None:
+                return  # erased meanwhile, with its brand
+            before, now = found
+            after = domain.decide(before, event, now, settles=settles)
+            kind = type(event).__name__
+            detail = getattr(event, "detail", "")
+            if after is None:
+                if _has_happened(before, event):
+                    return
+                log.warning(
+                    "effect_answered_late", receipt_id=str(receipt.receipt_id), what=kind, state=before.state
+                )
+                kind, detail = f"{kind}, too late to matter", detail or str(getattr(event, "remote", ""))
+            else:
+                await store.save(tx.connection, after)
+            await store.note(
+                tx.connection,
+                receipt.receipt_id,
+                event.step,
+                event.fence,
+                _words(kind),
+                detail=_clean(detail),
+            )
+            if after is not None and before.state is State.IN_DOUBT:
+                await self._tell(after, tx)
+
+    async def _write_for_sure(self, receipt: Receipt, event: Event) -> None:
+        """It is known to have happened, which nobody may ever forget: neither while the database is away, nor when the time is over."""
+        writing = asyncio.create_task(
+            self._write_in_the_end(receipt, event), name=f"receipt {receipt.receipt_id}"
+        )
+        self._writing.add(writing)
+        writing.add_done_callback(self._writing.discard)
+        await asyncio.shield(writing)
+
+    async def _write_in_the_end(self, receipt: Receipt, event: Event) -> None:
+        while True:
+            try:
+                await self._write(receipt, event)
+            except DatabaseUnavailableError as error:
+                log.warning("effect_not_written_yet", receipt_id=str(receipt.receipt_id), error=str(error))
+                await self._database.wait_until_available()
+            else:
+                return
+
+    async def _write_quickly(self, receipt: Receipt, event: Event) -> None:
+        """Saves the next one the wait for the end of the lease, if the database answers now."""
+        try:
+            async with asyncio.timeout(_CUT_SHORT_SECONDS):
+                await self._write(receipt, event)
+        except (DatabaseUnavailableError, TimeoutError):
+            log.debug("effect_not_put_down", receipt_id=str(receipt.receipt_id))
+
+    async def _tell(self, receipt: Receipt, tx: Transaction) -> None:
+        complete = receipt.state is State.CONFIRMED
+        await self._on_settled(receipt, receipt.remote if complete else None, tx)
+
+    # -- what a person decides -------------------------------------------------------------------------------------------
+
+    async def confirm(
+        self, receipt_id: UUID, remote: Mapping[str, Any], *, by: str, brands: frozenset[str] | None = None
+    ) -> store.Kept:
+        """It is there: a person has seen it, and says where.
+
+        Args:
+            receipt_id: of one in doubt.
+            remote: what the answer would have told: `url`, `id`.
+            by: who says so.
+            brands: whose receipts that is to be; None: anybody's.
+
+        Raises:
+            UnknownReceiptError: there is none, or it is of another brand.
+            DecidedOtherwiseError: it is not in doubt.
+        """
+        told = ", ".join(f"{key} {value}" for key, value in remote.items())
+        return await self._decided(
+            receipt_id,
+            lambda receipt: domain.confirm(receipt, remote),
+            "confirmed by a person",
+            told,
+            by,
+            brands,
+        )
+
+    async def repeat(self, receipt_id: UUID, *, by: str, brands: frozenset[str] | None = None) -> store.Kept:
+        """It is not there: a person has looked, and has it sent again. Raises as `confirm` does."""
+        return await self._decided(receipt_id, domain.repeat, "to be repeated, says a person", "", by, brands)
+
+    async def _decided(
+        self,
+        receipt_id: UUID,
+        decision: Callable[[Receipt], Receipt],
+        what: str,
+        detail: str,
+        by: str,
+        brands: frozenset[str] | None,
+    ) -> store.Kept:
+        async with self._database.transaction() as tx:
+            found = await store.lock(tx.connection, receipt_id)
+            if found is None or (brands is not None and found[0].brand_slug not in brands):
+                raise UnknownReceiptError(f"there is no receipt {receipt_id}")
+            before, _ = found
+            after = decision(before)
+            await store.save(tx.connection, after)
+            assert before.step is not None
+            await store.note(
+                tx.connection, receipt_id, before.step, before.fence, what, detail=_clean(detail), made_by=by
+            )
+            await self._tell(after, tx)
+            kept = await store.find(tx.connection, receipt_id)
+            assert kept is not None
+            return kept
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _work(self, receipt: Receipt, step: Step, began: float) -> Work:
+        account = self._gateway.account(receipt.account, receipt.brand_slug)
+        # Counted from before the lease began: whoever comes after finds the time of this one over.
+        fence = Fence(receipt.receipt_id, step.name, receipt.fence, began + step.seconds)
+        effect = Effect(
+            receipt_id=receipt.receipt_id,
+            kind=receipt.kind,
+            account=receipt.account,
+            brand_slug=receipt.brand_slug,
+            subject=receipt.subject,
+            prepared=receipt.prepared,
+        )
+        return Work(effect, account.fenced(fence), receipt.remote)
+
+    async def _within(self, step: Step, work: Awaitable[_T]) -> _T:
+        try:
+            async with asyncio.timeout(step.seconds):
+                return await work
+        except TimeoutError as error:
+            raise UnknownOutcome(f"no answer within {step.seconds:g} s") from error
+
+
+def _new(effect: Effect, steps: Sequence[Traits]) -> Receipt:
+    return Receipt(
+        receipt_id=effect.receipt_id,
+        kind=effect.kind,
+        account=effect.account,
+        brand_slug=effect.brand_slug,
+        subject=effect.subject,
+        prepared=effect.prepared,
+        steps=tuple(step.name for step in steps),
+    )
+
+
+def _anew(receipt: Receipt, effect: Effect) -> Receipt:
+    """What was refused before anything had happened may be asked for in another form."""
+    if receipt.state is not State.REFUSED or receipt.done:
+        return receipt
+    return domain.asked_anew(
+        receipt, kind=effect.kind, account=effect.account, subject=effect.subject, prepared=effect.prepared
+    )
+
+
+def _has_happened(receipt: Receipt, event: Event) -> bool:
+    """Whether it was written already, and the word on it lost on the way."""
+    return (
+        isinstance(event, domain.Answered | domain.SeenThere)
+        and event.step in receipt.done
+        and all(receipt.remote.get(key) == value for key, value in event.remote.items())
+    )
+
+
+def _json_object(remote: Any) -> dict[str, Any]:
+    """What can be kept of it, whatever the other side has answered: an answer is not to be lost over its form."""
+    plain = _plain(remote)
+    return plain if isinstance(plain, dict) else {"answer": plain}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case None | bool() | int():
+            return value
+        case float():
+            return value if isfinite(value) else str(value)
+        case str():
+            return _storable(value)
+        case Mapping():
+            return {_storable(str(key)): _plain(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case _:
+            return _storable(str(value))
+
+
+def _until(moment: datetime | None) -> timedelta | None:
+    return None if moment is None else max(moment - datetime.now(UTC), timedelta())
+
+
+def _told(error: BaseException) -> str:
+    detail = getattr(error, "detail", None)
+    return _clean(detail if isinstance(detail, str) else f"{type(error).__name__}: {error}")
+
+
+def _clean(text: str) -> str:
+    """Without what nobody is to see."""
+    return _storable(redaction.text(text[: 8 * _MAX_DETAIL])[:_MAX_DETAIL])
+
+
+def _storable(text: str) -> str:
+    """Without what PostgreSQL does not take."""
+    return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+
+
+def _words(name: str) -> str:
+    """`SeenThere` as people read it: seen there."""
+    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()

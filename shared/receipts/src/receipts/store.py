@@ -1,0 +1,218 @@
+"""SQL over receipts and what was tried for them, beside the functions that run it.
+
+Whoever changes a receipt holds its row lock, for the time of one short transaction.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+
+from chassis import Connection
+from receipts.domain import Receipt, State
+
+ABANDONED: Final = "abandoned"
+"""How the gauge calls what nobody has taken up again in a quarter of an hour after it could be."""
+_COUNTED: Final = (*(state.value for state in State if state is not State.CONFIRMED), ABANDONED)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A receipt as it stands in the table."""
+
+    receipt: Receipt
+    number: int
+    created_at: datetime
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Something that was tried or decided."""
+
+    step: str
+    fence: int
+    event: str
+    detail: str
+    made_by: str
+    made_at: datetime
+
+
+async def insert(connection: Connection, receipt: Receipt) -> bool:
+    """Whether it is new; one that is there stands."""
+    status = await connection.execute(
+        """
+        insert into receipts (receipt_id, kind, account, brand_slug, subject, prepared, steps)
+        values ($1, $2, $3, $4, $5, $6::jsonb, $7) on conflict do nothing
+        """,
+        receipt.receipt_id,
+        receipt.kind,
+        receipt.account,
+        receipt.brand_slug,
+        receipt.subject,
+        json.dumps(receipt.prepared),
+        list(receipt.steps),
+    )
+    return status != "INSERT 0 0"
+
+
+async def lock(connection: Connection, receipt_id: UUID) -> tuple[Receipt, datetime] | None:
+    """The receipt, locked until the transaction ends, and the time by the database's clock once it is."""
+    row = await connection.fetchrow("select * from receipts where receipt_id = $1 for update", receipt_id)
+    if row is None:
+        return None
+    now: datetime = await connection.fetchval("select clock_timestamp()")
+    return _receipt(row), now
+
+
+async def save(connection: Connection, receipt: Receipt) -> None:
+    """Writes a receipt that was locked in this transaction."""
+    await connection.execute(
+        """
+        update receipts set kind = $2, account = $3, subject = $4, prepared = $5::jsonb, steps = $6, done = $7, step = $8,
+               remote = $9::jsonb, state = $10, fence = $11, sent_fence = $12, held_until = $13, not_before = $14,
+               quiet_since = $15, looks = $16, reason = $17, detail = $18, changed_at = clock_timestamp()
+        where receipt_id = $1
+        """,
+        receipt.receipt_id,
+        receipt.kind,
+        receipt.account,
+        receipt.subject,
+        json.dumps(receipt.prepared),
+        list(receipt.steps),
+        list(receipt.done),
+        receipt.step,
+        json.dumps(receipt.remote),
+        receipt.state.value,
+        receipt.fence,
+        receipt.sent_fence,
+        receipt.held_until,
+        receipt.not_before,
+        receipt.quiet_since,
+        receipt.looks,
+        receipt.reason,
+        receipt.detail,
+    )
+
+
+async def note(
+    connection: Connection,
+    receipt_id: UUID,
+    step: str,
+    fence: int,
+    event: str,
+    *,
+    detail: str = "",
+    made_by: str = "",
+) -> None:
+    """Adds to what was tried."""
+    await connection.execute(
+        """
+        insert into receipt_attempts (receipt_id, step, fence, event, detail, made_by) values ($1, $2, $3, $4, $5, $6)
+        """,
+        receipt_id,
+        step,
+        fence,
+        event,
+        detail,
+        made_by,
+    )
+
+
+async def find(connection: Connection, receipt_id: UUID) -> Kept | None:
+    row = await connection.fetchrow("select * from receipts where receipt_id = $1", receipt_id)
+    return None if row is None else _kept(row)
+
+
+async def page(
+    connection: Connection,
+    *,
+    brands: Sequence[str] | None,
+    state: State | None,
+    before: int | None,
+    limit: int,
+) -> list[Kept]:
+    """Of these brands, or of all, the newest first; those of one state, or else all that are not confirmed."""
+    rows = await connection.fetch(
+        f"""
+        select * from receipts
+        where {"state <> 'confirmed'" if state is None else f"state = '{state.value}'"}
+          and ($1::text[] is null or brand_slug = any ($1)) and ($2::bigint is null or number < $2)
+        order by number desc limit $3
+        """,  # noqa: S608  (the states are ours, and written out for the sake of the index)
+        None if brands is None else list(brands),
+        before,
+        limit,
+    )
+    return [_kept(row) for row in rows]
+
+
+async def attempts_of(connection: Connection, receipt_id: UUID, limit: int) -> list[Attempt]:
+    """The latest ones, in the order in which they were made."""
+    rows = await connection.fetch(
+        """
+        select step, fence, event, detail, made_by, made_at from receipt_attempts
+        where receipt_id = $1 order by attempt_id desc limit $2
+        """,
+        receipt_id,
+        limit,
+    )
+    return [Attempt(*tuple(row)) for row in reversed(rows)]
+
+
+async def counts(connection: Connection) -> dict[str, float]:
+    """How many are not confirmed, by state; those apart that nobody takes up any more."""
+    rows = await connection.fetch(
+        """
+        select case when state in ('armed', 'unknown')
+                     and greatest(held_until, not_before, changed_at) < clock_timestamp() - interval '15 minutes'
+                    then $1 else state end as state, count(*)
+        from receipts where state <> 'confirmed' group by 1
+        """,
+        ABANDONED,
+    )
+    found = {row["state"]: float(row["count"]) for row in rows}
+    return {name: found.get(name, 0.0) for name in _COUNTED}
+
+
+async def forget(connection: Connection, brand_slugs: Collection[str]) -> None:
+    """Deletes all that is known of effects for these brands: for their erasure."""
+    await connection.execute("delete from receipts where brand_slug = any ($1::text[])", list(brand_slugs))
+
+
+def _kept(row: asyncpg.Record) -> Kept:
+    return Kept(_receipt(row), row["number"], row["created_at"], row["changed_at"])
+
+
+def _receipt(row: asyncpg.Record) -> Receipt:
+    return Receipt(
+        receipt_id=UUID(int=row["receipt_id"].int),
+        kind=row["kind"],
+        account=row["account"],
+        brand_slug=row["brand_slug"],
+        subject=row["subject"],
+        prepared=_object(row["prepared"]),
+        steps=tuple(row["steps"]),
+        done=tuple(row["done"]),
+        step=row["step"],
+        remote=_object(row["remote"]),
+        state=State(row["state"]),
+        fence=row["fence"],
+        sent_fence=row["sent_fence"],
+        held_until=row["held_until"],
+        not_before=row["not_before"],
+        quiet_since=row["quiet_since"],
+        looks=row["looks"],
+        reason=row["reason"],
+        detail=row["detail"],
+    )
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    found = json.loads(text)
+    assert isinstance(found, dict)
+    return found
