@@ -60,6 +60,9 @@ class Fence:
 Ask = Callable[[str, Mapping[str, Any], float], Awaitable[Answer]]
 """(account, the request as the gateway takes it, seconds) → the other side's answer."""
 
+About = Callable[[str, str], Awaitable[Mapping[str, str]]]
+"""(account, brand) → what the gateway knows of it, besides its credentials."""
+
 
 @dataclass(frozen=True, slots=True)
 class Account:
@@ -69,9 +72,18 @@ class Account:
     brand: str
     ask: Ask
     fence: Fence | None = None
+    about: About | None = None
 
     def fenced(self, fence: Fence) -> "Account":
         return replace(self, fence=fence)
+
+    async def facts(self) -> Mapping[str, str]:
+        """What the provider says of the account, such as its `id` there; empty if nobody knows. Sends nothing there.
+
+        Raises:
+            GatewayAway: the gateway does not answer.
+        """
+        return {} if self.about is None else await self.about(self.name, self.brand)
 
     async def request(
         self,

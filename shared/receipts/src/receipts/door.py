@@ -1,7 +1,7 @@
 """The gateway, through which effects reach other people's servers; it holds the credentials, and refuses what comes too late."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final, Protocol
@@ -49,6 +49,8 @@ class Connected:
     scopes: tuple[str, ...] = ()
     expires_at: datetime | None = None
     detail: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What the provider says of it: its `id` there, and what else its kind has."""
 
 
 class Gateway(Protocol):
@@ -85,7 +87,7 @@ class Door:
 
     def account(self, name: str, brand: str) -> Account:
         """An account by its name, for a brand; whether there is one shows when it is asked."""
-        return Account(name, brand, self._ask)
+        return Account(name, brand, self._ask, about=self._about)
 
     async def accounts(self, brand: str) -> tuple[Connected, ...]:
         """Those that a brand may use; none without a gateway.
@@ -104,6 +106,9 @@ class Door:
             raise GatewayAway(f"the gateway answered {response.status_code} at {path}")
         items = _document(response).get("items", ())
         return tuple(_connected(each) for each in items)
+
+    async def _about(self, name: str, brand: str) -> Mapping[str, str]:
+        return next((each.facts for each in await self.accounts(brand) if each.name == name), {})
 
     async def close(self, receipt_id: UUID, fence: int, *, account: str, brand: str) -> None:
         """Has the gateway refuse whatever has a lower fence from now on.
@@ -228,4 +233,5 @@ def _connected(item: Mapping[str, Any]) -> Connected:
         scopes=tuple(item.get("scopes") or ()),
         expires_at=datetime.fromisoformat(expires) if expires else None,
         detail=item.get("detail") or "",
+        facts=item.get("facts") or {},
     )

@@ -43,7 +43,10 @@ class DirectDoor:
         await self._http.aclose()
 
     def account(self, name: str, brand: str) -> Account:
-        return Account(name, brand, self._ask)
+        return Account(name, brand, self._ask, about=self._about)
+
+    async def _about(self, name: str, brand: str) -> Mapping[str, str]:
+        return next((each.facts for each in await self.accounts(brand) if each.name == name), {})
 
     async def accounts(self, brand: str) -> tuple[Connected, ...]:  # noqa: ARG002  (as `Door` has it)
         return self._accounts
