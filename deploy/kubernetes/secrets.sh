@@ -40,7 +40,8 @@ if [ -z "$print" ]; then key=$(kubectl --namespace "$namespace" get secret servi
 # What services know of it, which can tell the key and cannot send it. To change the key, delete both.
 secret service-key-hash Opaque "$part" service-key-hash "sha256:$(printf %s "$key" | sha256sum | cut -d ' ' -f 1)"
 # What services ask each other with; to rotate one, put another before it, with a comma.
-for pair in orchestrator-to-research orchestrator-to-gateway research-to-gateway publisher-to-orchestrator; do
+for pair in orchestrator-to-research orchestrator-to-gateway research-to-gateway publisher-to-gateway social-to-gateway monitor-to-gateway \
+    publisher-to-orchestrator; do
     secret "$pair" Opaque "$part" service-key "$(random)"
 done
 # What the keys of providers are encrypted with; to rotate it, put another before it, with a comma.

@@ -17,8 +17,16 @@ OPENS = {
         "POST /v1/chat/completions",
         "GET /v1/models",
         "GET /v1/pages/answer",
+        "GET /v1/accounts",
     },
     ("research", "gateway"): {"POST /v1/search", "POST /v1/chat/completions", "GET /v1/pages"},
+    ("publisher", "gateway"): {"GET /v1/accounts", "POST /v1/accounts/{name}/requests"},
+    ("social", "gateway"): {"GET /v1/accounts", "POST /v1/accounts/{name}/requests"},
+    ("monitor", "gateway"): {
+        "GET /v1/accounts",
+        "POST /v1/accounts/{name}/requests",
+        "GET /v1/spend",
+    },
     ("publisher", "orchestrator"): {"GET /v1/content", "GET /v1/content/{content_id}"},
 }
 KEYS = {pair: f"{number}-of-{'-and-'.join(pair)}-7Kq" for number, pair in enumerate(OPENS)}

@@ -167,7 +167,7 @@ def test_what_has_a_host_port_is_where_one_can_be_opened() -> None:
 
 def test_the_gateway_is_asked_by_those_who_need_it() -> None:
     asking = {name for name, container in everything().items() if "gateway" in container["networks"]}
-    assert asking == {"gateway", "orchestrator", "research"}
+    assert asking == {"gateway", "orchestrator", "research", "publisher", "social", "monitor"}
 
 
 def test_amqp_is_reached_by_the_services_alone() -> None:

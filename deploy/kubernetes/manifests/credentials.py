@@ -15,6 +15,9 @@ SECRETS: Final[Mapping[str, frozenset[str]]] = {
             "orchestrator-to-research",
             "orchestrator-to-gateway",
             "research-to-gateway",
+            "publisher-to-gateway",
+            "social-to-gateway",
+            "monitor-to-gateway",
             "publisher-to-orchestrator",
         )
     },

@@ -47,6 +47,9 @@ _READS: Final = (
     ("orchestrator", "research"),
     ("publisher", "orchestrator"),
     ("research", GATEWAY),
+    ("publisher", GATEWAY),
+    ("social", GATEWAY),
+    ("monitor", GATEWAY),
     ("orchestrator", GATEWAY),
 )
 _PUBLIC: Final = ("publisher", "social")

@@ -28,6 +28,9 @@ PAIRS: Final = (
     ("orchestrator", "research"),
     ("orchestrator", "gateway"),
     ("research", "gateway"),
+    ("publisher", "gateway"),
+    ("social", "gateway"),
+    ("monitor", "gateway"),
     ("publisher", "orchestrator"),
 )
 """Who asks whom. Each pair has a key of its own, `ORCHESTRATOR_TO_RESEARCH_KEY`, which opens what the first reads of the second."""

@@ -8,12 +8,13 @@ from chassis import App, ServiceKey
 from chassis.http.audit import log as audit_log
 from chassis.http.service_key import Pair, PairKeys
 from gateway import environment
+from gateway.accounts import Apps, AskingAccounts, Health, Registry, Renewing, Sender, fences
 from gateway.calls import Paying
 from gateway.calls.store import sent_by_brand
 from gateway.credentials import Accounts, Keyring
 from gateway.egress import Egress, Limits
 from gateway.egress.connecting import Resolve, system_resolver
-from gateway.http_api import Rooms, create_api
+from gateway.http_api import ConnectedAccounts, Rooms, create_api
 from gateway.limits import Gates
 from gateway.metrics import CallMetrics
 from gateway.model import Writing
@@ -25,9 +26,18 @@ from gateway.settings import Settings
 
 _AN_HOUR: Final = 3600.0
 ASKED_BY_ORCHESTRATOR: Final = frozenset(
-    {"POST /v1/chat/completions", "GET /v1/models", "GET /v1/pages/answer"}
+    {"POST /v1/chat/completions", "GET /v1/models", "GET /v1/pages/answer", "GET /v1/accounts"}
 )
 ASKED_BY_RESEARCH: Final = frozenset({"POST /v1/search", "POST /v1/chat/completions", "GET /v1/pages"})
+ASKED_BY_PUBLISHER: Final = frozenset({"GET /v1/accounts", "POST /v1/accounts/{name}/requests"})
+ASKED_BY_SOCIAL: Final = frozenset({"GET /v1/accounts", "POST /v1/accounts/{name}/requests"})
+ASKED_BY_MONITOR: Final = frozenset(
+    {
+        "GET /v1/accounts",
+        "POST /v1/accounts/{name}/requests",
+        "GET /v1/spend",
+    }
+)
 """What the keys of those who ask for the outside open: neither providers nor what may be spent."""
 
 
@@ -45,11 +55,8 @@ class Gateway(App):
             robot(settings.robot_about), exceptions=settings.egress_reachable_networks, resolve=resolve
         )
         self._reader = Reader(self.connections, self._egress, _manners(settings))
-        accounts = Accounts(
-            self.connections,
-            Keyring(settings.gateway_keys, settings.gateway_keys_file),
-            environment.accounts(settings),
-        )
+        keyring = Keyring(settings.gateway_keys, settings.gateway_keys_file)
+        accounts = Accounts(self.connections, keyring, environment.accounts(settings))
         gates = Gates(self.connections, sent_by_brand)
         self._http = Http()
         fresh = timedelta(hours=settings.search_fresh_hours)
@@ -57,13 +64,33 @@ class Gateway(App):
         fresh = timedelta(hours=settings.model_fresh_hours)
         writing = Writing(accounts, self.paying, gates, self._http, fresh=fresh)
         reader = self._reader if settings.robot_about else None
-        rooms = Rooms(self.connections, spending, accounts, searching, writing, reader)
+        registry, apps = Registry(self.connections, keyring), Apps(self.connections, keyring)
+        sender = Sender(robot(settings.robot_about), resolve, settings.egress_reachable_networks)
+        renewing = Renewing(self.connections, registry, apps, sender)
+        account_gates = Gates(self.connections, fences.under_way)
+        self._asking = AskingAccounts(
+            self.connections, registry, renewing, account_gates, self.paying, sender
+        )
+        health = Health(self.connections, registry, renewing, sender)
+        rooms = Rooms(
+            self.connections,
+            spending,
+            accounts,
+            searching,
+            writing,
+            reader,
+            ConnectedAccounts(registry, apps, self._asking, health),
+        )
         pairs = (
             Pair("orchestrator", settings.orchestrator_to_gateway_key, ASKED_BY_ORCHESTRATOR),
             Pair("research", settings.research_to_gateway_key, ASKED_BY_RESEARCH),
+            Pair("publisher", settings.publisher_to_gateway_key, ASKED_BY_PUBLISHER),
+            Pair("social", settings.social_to_gateway_key, ASKED_BY_SOCIAL),
+            Pair("monitor", settings.monitor_to_gateway_key, ASKED_BY_MONITOR),
         )
         self.serve(create_api(PairKeys(ServiceKey(settings.service_key), pairs), rooms))
         self.background("audit log", self._forget_changes)
+        self.background("accounts", health.run)
         self.background("calls", self.paying.keep_sweeping)
         self.background("pages", Cleaning(self.connections, settings.page_cache_megabytes * 1_000_000).run)
         shown = CallMetrics(self.metrics.families, self.paying.counts, spending, accounts)
@@ -80,7 +107,7 @@ class Gateway(App):
             await asyncio.sleep(_AN_HOUR)
 
     async def _finish_work(self, grace_seconds: float) -> None:
-        await self.paying.finish(grace_seconds)
+        await asyncio.gather(self.paying.finish(grace_seconds), self._asking.finish(grace_seconds))
 
     async def _disconnect(self) -> None:
         await self._reader.finish()

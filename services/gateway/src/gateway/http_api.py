@@ -9,6 +9,8 @@ from chassis import Connections
 from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
+from gateway.accounts import Apps, AskingAccounts, Health, Registry
+from gateway.accounts.routes import CHECK, MAX_REQUEST_BYTES, REQUESTS, account_routes
 from gateway.calls.routes import spend_routes
 from gateway.credentials import Accounts
 from gateway.credentials.routes import provider_routes
@@ -25,6 +27,16 @@ DESCRIPTION: Final = "The one door to the outside, for the services of this syst
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectedAccounts:
+    """Accounts of brands."""
+
+    registry: Registry
+    apps: Apps
+    asking: AskingAccounts
+    health: Health
+
+
+@dataclass(frozen=True, slots=True)
 class Rooms:
     """What the routes are about."""
 
@@ -35,6 +47,7 @@ class Rooms:
     writing: Writing
     reader: Reader | None
     """None: no pages are read."""
+    connected: ConnectedAccounts
 
 
 def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
@@ -42,7 +55,7 @@ def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
     app = api(
         "Brand Engine: gateway",
         authorise,
-        larger_bodies={COMPLETIONS: MAX_BODY_BYTES},
+        larger_bodies={COMPLETIONS: MAX_BODY_BYTES, REQUESTS: MAX_REQUEST_BYTES},
         description=DESCRIPTION,
     )
     app.add_exception_handler(ProblemError, answer_problem)
@@ -51,9 +64,15 @@ def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
         search_routes(rooms.searching),
         chat_routes(rooms.writing),
         provider_routes(rooms.accounts, KINDS),
+        account_routes(rooms.connected.registry, rooms.connected.asking, rooms.connected.health),
         spend_routes(rooms.connections, rooms.spending),
         page_routes(rooms.reader),
     )
-    # They ask providers over the network, under no transaction; what they cost is in the ledger.
-    keep_audit_log(app, rooms.connections, changes_nothing=[COMPLETIONS, SEARCH])
+    # They ask others over the network, under no transaction; what they cost is in the ledger.
+    keep_audit_log(
+        app,
+        rooms.connections,
+        changes_nothing=[COMPLETIONS, SEARCH, REQUESTS, CHECK],
+        shown_once=["/v1/accounts/{name}"],
+    )
     return app

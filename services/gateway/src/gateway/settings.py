@@ -31,6 +31,9 @@ class Settings(AppSettings, KeyedSettings):
     orchestrator_to_gateway_key: PairKeysText = None
     """What the orchestrator asks with; each of several, with commas between them, opens what it asks for, and nothing else."""
     research_to_gateway_key: PairKeysText = None
+    publisher_to_gateway_key: PairKeysText = None
+    social_to_gateway_key: PairKeysText = None
+    monitor_to_gateway_key: PairKeysText = None
     http_port: int = Field(default=8015, ge=0, le=65535)
     cap_brand_day: Dollars = Decimal(2)
     """What each brand may spend in a day of UTC, in dollars, unless an operator says otherwise with `brandctl spend cap`."""

@@ -36,6 +36,15 @@ async def test_the_gateway_is_as_documented(
         for name, kind in accounts.items():
             body = {"kind": kind, "settings": kinds[kind] | quick, "key": PROVIDER_KEY}
             (await api.put(f"/v1/providers/{name}", json=body)).raise_for_status()
+        posting = {"url": "http://127.0.0.1:9", "per_minute": 60_000, "together": 1000}
+        body = {
+            "kind": "mastodon",
+            "brands": ["*"],
+            "settings": posting,
+            "credentials": {"token": PROVIDER_KEY},
+        }
+        for name in accounts:
+            (await api.put(f"/v1/accounts/{name}", json=body)).raise_for_status()
         known = {
             "path.name": list(accounts),
             "path.scope": ["*", "acme"],

@@ -1,8 +1,11 @@
 """Settings of the service, from environment variables."""
 
-from pydantic import Field
+from typing import Self
 
-from chassis import KeyedSettings
+from pydantic import Field, SecretStr, model_validator
+
+from chassis import KeyedSettings, WebAddress
+from chassis.service_keys import PairKeysText, sent_to
 from messaging import ServiceSettings
 
 
@@ -11,3 +14,17 @@ class Settings(ServiceSettings, KeyedSettings):
     retention_days: int = Field(
         default=30, ge=1, description="how long settled dead letters are kept; open ones are kept for good"
     )
+    # Address of the gateway, through which connected accounts are asked; unset: none is connected.
+    gateway_url: WebAddress | None = None
+    # What it is asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.
+    monitor_to_gateway_key: PairKeysText = None
+
+    @property
+    def key_for_gateway(self) -> SecretStr:
+        return sent_to("MONITOR_TO_GATEWAY_KEY", self.monitor_to_gateway_key, self.service_key)
+
+    @model_validator(mode="after")
+    def _others_can_be_asked(self) -> Self:
+        if self.gateway_url is not None:
+            _ = self.key_for_gateway
+        return self

@@ -16,6 +16,10 @@ class Settings(ServiceSettings, KeyedSettings):
     # What the orchestrator is asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.
     publisher_to_orchestrator_key: PairKeysText = None
     orchestrator_url: WebAddress = "http://127.0.0.1:8010"
+    # Address of the gateway, through which connected accounts are asked; unset: none is connected.
+    gateway_url: WebAddress | None = None
+    # What it is asked with, likewise.
+    publisher_to_gateway_key: PairKeysText = None
     # Reading one article, from connecting to its last byte.
     content_timeout_seconds: float = Field(default=15.0, gt=0, le=300)
     content_max_bytes: int = Field(default=1_000_000, ge=10_000)
@@ -27,7 +31,13 @@ class Settings(ServiceSettings, KeyedSettings):
     def key_for_orchestrator(self) -> SecretStr:
         return sent_to("PUBLISHER_TO_ORCHESTRATOR_KEY", self.publisher_to_orchestrator_key, self.service_key)
 
+    @property
+    def key_for_gateway(self) -> SecretStr:
+        return sent_to("PUBLISHER_TO_GATEWAY_KEY", self.publisher_to_gateway_key, self.service_key)
+
     @model_validator(mode="after")
     def _others_can_be_asked(self) -> Self:
         _ = self.key_for_orchestrator
+        if self.gateway_url is not None:
+            _ = self.key_for_gateway
         return self

@@ -36,12 +36,18 @@ class GuardedConnections(httpcore.AsyncNetworkBackend):
     Args:
         resolve: how names are looked up.
         exceptions: networks that are not public and may be reached nevertheless.
+        inner: what connects to an address that was checked.
     """
 
-    def __init__(self, resolve: Resolve, exceptions: Iterable[Network]) -> None:
+    def __init__(
+        self,
+        resolve: Resolve,
+        exceptions: Iterable[Network],
+        inner: httpcore.AsyncNetworkBackend | None = None,
+    ) -> None:
         self._resolve = resolve
         self._exceptions = tuple(exceptions)
-        self._inner = httpcore.AnyIOBackend()
+        self._inner = inner or httpcore.AnyIOBackend()
 
     async def connect_tcp(
         self,

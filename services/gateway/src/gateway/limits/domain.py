@@ -34,6 +34,8 @@ class Bounds:
     """So many may be under way."""
     seconds: float
     """That one request takes at most."""
+    raised_by: str = "brandctl providers connect"
+    """What an operator raises them with."""
 
     @property
     def interval(self) -> timedelta:
@@ -80,14 +82,14 @@ def decide(account: str, brand: str, gate: Gate, bounds: Bounds, now: datetime) 
         return _closed(account, gate, gate.closed_until - now)
     share = -(-bounds.at_once // gate.brands)
     if sum(gate.under_way.values()) >= bounds.at_once or gate.under_way.get(brand, 0) >= share:
-        return Wait(_BUSY, _busy(account, "as many requests as it may have are under way"))
+        return Wait(_BUSY, _busy(account, bounds, "as many requests as it may have are under way"))
     brand_interval = bounds.interval * gate.brands
     if bounds.brand_per_minute is not None:
         brand_interval = max(brand_interval, timedelta(minutes=1) / bounds.brand_per_minute)
     due = _due(gate.next_at, bounds.interval, bounds.together, now)
     brand_due = _due(gate.brand_next_at, brand_interval, bounds.together, now)
     if (wait := max(due, brand_due) - now) > timedelta():
-        return Wait(wait, _busy(account, "its requests of this minute are used up", wait))
+        return Wait(wait, _busy(account, bounds, "its requests of this minute are used up", wait))
     probing = gate.failures >= FAILURES
     return Go(
         next_at=max(gate.next_at or now, now) + bounds.interval,
@@ -129,10 +131,10 @@ def _closed(account: str, gate: Gate, wait: timedelta) -> Wait:
     return Wait(wait, problem)
 
 
-def _busy(account: str, why: str, wait: timedelta = timedelta()) -> Problem:
+def _busy(account: str, bounds: Bounds, why: str, wait: timedelta = timedelta()) -> Problem:
     return Problem(
         "limit.reached",
-        f"{account}: {why}; `brandctl providers connect` raises the limit",
+        f"{account}: {why}; `{bounds.raised_by}` raises the limit",
         HTTPStatus.TOO_MANY_REQUESTS,
         transient=True,
         after=max(wait, _COME_BACK),

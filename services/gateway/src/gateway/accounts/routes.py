@@ -1,0 +1,209 @@
+"""Connecting accounts, and asking them. Credentials come in and are never given back."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Annotated, Any, Final, Literal, Self
+
+from fastapi import APIRouter, HTTPException, Path, Query
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+
+from chassis.http.api import UNKNOWN, needs, refusal, router
+from chassis.http.callers import Scope
+from gateway.accounts.asking import AskingAccounts, Wanted
+from gateway.accounts.domain import ALL_BRANDS, Account
+from gateway.accounts.health import Health
+from gateway.accounts.kinds import KINDS
+from gateway.accounts.registry import Registry, checked_settings, not_connected
+from gateway.accounts.requests import AccountAnswer, AccountRequest
+from gateway.accounts.store import Connecting
+from gateway.problems import NO_KEYS, ProblemError
+from gateway.requests import BRAND_PATTERN, Brand
+
+REQUESTS: Final = "/v1/accounts/{name}/requests"
+CHECK: Final = "/v1/accounts/{name}/check"
+MAX_REQUEST_BYTES: Final = 16_000_000
+"""Of a picture in base64, and some."""
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=63)]
+KindName = Literal["bluesky", "ghost", "mastodon", "webhook", "wordpress"]
+assert set(KINDS) == set(KindName.__args__)  # type: ignore[attr-defined]
+_Brands = Annotated[
+    list[Annotated[str, StringConstraints(pattern=rf"{BRAND_PATTERN}|^\*$", max_length=63)]],
+    Field(min_length=1, max_length=1000),
+]
+
+FROM_ACCOUNTS: Final = {
+    **refusal(
+        HTTPStatus.CONFLICT, "Whoever asks has been replaced, or what was sent before may still arrive."
+    ),
+    **refusal(
+        HTTPStatus.FAILED_DEPENDENCY,
+        "There is no such account, it has to be connected again, or nobody knows what became of the request.",
+    ),
+    **refusal(HTTPStatus.PAYMENT_REQUIRED, "There is no money for it now; again after `Retry-After`."),
+    **refusal(HTTPStatus.TOO_MANY_REQUESTS, "Its turn does not come in time; again after `Retry-After`."),
+}
+
+
+class AccountView(BaseModel):
+    """An account, without its credentials."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    name: str
+    kind: str
+    brands: list[str]
+    """Slugs of those that may use it; `*`: all, and operators."""
+    label: str | None
+    """What people call it there: `@acme`."""
+    state: Literal["ok", "expiring", "needs_reconnecting", "unchecked"]
+    detail: str | None
+    """Why, in plain words."""
+    facts: dict[str, str]
+    """What its own side says of it and is no secret: ids and addresses that requests are made of."""
+    scopes: list[str]
+    expires_at: datetime | None
+    """When its access ends, unless somebody connects it again before."""
+    checked_at: datetime | None
+    connected_at: datetime
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(cls, account: Account) -> Self:
+        return cls(
+            name=account.name,
+            kind=account.kind,
+            brands=list(account.brands),
+            label=account.label,
+            state=account.state_at(datetime.now(UTC)).value,
+            detail=account.detail,
+            facts=dict(account.facts),
+            scopes=list(account.scopes),
+            expires_at=account.expires_at,
+            checked_at=account.checked_at,
+            connected_at=account.connected_at,
+            settings=dict(account.settings),
+        )
+
+
+class AccountList(BaseModel):
+    items: list[AccountView]
+
+
+class ConnectAccount(BaseModel):
+    """What an operator connects."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    kind: KindName
+    brands: _Brands
+    settings: dict[str, Any] = {}
+    credentials: dict[Annotated[str, StringConstraints(max_length=50)], SecretStr] | None = None
+    """Left out: those that it has are kept, if kind and address stay as they are."""
+
+
+class Connected(BaseModel):
+    """What was connected."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    name: str
+    secret: str | None
+    """Of a webhook, for the receiver to check signatures with; shown this once."""
+
+
+def account_routes(registry: Registry, asking: AskingAccounts, health: Health) -> APIRouter:
+    routes = router("/accounts", tags=["Accounts"])
+
+    @routes.get("", dependencies=[needs(Scope.READ)], summary="What is connected")
+    async def list_accounts(brand: Annotated[Brand | None, Query()] = None) -> AccountList:
+        """Of a brand, those that it may use."""
+        return AccountList(items=[AccountView.of(each) for each in await registry.described(brand)])
+
+    @routes.get("/{name}", dependencies=[needs(Scope.OPERATE)], summary="One of them", responses=UNKNOWN)
+    async def read_account(name: Annotated[Name, Path()]) -> AccountView:
+        return await _view(registry, name)
+
+    @routes.put(
+        "/{name}",
+        dependencies=[needs(Scope.ADMIN)],
+        summary="Connect an account, or change it",
+        responses=NO_KEYS,
+    )
+    async def connect(name: Annotated[Name, Path()], request: ConnectAccount) -> Connected:
+        kind = KINDS[request.kind]
+        brands = [ALL_BRANDS] if ALL_BRANDS in request.brands else sorted(set(request.brands))
+        given = None if request.credentials is None else _visible(request.credentials)
+        try:
+            settings = checked_settings(kind, request.settings)
+            connecting = Connecting(name, request.kind, brands, settings)
+            credentials = await registry.connect(connecting, given)
+        except ValueError as error:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
+        made = getattr(credentials, "secret", None) if given is None or "secret" not in given else None
+        return Connected(name=name, secret=made.get_secret_value() if isinstance(made, SecretStr) else None)
+
+    @routes.delete(
+        "/{name}",
+        dependencies=[needs(Scope.ADMIN)],
+        status_code=HTTPStatus.NO_CONTENT,
+        summary="Forget an account and its credentials",
+        responses=UNKNOWN,
+    )
+    async def disconnect(name: Annotated[Name, Path()]) -> None:
+        await registry.disconnect(name)
+
+    @routes.post(
+        "/{name}/check",
+        dependencies=[needs(Scope.OPERATE)],
+        summary="Look whether an account works",
+        responses={**UNKNOWN, **NO_KEYS},
+    )
+    async def check(name: Annotated[Name, Path()]) -> AccountView:
+        await _view(registry, name)
+        await health.look(name)
+        return await _view(registry, name)
+
+    @routes.post(
+        "/{name}/requests",
+        dependencies=[needs(Scope.SUBMIT)],
+        summary="Ask the account's own side",
+        responses=FROM_ACCOUNTS,
+        response_model_by_alias=True,
+    )
+    async def ask(name: Annotated[Name, Path()], request: AccountRequest) -> AccountAnswer:
+        """Sent once, or not at all; whatever is answered is told, with its status."""
+        wanted = Wanted(name, request.brand, request.request(), request.about(), request.seconds)
+        told = await asking.ask(wanted)
+        document = told.answer.document
+        return AccountAnswer.model_validate(
+            {
+                "status": told.answer.status,
+                "headers": told.answer.headers,
+                "json": document,
+                "text": None if document is not None else told.answer.body.decode(errors="replace"),
+                "truncated": told.answer.truncated,
+                "retry_at": told.retry_at,
+            }
+        )
+
+    return routes
+
+
+async def _view(registry: Registry, name: str) -> AccountView:
+    for each in await registry.described():
+        if each.name == name:
+            return AccountView.of(each)
+    raise ProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
+
+
+def _visible(credentials: Mapping[str, SecretStr]) -> dict[str, str]:
+    """What is put into headers and forms. What it is must not be told."""
+    given = {name: value.get_secret_value() for name, value in credentials.items()}
+    for name, value in given.items():
+        if not 1 <= len(value) <= 4000 or not all(" " <= char <= "~" for char in value):  # noqa: PLR2004
+            raise HTTPException(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                f"credentials.{name}: must be 1 to 4,000 visible ASCII characters",
+            )
+    return given

@@ -1,0 +1,276 @@
+"""One request over a connection of its own, which writes nothing once its time is over.
+
+A process may be paused anywhere, for longer than its lease lasts. So the clocks are looked at immediately before each write, with
+nothing in between but the write itself.
+"""
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import httpcore
+import httpx
+
+from chassis.http.spans import client_span
+from gateway.accounts.kind import Answer, Exchange, NoAnswer, NotSent, Outgoing
+from gateway.egress.addresses import Network
+from gateway.egress.connecting import GuardedConnections, Resolve
+from gateway.egress.decoding import decoder
+from gateway.egress.errors import EgressError
+
+_CONNECT_SECONDS: Final = 5.0
+_MAX_BYTES: Final = 1_000_000
+_PIECE: Final = 16_384
+
+
+class Deadline:
+    """A moment by two clocks: one stands still while a machine sleeps, the other may be set. The first to pass it counts."""
+
+    def __init__(self, seconds: float) -> None:
+        self._monotonic = time.monotonic() + seconds
+        self._wall = time.time() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds; not negative."""
+        return max(min(self._monotonic - time.monotonic(), self._wall - time.time()), 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        return self.left <= 0
+
+
+class _OverError(Exception):
+    """The time for it is over."""
+
+
+class Sender:
+    """Sends to where connections may lead.
+
+    Args:
+        user_agent: how it introduces itself.
+        resolve: how names are looked up.
+        exceptions: networks that are not public and may be reached nevertheless.
+        trust: whose certificates are believed; by default those that are believed everywhere.
+    """
+
+    def __init__(
+        self,
+        user_agent: str,
+        resolve: Resolve,
+        exceptions: Iterable[Network],
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
+        self._user_agent = user_agent
+        self._resolve = resolve
+        self._exceptions = tuple(exceptions)
+        self._ssl = trust or httpx.create_ssl_context()
+
+    async def send(self, request: Outgoing, deadline: Deadline) -> Answer:
+        """The answer, whatever its status. Nothing is written after the deadline, and nothing is sent a second time.
+
+        Raises:
+            NotSent: not a byte of it was written.
+            NoAnswer: bytes were, and there is no whole answer.
+        """
+        wire = _Wire(deadline)
+        try:
+            with client_span(request.method, request.shown) as exchange:
+                async with asyncio.timeout(deadline.left):
+                    answer = await self._exchange(request, wire)
+                exchange.answered(answer.status)
+                return answer
+        except (
+            OSError,
+            EgressError,
+            httpcore.NetworkError,
+            httpcore.ProtocolError,
+            httpcore.TimeoutException,
+            _OverError,
+        ) as error:
+            # The error may quote the address, and what is secret may be in that.
+            why = _told(error)
+            if wire.written:
+                raise NoAnswer(f"{request.shown}: {why}") from None
+            raise NotSent(f"{request.shown}: {why}") from None
+
+    def asking(self, seconds: float) -> Exchange:
+        """For questions of a kind's own, which take so long together at most."""
+        deadline = Deadline(seconds)
+
+        async def send(request: Outgoing) -> Answer:
+            return await self.send(request, deadline)
+
+        return send
+
+    async def _exchange(self, request: Outgoing, wire: "_Wire") -> Answer:
+        url = httpx.URL(request.url)
+        if request.query:
+            url = url.copy_merge_params(httpx.QueryParams(list(request.query)))
+        target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+        default = {b"http": 80, b"https": 443}[url.raw_scheme]
+        connection = httpcore.AsyncHTTPConnection(
+            httpcore.Origin(url.raw_scheme, url.raw_host, url.port or default),
+            ssl_context=self._ssl,
+            network_backend=GuardedConnections(self._resolve, self._exceptions, wire),
+        )
+        headers = {
+            "host": url.netloc.decode("ascii"),
+            "user-agent": self._user_agent,
+            "accept": "application/json",
+            "accept-encoding": "identity",
+            "connection": "close",
+            **{name.lower(): value for name, value in request.headers.items()},
+        }
+        if request.body or request.method in {"POST", "PUT", "PATCH"}:
+            headers["content-length"] = str(len(request.body))
+        try:
+            answer = await connection.handle_async_request(
+                httpcore.Request(
+                    request.method,
+                    target,
+                    headers=list(headers.items()),
+                    content=request.body or None,
+                    extensions={"timeout": {"connect": _CONNECT_SECONDS}},
+                )
+            )
+            found = _headers(answer)
+            body, truncated = await _body(answer, found)
+            return Answer(answer.status, found, body, truncated)
+        finally:
+            await connection.aclose()
+
+
+class _Wire(httpcore.AsyncNetworkBackend):
+    """Connects to an address, and knows whether anything of a request was written."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self.deadline = deadline
+        self.written = False
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the library's signature
+        local_address: str | None = None,  # noqa: ARG002
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002
+    ) -> httpcore.AsyncNetworkStream:
+        try:
+            async with asyncio.timeout(timeout):
+                reader, writer = await asyncio.open_connection(host, port)
+        except TimeoutError:
+            raise httpcore.ConnectTimeout("it did not answer in time") from None
+        except OSError as error:
+            raise httpcore.ConnectError(error.strerror or str(error)) from None
+        # Nor does the kernel go on by itself with what nobody has taken.
+        if (limit := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:
+            milliseconds = max(int(self.deadline.left * 1000), 1)
+            writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, limit, milliseconds)
+        writer.transport.set_write_buffer_limits(0)
+        return _Stream(self, reader, writer)
+
+    async def connect_unix_socket(self, *_: object, **__: object) -> httpcore.AsyncNetworkStream:
+        raise httpcore.ConnectError("a socket of this machine is no place to send to")
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class _Stream(httpcore.AsyncNetworkStream):
+    """asyncio's own: what is written goes to the kernel within `write`, before anybody else gets a turn."""
+
+    def __init__(self, wire: _Wire, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._wire = wire
+        self._reader = reader
+        self._writer = writer
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109, ARG002
+        try:
+            return await self._reader.read(max_bytes)
+        except OSError as error:
+            raise httpcore.ReadError(error.strerror or str(error)) from None
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109, ARG002
+        if not buffer:
+            return
+        # In small pieces, each of them in the kernel before the next: no buffer of ours goes on by itself.
+        for begin in range(0, len(buffer), _PIECE):
+            if self._wire.deadline.is_over:
+                raise _OverError
+            self._wire.written = True
+            self._writer.write(buffer[begin : begin + _PIECE])
+            try:
+                await self._writer.drain()
+            except OSError as error:
+                raise httpcore.WriteError(error.strerror or str(error)) from None
+
+    async def aclose(self) -> None:
+        # What is still buffered must not go out later, after the time is over.
+        self._writer.transport.abort()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109, ARG002
+    ) -> httpcore.AsyncNetworkStream:
+        try:
+            await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
+        except ssl.SSLError as error:
+            raise httpcore.ConnectError(f"its certificate is not to be trusted ({error.reason})") from None
+        except OSError as error:
+            raise httpcore.ConnectError(error.strerror or str(error)) from None
+        return self
+
+    def get_extra_info(self, info: str) -> Any:
+        match info:
+            case "ssl_object":
+                return self._writer.get_extra_info("ssl_object")
+            case "socket":
+                return self._writer.get_extra_info("socket")
+            case "is_readable":
+                return self._reader.at_eof()
+            case _:
+                return None
+
+
+def _headers(answer: httpcore.Response) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for raw_name, raw_value in answer.headers:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found
+
+
+async def _body(answer: httpcore.Response, headers: Mapping[str, str]) -> tuple[bytes, bool]:
+    """What it says, and whether that is only the beginning. The status is what counts: a body that cannot be read is none."""
+    body = bytearray()
+    try:
+        decoding = decoder(headers.get("content-encoding"))
+        async for chunk in answer.aiter_stream():
+            for part in decoding.feed(chunk):
+                body += part
+                if len(body) > _MAX_BYTES:
+                    return bytes(body[:_MAX_BYTES]), True
+        decoding.end()
+    except EgressError:
+        return bytes(body), True
+    return bytes(body), False
+
+
+def _told(error: BaseException) -> str:
+    match error:
+        case _OverError():
+            return "its time was over before it was sent"
+        case TimeoutError() | httpcore.TimeoutException():
+            return "no answer in time"
+        case EgressError():
+            return str(error)
+        case httpcore.ConnectError():
+            return f"cannot be reached: {error}"
+        case _:
+            return f"broke off: {str(error) or type(error).__name__}"

@@ -1,0 +1,55 @@
+"""What the tests of accounts share: the gateway as it reaches this machine, and somebody who is asked."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import httpx
+import pytest
+from cryptography.fernet import Fernet
+
+from chassis.testing import running, serving
+from gateway.app import Gateway
+from gateway.settings import Settings
+from tests.fixtures.accounts.other_side import KEY, Other, client
+
+
+@pytest.fixture
+async def other() -> AsyncIterator[Other]:
+    made = Other()
+    async with serving(made) as url:
+        made.url = url
+        yield made
+
+
+@pytest.fixture
+def settings(database_url: str) -> Callable[[], Settings]:
+    """Of replicas of one gateway."""
+    keys = Fernet.generate_key().decode()
+
+    def make() -> Settings:
+        given = {
+            "database_url": database_url,
+            "service_key": KEY,
+            "http_port": 0,
+            "gateway_keys": keys,
+            "egress_reachable_networks": "127.0.0.1/32",
+        }
+        return Settings.model_validate(given)
+
+    return make
+
+
+@pytest.fixture
+async def database_url(make_database: Callable[[str], Awaitable[str]]) -> str:
+    return await make_database("gateway")
+
+
+@pytest.fixture
+async def gateway(settings: Callable[[], Settings]) -> AsyncIterator[Gateway]:
+    async with running(Gateway(settings())) as app:
+        yield app
+
+
+@pytest.fixture
+async def api(gateway: Gateway) -> AsyncIterator[httpx.AsyncClient]:
+    async with client(gateway) as made:
+        yield made
