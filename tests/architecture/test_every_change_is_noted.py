@@ -15,6 +15,7 @@ CHANGES_NOTHING = {
     "/v1/search": "what it costs is in the ledger, and a transaction must not wait for a provider",
     "/v1/chat/completions": "likewise",
     "/v1/accounts/{name}/requests": "likewise: what services ask of others is in their receipts",
+    "/v1/accounts/{name}/fences": "likewise",
     "/v1/accounts/{name}/check": "what is learned is the other side's, and a transaction must not wait for it",
     "/v1/dead-letters/outcomes": "asks about more ids than an address has room for",
 }

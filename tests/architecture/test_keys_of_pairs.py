@@ -20,8 +20,16 @@ OPENS = {
         "GET /v1/accounts",
     },
     ("research", "gateway"): {"POST /v1/search", "POST /v1/chat/completions", "GET /v1/pages"},
-    ("publisher", "gateway"): {"GET /v1/accounts", "POST /v1/accounts/{name}/requests"},
-    ("social", "gateway"): {"GET /v1/accounts", "POST /v1/accounts/{name}/requests"},
+    ("publisher", "gateway"): {
+        "GET /v1/accounts",
+        "POST /v1/accounts/{name}/requests",
+        "POST /v1/accounts/{name}/fences",
+    },
+    ("social", "gateway"): {
+        "GET /v1/accounts",
+        "POST /v1/accounts/{name}/requests",
+        "POST /v1/accounts/{name}/fences",
+    },
     ("monitor", "gateway"): {
         "GET /v1/accounts",
         "POST /v1/accounts/{name}/requests",

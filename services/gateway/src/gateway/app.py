@@ -29,8 +29,12 @@ ASKED_BY_ORCHESTRATOR: Final = frozenset(
     {"POST /v1/chat/completions", "GET /v1/models", "GET /v1/pages/answer", "GET /v1/accounts"}
 )
 ASKED_BY_RESEARCH: Final = frozenset({"POST /v1/search", "POST /v1/chat/completions", "GET /v1/pages"})
-ASKED_BY_PUBLISHER: Final = frozenset({"GET /v1/accounts", "POST /v1/accounts/{name}/requests"})
-ASKED_BY_SOCIAL: Final = frozenset({"GET /v1/accounts", "POST /v1/accounts/{name}/requests"})
+ASKED_BY_PUBLISHER: Final = frozenset(
+    {"GET /v1/accounts", "POST /v1/accounts/{name}/requests", "POST /v1/accounts/{name}/fences"}
+)
+ASKED_BY_SOCIAL: Final = frozenset(
+    {"GET /v1/accounts", "POST /v1/accounts/{name}/requests", "POST /v1/accounts/{name}/fences"}
+)
 ASKED_BY_MONITOR: Final = frozenset(
     {
         "GET /v1/accounts",

@@ -10,7 +10,7 @@ from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from gateway.accounts import Apps, AskingAccounts, Health, Registry
-from gateway.accounts.routes import CHECK, MAX_REQUEST_BYTES, REQUESTS, account_routes
+from gateway.accounts.routes import CHECK, FENCES, MAX_REQUEST_BYTES, REQUESTS, account_routes
 from gateway.calls.routes import spend_routes
 from gateway.credentials import Accounts
 from gateway.credentials.routes import provider_routes
@@ -72,7 +72,7 @@ def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
     keep_audit_log(
         app,
         rooms.connections,
-        changes_nothing=[COMPLETIONS, SEARCH, REQUESTS, CHECK],
+        changes_nothing=[COMPLETIONS, SEARCH, REQUESTS, FENCES, CHECK],
         shown_once=["/v1/accounts/{name}"],
     )
     return app

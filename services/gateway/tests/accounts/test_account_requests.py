@@ -264,6 +264,14 @@ async def test_whoever_was_replaced_sends_nothing_any_more(api: httpx.AsyncClien
     assert (late.json()["type"], len(other.came)) == ("call.fenced", 3)
     assert (await ask(api, post(effect=effect(uuid4(), 0)))).status_code == 200
 
+    async def close(fence: int, brand: str = "acme") -> httpx.Response:
+        body = {"brand": brand, "receipt_id": str(receipt), "fence": fence}
+        return await api.post("/v1/accounts/acme/fences", json=body)
+
+    assert [(await close(fence)).status_code for fence in (7, 7, 6)] == [204, 204, 409]
+    assert (await close(9, "other")).json()["type"] == "account.not_connected"
+    assert (await ask(api, post(effect=effect(receipt, 6)))).json()["type"] == "call.fenced"
+
 
 async def test_nobody_looks_while_what_was_sent_may_still_arrive(
     settings: Callable[[], Settings], other: Other
@@ -344,7 +352,7 @@ async def test_whoever_asked_may_go_away_and_the_request_is_carried_to_its_end(
     connection = await asyncpg.connect(database_url)
 
     async def is_over() -> bool:
-        return await connection.fetchval("select count(*) from account_calls") == 0
+        return bool(await connection.fetchval("select count(*) = 0 from account_calls"))
 
     try:
         await eventually(is_over)

@@ -56,14 +56,6 @@ class Told:
     retry_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Begun:
-    """A request under way."""
-
-    call: UUID
-    deadline: Deadline
-
-
 class AskingAccounts:
     """One for the process.
 
@@ -101,9 +93,21 @@ class AskingAccounts:
         Raises:
             ProblemError: why there is none.
         """
+        # From now on, so that whoever asks knows by when he is told.
+        deadline = Deadline(wanted.seconds)
         opened = await self._registry.usable(wanted.account, wanted.brand)
         ask = _permitted(opened, wanted.request)
-        return await self._in_peace(self._ask(opened, ask, wanted))
+        return await self._in_peace(self._ask(opened, ask, wanted, deadline))
+
+    async def close(self, account: str, brand: str | None, receipt_id: UUID, fence: int) -> None:
+        """From now on, nothing is sent for the receipt that comes with a lower fence.
+
+        Raises:
+            ProblemError: `call.fenced`, `call.under_way`, `account.not_connected`.
+        """
+        await self._registry.known(account, brand)
+        async with self._connections.connection() as connection, connection.transaction():
+            await fences.pass_fence(connection, Effect(receipt_id, "", fence, sends=False))
 
     async def finish(self, within: float) -> None:
         """Waits for requests in hand."""
@@ -121,27 +125,28 @@ class AskingAccounts:
         if not task.cancelled():
             task.exception()  # looked at: whoever asked may have gone
 
-    async def _ask(self, opened: Opened, ask: Ask, wanted: Wanted) -> Told:
+    async def _ask(self, opened: Opened, ask: Ask, wanted: Wanted, deadline: Deadline) -> Told:
         opened = await self._renewing.fresh(opened)
         cost = opened.kind.cost(opened.own, wanted.request)
         if not cost:
-            return await self._carry_out(await self._begin(opened, wanted), opened, ask, wanted)
-        return await self._pay(opened, ask, wanted, cost)
+            call = await self._begin(opened, wanted, deadline)
+            return await self._carry_out(call, opened, ask, wanted, deadline)
+        return await self._pay(opened, ask, wanted, deadline, cost)
 
-    async def _pay(self, opened: Opened, ask: Ask, wanted: Wanted, cost: int) -> Told:
-        begun: list[_Begun] = []
+    async def _pay(self, opened: Opened, ask: Ask, wanted: Wanted, deadline: Deadline, cost: int) -> Told:
+        begun: list[UUID] = []
         told: list[Told] = []
 
         async def turn(connection: Connection) -> Go | Wait:
-            decided = await self._turn(connection, opened, wanted)
-            if isinstance(decided, _Begun):
+            decided = await self._turn(connection, opened, wanted, deadline)
+            if isinstance(decided, UUID):
                 begun.append(decided)
                 return Go(datetime.now(UTC), datetime.now(UTC), None)
             return replace(decided, problem=_waits(decided))
 
         async def send() -> Paid:
             try:
-                found = await self._carry_out(begun[-1], opened, ask, wanted)
+                found = await self._carry_out(begun[-1], opened, ask, wanted, deadline)
             except ProblemError as error:
                 raise Failed(
                     error.problem, spent=None if error.problem.type == "call.no_answer" else 0
@@ -165,22 +170,24 @@ class AskingAccounts:
         await self._paying.once(asked, send, turn)
         return told[-1]
 
-    async def _begin(self, opened: Opened, wanted: Wanted) -> _Begun:
+    async def _begin(self, opened: Opened, wanted: Wanted, deadline: Deadline) -> UUID:
         """The request's place among those under way, once its turn has come."""
         clock = asyncio.get_running_loop().time
-        deadline = clock() + _PATIENCE.total_seconds()
+        patience = clock() + min(_PATIENCE.total_seconds(), deadline.left / 2)
         while True:
             async with self._connections.connection() as connection, connection.transaction():
-                decided = await self._turn(connection, opened, wanted)
-            if isinstance(decided, _Begun):
+                decided = await self._turn(connection, opened, wanted, deadline)
+            if isinstance(decided, UUID):
                 return decided
             seconds = decided.time.total_seconds()
-            if clock() + seconds > deadline:
+            if clock() + seconds > patience:
                 raise ProblemError(_waits(decided))
             # Not all at the same moment: they would wait for each other's locks.
             await asyncio.sleep(seconds * random.uniform(1.0, 1.2))  # noqa: S311  (no secret)
 
-    async def _turn(self, connection: Connection, opened: Opened, wanted: Wanted) -> _Begun | Wait:
+    async def _turn(
+        self, connection: Connection, opened: Opened, wanted: Wanted, deadline: Deadline
+    ) -> UUID | Wait:
         name, brand = opened.account.name, wanted.brand or OPERATORS
         if wanted.effect is not None:
             await fences.pass_fence(connection, wanted.effect)
@@ -188,16 +195,17 @@ class AskingAccounts:
         decided = await self._gates.turn(connection, f"{fences.GATE}{name}", brand, bounds)
         if isinstance(decided, Wait):
             return decided
-        # It begins before the row is written, so that it ends before the time in the row.
-        deadline = Deadline(wanted.seconds)
-        within = timedelta(seconds=wanted.seconds) + _MARGIN
-        return _Begun(await fences.begin(connection, name, brand, wanted.effect, within), deadline)
+        # What is left is looked up before the row is written: the time in the row ends after the request's own.
+        within = timedelta(seconds=deadline.left) + _MARGIN
+        return await fences.begin(connection, name, brand, wanted.effect, within)
 
-    async def _carry_out(self, begun: _Begun, opened: Opened, ask: Ask, wanted: Wanted) -> Told:
+    async def _carry_out(
+        self, call: UUID, opened: Opened, ask: Ask, wanted: Wanted, deadline: Deadline
+    ) -> Told:
         try:
-            return await self._send(opened, ask, wanted, begun.deadline)
+            return await self._send(opened, ask, wanted, deadline)
         finally:
-            await self._end(begun.call)
+            await self._end(call)
 
     async def _send(self, opened: Opened, ask: Ask, wanted: Wanted, deadline: Deadline) -> Told:
         answer = await self._exchange(opened, ask, wanted, deadline)

@@ -68,13 +68,24 @@ class Registry:
         Raises:
             ProblemError: `account.not_connected`, `account.needs_reconnecting`.
         """
+        row = await self.known(name, brand)
+        if row.account.state_at(datetime.now(UTC)) is State.NEEDS_RECONNECTING:
+            raise ProblemError(
+                needs_reconnecting(name, row.account.detail or "its access has expired: connect again")
+            )
+        return self._opened(row)
+
+    async def known(self, name: str, brand: str | None) -> store.Row:
+        """The account as it is kept, for a brand that may use it.
+
+        Raises:
+            ProblemError: `account.not_connected`.
+        """
         async with self._connections.connection() as connection:
             row = await store.find(connection, name)
         if row is None or row.account.kind not in KINDS or not row.account.may_be_used_by(brand):
             raise ProblemError(not_connected(name))
-        if row.account.state is State.NEEDS_RECONNECTING:
-            raise ProblemError(needs_reconnecting(name, row.account.detail))
-        return self._opened(row)
+        return row
 
     async def connect(self, given: Connecting, credentials: Mapping[str, Any] | None) -> Credentials | None:
         """Connects an account, or changes it. Without credentials, those that it has are kept if it stays where it is.

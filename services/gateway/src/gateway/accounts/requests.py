@@ -102,7 +102,7 @@ class AccountRequest(BaseModel):
     parts: Annotated[list[_Part], Field(min_length=1, max_length=20)] | None = None
     effect: EffectOfRequest | None = None
     seconds: Annotated[float, Field(ge=0.1, le=120)] = 20.0
-    """From when its turn has come to the last byte; nothing is written later."""
+    """From now to the last byte of the answer; nothing is written later."""
 
     @model_validator(mode="after")
     def _has_one_body(self) -> Self:
@@ -137,6 +137,17 @@ class AccountRequest(BaseModel):
         if self.effect is None:
             return None
         return Effect(self.effect.receipt_id, self.effect.step, self.effect.fence, self.effect.sends)
+
+
+class Closing(BaseModel):
+    """Of a receipt that is taken over, or settled."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    brand: Brand | None = None
+    receipt_id: UUID
+    fence: Annotated[int, Field(ge=0, le=2**62)]
+    """Nothing with a lower one is sent from now on."""
 
 
 class AccountAnswer(BaseModel):

@@ -15,12 +15,13 @@ from gateway.accounts.domain import ALL_BRANDS, Account
 from gateway.accounts.health import Health
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.registry import Registry, checked_settings, not_connected
-from gateway.accounts.requests import AccountAnswer, AccountRequest
+from gateway.accounts.requests import AccountAnswer, AccountRequest, Closing
 from gateway.accounts.store import Connecting
 from gateway.problems import NO_KEYS, ProblemError
 from gateway.requests import BRAND_PATTERN, Brand
 
 REQUESTS: Final = "/v1/accounts/{name}/requests"
+FENCES: Final = "/v1/accounts/{name}/fences"
 CHECK: Final = "/v1/accounts/{name}/check"
 MAX_REQUEST_BYTES: Final = 16_000_000
 """Of a picture in base64, and some."""
@@ -186,6 +187,16 @@ def account_routes(registry: Registry, asking: AskingAccounts, health: Health) -
                 "retry_at": told.retry_at,
             }
         )
+
+    @routes.post(
+        "/{name}/fences",
+        dependencies=[needs(Scope.SUBMIT)],
+        status_code=HTTPStatus.NO_CONTENT,
+        summary="Have nothing sent any more with a lower fence",
+        responses=FROM_ACCOUNTS,
+    )
+    async def close(name: Annotated[Name, Path()], request: Closing) -> None:
+        await asking.close(name, request.brand, request.receipt_id, request.fence)
 
     return routes
 
