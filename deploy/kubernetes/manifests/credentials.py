@@ -19,6 +19,7 @@ SECRETS: Final[Mapping[str, frozenset[str]]] = {
             "social-to-gateway",
             "monitor-to-gateway",
             "publisher-to-orchestrator",
+            "social-to-orchestrator",
         )
     },
     "gateway-keys": frozenset({"keys"}),

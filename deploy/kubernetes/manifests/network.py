@@ -46,6 +46,7 @@ _HTTP: Final = {
 _READS: Final = (
     ("orchestrator", "research"),
     ("publisher", "orchestrator"),
+    ("social", "orchestrator"),
     ("research", GATEWAY),
     ("publisher", GATEWAY),
     ("social", GATEWAY),

@@ -32,6 +32,7 @@ PAIRS: Final = (
     ("social", "gateway"),
     ("monitor", "gateway"),
     ("publisher", "orchestrator"),
+    ("social", "orchestrator"),
 )
 """Who asks whom. Each pair has a key of its own, `ORCHESTRATOR_TO_RESEARCH_KEY`, which opens what the first reads of the second."""
 

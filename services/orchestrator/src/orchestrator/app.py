@@ -41,6 +41,8 @@ from orchestrator.writing.extractive import ExtractiveWriter
 
 READ_BY_PUBLISHER: Final = frozenset({"GET /v1/content", "GET /v1/content/{content_id}"})
 """What the publisher's key opens."""
+READ_BY_SOCIAL: Final = frozenset({"GET /v1/keys/{key_id}/introspection"})
+"""What social's key opens."""
 
 
 def build(settings: Settings) -> Service:
@@ -94,7 +96,10 @@ def build(settings: Settings) -> Service:
             prefetch=settings.writers,
         ),
     )
-    pairs = [Pair("publisher", settings.publisher_to_orchestrator_key, READ_BY_PUBLISHER)]
+    pairs = [
+        Pair("publisher", settings.publisher_to_orchestrator_key, READ_BY_PUBLISHER),
+        Pair("social", settings.social_to_orchestrator_key, READ_BY_SOCIAL),
+    ]
     callers = PairKeys(KnownCallers(service.database, ServiceKey(settings.service_key)), pairs)
     service.serve(
         http_api(

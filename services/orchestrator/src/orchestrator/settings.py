@@ -22,6 +22,7 @@ class Settings(ServiceSettings, KeyedSettings):
     orchestrator_to_gateway_key: PairKeysText = None
     """The same for the gateway."""
     publisher_to_orchestrator_key: PairKeysText = None
+    social_to_orchestrator_key: PairKeysText = None
     """What the publisher asks with; each of several opens what it reads, and nothing else."""
 
     research_url: WebAddress = "http://127.0.0.1:8011"

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
+from chassis.http.introspection import ReplicaQuotas
 from chassis.http.service_key import API_PREFIX
 from messaging import Database
 from social.review import answer_refusals, review_routes
@@ -22,7 +23,14 @@ DESCRIPTION: Final = (
 
 def create_api(database: Database, authorise: Authorise, urls: FeedUrls, *, feeds: ASGIApp) -> FastAPI:
     """The API under `/v1`, behind the key; everything else is the feeds'."""
-    app = api("Brand Engine: social", authorise, answers=database, description=DESCRIPTION)
+    app = api(
+        "Brand Engine: social",
+        authorise,
+        takes_api_keys=True,
+        quotas=ReplicaQuotas(),
+        answers=database,
+        description=DESCRIPTION,
+    )
     add_routes(app, review_routes(database, urls))
     answer_refusals(app)
     keep_audit_log(app, database)

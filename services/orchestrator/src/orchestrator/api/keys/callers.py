@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from chassis import ServiceKey
-from chassis.api_keys import ApiKey
+from chassis.api_keys import ApiKey, is_one_of
 from chassis.http.callers import Caller
 from messaging import Database
 from orchestrator.api.keys import store
@@ -15,8 +15,43 @@ from orchestrator.api.keys import store
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="Brand Engine"'}
 
 
+class ClosedKeyError(ValueError):
+    """An API key that opens nothing, and why."""
+
+
+class KeyHolders:
+    """Looks keys up by their primary key, so that one that is revoked is so at once on every replica."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._noted: dict[str, int] = {}
+        """By id, the minute of which this process has noted that the key was used."""
+
+    async def holder_of(self, key_id: str, hashed: bytes) -> Caller:
+        """Who has the key of which this is shown.
+
+        Raises:
+            ClosedKeyError: it opens nothing.
+        """
+        async with self._database.connection() as connection:
+            found = await store.find_lock(connection, key_id)
+            if not is_one_of(hashed, *(found.hashes if found else (None, None))) or found is None:
+                raise ClosedKeyError("this API key is not known; make one with `brandctl keys create`")
+            if found.is_revoked:
+                raise ClosedKeyError("this API key was revoked; ask for another one")
+            if found.expired_at is not None:
+                day = found.expired_at.date()
+                raise ClosedKeyError(
+                    f"this API key expired on {day}; make another with `brandctl keys create`"
+                )
+            if self._noted.get(key_id) != found.minute:
+                await store.note_use(connection, key_id)
+                self._noted[key_id] = found.minute
+        return found.caller
+
+
 class KnownCallers:
-    """Looks the key up with every request, by its primary key, so that one that is revoked is so at once on every replica.
+    """Knows who sends an API key, and whoever sends the service key.
 
     Args:
         database: of the service.
@@ -24,10 +59,8 @@ class KnownCallers:
     """
 
     def __init__(self, database: Database, service_key: ServiceKey) -> None:
-        self._database = database
+        self._holders = KeyHolders(database)
         self._service_key = service_key
-        self._noted: dict[str, int] = {}
-        """By id, the minute of which this process has noted that the key was used."""
 
     async def __call__(self, request: Request) -> Caller:
         if "x-service-key" in request.headers:
@@ -44,22 +77,10 @@ class KnownCallers:
                 "this is no API key: one begins with “be_”, and the checksum at its end tells that a character of it is"
                 " missing or wrong; copy all of it"
             )
-        return await self._caller(key)
-
-    async def _caller(self, key: ApiKey) -> Caller:
-        async with self._database.connection() as connection:
-            found = await store.find_lock(connection, key.id)
-            if not key.opens(*(found.hashes if found else (None, None))) or found is None:
-                raise _refused("this API key is not known; make one with `brandctl keys create`")
-            if found.is_revoked:
-                raise _refused("this API key was revoked; ask for another one")
-            if found.expired_at is not None:
-                day = found.expired_at.date()
-                raise _refused(f"this API key expired on {day}; make another with `brandctl keys create`")
-            if self._noted.get(key.id) != found.minute:
-                await store.note_use(connection, key.id)
-                self._noted[key.id] = found.minute
-        return found.caller
+        try:
+            return await self._holders.holder_of(key.id, key.hashed())
+        except ClosedKeyError as error:
+            raise _refused(str(error)) from error
 
 
 def _refused(detail: str) -> HTTPException:

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Self
 from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from chassis.http.api import in_utc
-from chassis.http.callers import SERVICE, Scope
+from chassis.http.callers import SERVICE, Caller, Scope
 from orchestrator.answers import View
 from orchestrator.api.keys.domain import MOST, usual_limit
 from orchestrator.api.keys.store import KeyRow
@@ -93,6 +93,29 @@ class KeyView(View):
     def of(cls, key: KeyRow) -> Self:
         told = {name: getattr(key, name) for name in KeyView.model_fields}
         return cls(**told | {"per_minute": key.per_minute or usual_limit(key.scopes)})
+
+
+class Introspection(View):
+    """Who has a key, as RFC 7662 tells it of tokens; of one that opens nothing only why."""
+
+    active: bool
+    detail: str | None = None
+    """Why it opens nothing."""
+    name: str | None = None
+    scopes: tuple[Scope, ...] = ()
+    brands: tuple[str, ...] | None = None
+    """Null: all of them."""
+    per_minute: int | None = None
+
+    @classmethod
+    def of(cls, caller: Caller) -> Self:
+        return cls(
+            active=True,
+            name=caller.name,
+            scopes=tuple(sorted(caller.scopes)),
+            brands=None if caller.brands is None else tuple(sorted(caller.brands)),
+            per_minute=caller.per_minute,
+        )
 
 
 class NewKeyView(View):

@@ -4,16 +4,19 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import Annotated, Final
 
-from fastapi import APIRouter, HTTPException, Path, Query, Response
+from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
 
 from chassis.api_keys import ApiKey
-from chassis.http.api import UNKNOWN, MayAdminister, add_routes, refusal, router
+from chassis.http.api import UNKNOWN, MayAdminister, MayRead, add_routes, refusal, router
 from chassis.http.callers import Caller
+from chassis.http.introspection import KEY_HASH
 from messaging import Database
 from orchestrator.answers import LOCATION
 from orchestrator.api.keys import store
+from orchestrator.api.keys.callers import ClosedKeyError, KeyHolders
 from orchestrator.api.keys.models import (
     ChangeRequest,
+    Introspection,
     KeyList,
     KeyRequest,
     KeyView,
@@ -34,7 +37,7 @@ KeyId = Annotated[str, Path(pattern="^[0-9A-Za-z]{12}$", examples=["4fX0w8QbVn2L
 
 def key_routes(database: Database) -> APIRouter:
     routes = APIRouter()
-    add_routes(routes, _making(database), _looking_after(database))
+    add_routes(routes, _making(database), _looking_after(database), _telling(database))
     return routes
 
 
@@ -149,6 +152,33 @@ def _looking_after(database: Database) -> APIRouter:
             revoked = await store.revoke_key(tx.connection, key_id, by=caller.name)
         if revoked is None:
             raise _unknown(key_id)
+
+    return routes
+
+
+def _telling(database: Database) -> APIRouter:
+    routes = router("/keys", tags=["keys"])
+    holders = KeyHolders(database)
+
+    @routes.get("/{key_id}/introspection", summary="Whose an API key is")
+    async def introspect(
+        caller: MayRead,
+        key_id: KeyId,
+        hashed: Annotated[
+            str,
+            Header(
+                alias=KEY_HASH,
+                description="SHA-256 of the key's secret, in hexadecimal.",
+                pattern="^([0-9a-f]{64})?$",
+            ),
+        ] = "",
+    ) -> Introspection:
+        """For services that take API keys and keep none: whoever shows the hash of the secret was shown the key."""
+        _of_no_brand(caller)
+        try:
+            return Introspection.of(await holders.holder_of(key_id, bytes.fromhex(hashed)))
+        except ClosedKeyError as error:
+            return Introspection(active=False, detail=str(error))
 
     return routes
 
