@@ -19,6 +19,7 @@ import pytest
 
 import gateway.http_api
 import monitor.http_api
+import publisher.api
 import research.http_api
 import social.api
 from brandctl.app import app, main
@@ -72,6 +73,8 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "schedules": ("acme", "weekly"),
     "schedules list": ("acme",),
     "schedules set": ("acme", "weekly", "tea", "--cron", "0 6 * * SUN"),
+    "site": ("acme",),
+    "site set": ("acme", "--accent", "#102030"),
     "sources set": ("acme", "--folder"),
     "sources show": ("acme",),
     "spend cap": ("acme", "--day", "5"),
@@ -138,6 +141,7 @@ class Forger(ThreadingHTTPServer):
             research.http_api.create_api(anything, anything, look_again=lambda: None),
             gateway.http_api.create_api(anything, anything),
             social.api.create_api(anything, anything, anything, feeds=anything),
+            publisher.api.create_api(anything, anything, anything, sites=anything),
         )
         self.documents = [each.openapi() for each in apps]
 
@@ -201,7 +205,7 @@ def test_nothing_forged_reaches_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for service in ("ORCHESTRATOR", "MONITOR", "RESEARCH", "GATEWAY", "SOCIAL"):
+    for service in ("ORCHESTRATOR", "MONITOR", "RESEARCH", "GATEWAY", "SOCIAL", "PUBLISHER"):
         monkeypatch.setenv(f"{service}_URL", f"http://127.0.0.1:{forger.server_port}")
     monkeypatch.setenv("SERVICE_KEY", "test-service-key-0123456789")
     monkeypatch.setenv("NO_COLOR", "1")

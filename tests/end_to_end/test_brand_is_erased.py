@@ -44,9 +44,11 @@ from orchestrator.writing.store import insert_content
 from publisher import erasure as of_publisher
 from publisher import store as publisher_store
 from publisher.domain import Article as PublishedArticle
+from publisher.domain import Author, BrandSlug, SiteSettings
 from publisher.handlers import Handlers as PublisherHandlers
 from publisher.http_api import create_app as create_sites
 from publisher.markup import to_html
+from publisher.site_settings import store as site_settings
 from publisher.urls import SiteUrls
 from research import erasure as of_research
 from research.handlers import Handlers as ResearchHandlers
@@ -233,6 +235,8 @@ async def fill(made: Everything, brand: str) -> None:
     async with made.databases["publisher"].transaction() as tx:
         for at, slug in enumerate(("cold-brew", "colder-brew")):
             await publisher_store.publish(tx.connection, publication(brand, content_id, text, slug, at))
+        settings = SiteSettings(author=Author(name=text), address=f"https://{brand}.example")
+        await site_settings.save(tx.connection, BrandSlug(brand), settings)
     await create_post(made, brand, text)
     await die(made, brand, text)
 
@@ -464,7 +468,7 @@ async def test_every_table_that_names_brands_is_thought_of(everything: Everythin
     known = {
         "orchestrator": {*_OF_THE_BRAND, "erasures"},
         "research": {"research", "uploads", "brand_sources"},
-        "publisher": {"pages", "sites", "logos", "former_addresses", "deleted_articles"},
+        "publisher": {"pages", "sites", "logos", "site_settings", "former_addresses", "deleted_articles"},
         "social": {"posts", "pending_posts", "accounts"},
         "monitor": set(),
     }

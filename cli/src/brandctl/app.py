@@ -30,6 +30,7 @@ from brandctl.orchestrator import (
     watch,
     workflows_app,
 )
+from brandctl.publisher import site_app
 from brandctl.research import documents_app, sources_app
 from brandctl.social import posts_app
 from brandctl.terminal import note, say
@@ -59,6 +60,7 @@ app.add_typer(posts_app)
 app.add_typer(providers_app)
 app.add_typer(keys_app)
 app.add_typer(schedules_app)
+app.add_typer(site_app)
 app.add_typer(sources_app)
 app.add_typer(spend_app)
 app.add_typer(topology.app)

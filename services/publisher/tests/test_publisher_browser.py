@@ -12,10 +12,11 @@ from playwright.async_api import BrowserContext, Page
 
 from messaging import Database
 from publisher import store
-from publisher.domain import BrandSlug
+from publisher.domain import BrandSlug, SiteSettings, Typefaces
 from publisher.http_api import create_app
 from publisher.logos import store as logos
 from publisher.logos.taking_in import take_in
+from publisher.site_settings import store as site_settings
 from publisher.store import Publication
 from publisher.urls import SiteUrls
 
@@ -89,6 +90,7 @@ async def test_pages_fit_the_screen_and_nothing_is_blocked(tab: Tab, origin: str
         "/",
         "/sites/daily-grind/",
         "/sites/daily-grind/page/2",
+        "/sites/daily-grind/search/?q=brewing",
         "/sites/daily-grind/cold-brew",
         "/sites/daily-grind/emoji",
     ):
@@ -160,6 +162,40 @@ async def test_a_logo_of_any_shape_keeps_to_the_header_and_moves_nothing(
     assert tab.complaints == []
 
 
+async def test_a_reader_searches_without_any_script(tab: Tab, origin: str) -> None:
+    await tab.page.goto(f"{origin}/sites/daily-grind/")
+    await tab.page.get_by_role("link", name="Search").click()
+    await tab.page.get_by_role("searchbox").fill('script "')
+    await tab.page.get_by_role("searchbox").press("Enter")
+    await tab.page.wait_for_url("**/search/?q=*")
+    assert await tab.page.get_by_role("searchbox").input_value() == 'script "'
+    assert await tab.page.locator(".listing h2").all_inner_texts() == [f"☕️ {'Emoji' * 40} <script>"]
+    assert tab.complaints == []
+
+
+async def test_a_brand_has_its_colour_and_typefaces_by_day_and_by_night(
+    tab: Tab, origin: str, database: Database
+) -> None:
+    async with database.transaction() as tx:
+        settings = SiteSettings(accent="#ffcc00", typefaces=Typefaces.SANS, tags=("brewing",))
+        await site_settings.save(tx.connection, BrandSlug("daily-grind"), settings)
+    seen = {}
+    for scheme in ("light", "dark"):
+        await tab.page.emulate_media(color_scheme=scheme)
+        await tab.page.goto(f"{origin}/sites/daily-grind/cold-brew")
+        link = tab.page.locator(".tags a")
+        assert await link.inner_text() == "brewing"
+        seen[scheme] = await link.evaluate("e => getComputedStyle(e).color")
+    # Yellow as it is by night; by day as dark as text has to be.
+    assert seen == {"light": "rgb(140, 112, 0)", "dark": "rgb(255, 204, 0)"}
+    assert "serif" not in (await tab.evaluate("getComputedStyle(document.body).fontFamily")).replace(
+        "sans-serif", ""
+    )
+    width, room = await tab.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    assert width <= room
+    assert tab.complaints == []
+
+
 async def test_a_citation_jumps_to_its_source_and_back(tab: Tab, origin: str) -> None:
     await tab.page.goto(f"{origin}/sites/daily-grind/cold-brew")
     assert await tab.page.title() == "Cold brew at home – The Daily Grind"  # noqa: RUF001
@@ -194,7 +230,7 @@ async def test_the_keyboard_reaches_everything_visibly(tab: Tab, origin: str) ->
         assert box[1] >= 0
         assert box[2] > 0
         seen.append(name)
-    assert seen[:3] == ["Skip to content", "The Daily Grind", "Feed"]
+    assert seen[:4] == ["Skip to content", "The Daily Grind", "Search", "Feed"]
 
 
 async def _in_view(locator: Any) -> bool:

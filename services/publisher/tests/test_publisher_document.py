@@ -32,5 +32,6 @@ async def test_the_publisher_is_as_documented(database: Database, tmp_path: Path
         httpx.AsyncClient(base_url=origin, headers={"X-Service-Key": KEY}) as api,
     ):
         for slug in slugs:
+            (await api.patch(f"/v1/brands/{slug}/site", json={"tags": [slug]})).raise_for_status()
             (await api.put(f"/v1/brands/{slug}/logo", content=logo.getvalue())).raise_for_status()
         await fuzz(api, tmp_path, known={"path.slug": slugs}, thorough=thorough)

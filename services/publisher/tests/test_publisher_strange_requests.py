@@ -9,14 +9,19 @@ from chassis.testing import running
 from chassis.testing.strange_requests import Target, ask_strangely
 from publisher import store
 from publisher.app import build
+from publisher.domain import Author, BrandSlug, SiteSettings
 from publisher.http_api import create_app
 from publisher.settings import Settings
+from publisher.site_settings import store as site_settings
 from publisher.store import Publication
 from publisher.urls import SiteUrls
 
 KNOWN = {
     "brand": ["daily-grind"],
     "slug": ["article-0", "feed.xml"],
+    "tag": ["cold-brew", "nothing"],
+    "author": ["ada", "bob"],
+    "digest": ["0123456789abcdef", "x"],
     "number": ["1", "2", "3"],
     "name": ["site.css"],
     "file": ["article-0-0123456789abcdef.png", "article-0-.png", "-0123456789abcdef.jpg"],
@@ -42,6 +47,8 @@ async def test_nothing_that_is_asked_makes_the_sites_fail(
         async with service.database.transaction() as tx:
             for number in range(3):
                 await store.publish(tx.connection, publication(slug=f"article-{number}"))
+            decided = SiteSettings(tags=("cold brew",), author=Author(name="Ada"), accent="#102030")
+            await site_settings.save(tx.connection, BrandSlug("daily-grind"), decided)
         sites = create_app(service.database, SiteUrls.under(settings.public_url), articles_per_page=1)
         paths = [route.path for route in sites.routes if isinstance(route, Route)]
         paths += ["/health/live", "/health/ready", "/metrics", "/v1/{x}"]

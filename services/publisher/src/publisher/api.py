@@ -13,6 +13,7 @@ from chassis.http.callers import Authorise
 from chassis.http.service_key import API_PREFIX
 from messaging import Database
 from publisher.logos import FILES, logo_routes
+from publisher.site_settings import site_settings_routes
 from publisher.urls import SiteUrls
 
 DESCRIPTION: Final = "How the sites look. What they say comes with the articles."
@@ -21,7 +22,7 @@ DESCRIPTION: Final = "How the sites look. What they say comes with the articles.
 def create_api(database: Database, authorise: Authorise, urls: SiteUrls, *, sites: ASGIApp) -> FastAPI:
     """The API under `/v1`, behind the key; everything else is the sites'."""
     app = api("Brand Engine: publisher", authorise, files=FILES, description=DESCRIPTION)
-    add_routes(app, logo_routes(database, urls))
+    add_routes(app, logo_routes(database, urls), site_settings_routes(database, urls))
     keep_audit_log(app, database)
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from math import ceil
@@ -156,6 +156,46 @@ class UnusableLogoError(ValueError):
     """Why a file cannot be a logo, and what to send instead."""
 
 
+class Typefaces(StrEnum):
+    """What the pages are set in: typefaces that devices have, so nothing is loaded."""
+
+    SERIF = "serif"
+    """Text and headings with serifs, what stands beside them without."""
+    SANS = "sans"
+    """Everything without serifs."""
+    MIXED = "mixed"
+    """Text with serifs, headings without."""
+
+
+class Author(_Document):
+    """Whom the brand names as the author of its articles."""
+
+    name: str
+    about: str = ""
+
+    @property
+    def slug(self) -> PageSlug:
+        return PageSlug(slugify(self.name, max_length=_MAX_SLUG_LENGTH) or "author")
+
+
+class SiteSettings(_Document):
+    """What a brand has decided about its site; without any, all is as it comes."""
+
+    accent: str | None = None
+    """`#1f6154`; none: the one that follows from the brand's name."""
+    typefaces: Typefaces = Typefaces.SERIF
+    tags: tuple[str, ...] = ()
+    """An article has those whose words are all in its title, keyword or headings."""
+    author: Author | None = None
+    address: str | None = None
+    """An origin of its own: `https://blog.example.org`."""
+
+
+def tag_slug(tag: str) -> PageSlug:
+    """Under which a tag's page is found; empty if no letter or digit is left of it."""
+    return PageSlug(slugify(tag, max_length=_MAX_SLUG_LENGTH))
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     brand_slug: BrandSlug
@@ -165,6 +205,11 @@ class Site:
     changed_at: datetime
     pages: int
     logo: Logo | None = None
+    settings: SiteSettings = field(default_factory=SiteSettings)
+
+    @property
+    def accent(self) -> str | None:
+        return self.settings.accent
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ _TABLES: Final = {
     "addresses": "former_addresses",
     "deletions": "deleted_articles",
     "logos": "logos",
+    "site_settings": "site_settings",
     "sites": "sites",
 }
 """In an order in which nothing refers to what is gone."""

@@ -14,6 +14,7 @@ from publisher.covers import picture_of
 from publisher.domain import Article, BrandSlug, Refusal, refusal
 from publisher.erasure import comes_too_late, erased
 from publisher.markup import Home, to_html
+from publisher.site_settings import address_of
 from publisher.store import Publication
 from publisher.urls import SiteUrls
 
@@ -44,6 +45,7 @@ class Handlers:
         async with self._database.connection() as connection:
             # Of another brand's page nothing is known: its article is read again, and shows whose it is.
             known_etag = await store.known_etag(connection, content_id, BrandSlug(command.payload.brand_slug))
+            own_address = await address_of(connection, BrandSlug(command.payload.brand_slug))
         answer = await self._orchestrator.article(content_id, known_etag=known_etag)
         if answer is None:
             return _failed(command, _DELETED, context)
@@ -63,7 +65,8 @@ class Handlers:
             return _taken_down(command, article, context)
         if problem := refusal(article):
             return _failed(command, problem, context)
-        home = Home(self._urls.origin, self._urls.site(BrandSlug(article.brand.slug)))
+        own = f"{own_address}/" if own_address else None
+        home = Home(self._urls.origin, self._urls.site(BrandSlug(article.brand.slug)), own)
         # In a thread, so that a long or hostile text holds up this message only.
         markup = await asyncio.to_thread(
             to_html, article.body_markdown, frozenset(source.n for source in article.sources), home
@@ -100,14 +103,15 @@ class Handlers:
         place = await store.place_of(tx.connection, payload.content_id, brand)
         if place is None:
             raise RuntimeError("the page disappeared while its article was read")
-        url = self._urls.absolute(self._urls.article(brand, place.slug))
+        urls = self._urls.at(brand, place.address)
+        url = urls.absolute(urls.article(brand, place.slug))
         published = ContentPublished(
             brand_slug=brand,
             content_id=payload.content_id,
             published_url=url,
             as_of=place.as_of,
             target=payload.target,
-            picture=await picture_of(tx.connection, self._urls, brand, place.slug),
+            picture=await picture_of(tx.connection, urls, brand, place.slug),
         )
         tx.send(published, caused_by=command)
         context.log.info("article_published", content_id=str(payload.content_id), url=url)

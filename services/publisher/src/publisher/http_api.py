@@ -10,19 +10,22 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from chassis import DatabaseUnavailableError
+from chassis import Connection, DatabaseUnavailableError
 from chassis.http.conditional import respond
-from chassis.http.public.headers import SecurityHeaders
+from chassis.http.public.headers import CONTENT_SECURITY_POLICY, SecurityHeaders
 from messaging import Database
-from publisher import logos, rendering, store
+from publisher import finding, logos, rendering, store
 from publisher.covers import Covers, Format
-from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, is_slug
+from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, clean_line, is_slug, tag_slug
 from publisher.erasure import is_erased
-from publisher.rendering import Listing, Renderer
+from publisher.rendering import Beside, Listing, Renderer
+from publisher.site_settings import URLS, Addresses, look
 from publisher.urls import SiteUrls
 
 _FEED_ENTRIES = 20
 _MORE_ARTICLES = 3
+_MAX_WANTED = 100
+_MOST_FOUND = 20
 _MAX_SITES = 1_000
 _MAX_SITEMAP_ENTRIES = 49_999  # and the site itself: the protocol's limit is 50,000
 _MAX_LISTING_NUMBER = 100_000
@@ -35,9 +38,12 @@ _DIGEST = re.compile("[0-9a-f]{16}")
 
 _BRIEFLY = "public, max-age=60"
 _A_WHILE = "public, max-age=300"
+_FOR_THIS_READER = "private, max-age=60"
 _FOR_EVER = "public, max-age=31536000, immutable"
 _HTML = "text/html; charset=utf-8"
 _XML = "application/xml; charset=utf-8"
+_CSS = "text/css; charset=utf-8"
+_RSS = "application/rss+xml; charset=utf-8"
 _ATOM = "application/atom+xml; charset=utf-8"
 _SVG = "image/svg+xml"
 
@@ -45,7 +51,7 @@ _SVG = "image/svg+xml"
 def create_app(
     database: Database, urls: SiteUrls, *, articles_per_page: int, covers: Covers | None = None
 ) -> Starlette:
-    pages = Pages(database, urls, Renderer(urls), articles_per_page, covers or Covers(database))
+    pages = Pages(database, Renderer(urls), articles_per_page, covers or Covers(database))
     app = Starlette(
         routes=[
             Route("/", pages.sites),
@@ -54,16 +60,26 @@ def create_app(
             Route("/sites/{brand}", pages.to_site),
             Route("/sites/{brand}/", pages.index),
             Route("/sites/{brand}/feed.xml", pages.feed),
+            Route("/sites/{brand}/rss.xml", pages.rss),
+            Route("/sites/{brand}/search/", pages.search),
+            Route("/sites/{brand}/tags/{tag}", pages.tag),
+            Route("/sites/{brand}/tags/{tag}/page/{number}", pages.tag),
+            Route("/sites/{brand}/authors/{author}", pages.author),
             Route("/sites/{brand}/sitemap.xml", pages.sitemap),
             Route("/sites/{brand}/robots.txt", pages.robots),
             Route("/sites/{brand}/favicon.svg", pages.icon),
             Route("/sites/{brand}/covers/{file}", pages.cover),
             Route("/sites/{brand}/logo-{digest}.png", pages.logo),
+            Route("/sites/{brand}/look-{digest}.css", pages.look),
             Route("/sites/{brand}/page/{number}", pages.listing),
             Route("/sites/{brand}/{slug}", pages.article),
             Route("/sites/{brand}/{slug}/", pages.to_article),
         ],
-        middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=1024)],
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(GZipMiddleware, minimum_size=1024),
+            Middleware(Addresses, database=database, urls=urls, unavailable=pages.unavailable),
+        ],
         exception_handlers={
             404: pages.not_found,
             410: pages.erased,
@@ -79,13 +95,11 @@ class Pages:
     def __init__(
         self,
         database: Database,
-        urls: SiteUrls,
         renderer: Renderer,
         articles_per_page: int,
         covers: Covers,
     ) -> None:
         self._database = database
-        self._urls = urls
         self._renderer = renderer
         self._articles_per_page = articles_per_page
         self._covers = covers
@@ -93,18 +107,20 @@ class Pages:
     async def sites(self, request: Request) -> Response:
         async with self._database.connection() as connection:
             sites = await store.sites(connection, _MAX_SITES)
-        return respond(request, self._renderer.sites(sites), media_type=_HTML, cache_control=_BRIEFLY)
+        return respond(request, self._seen_by(request).sites(sites), media_type=_HTML, cache_control=_BRIEFLY)
 
     async def all_robots(self, request: Request) -> Response:
         async with self._database.connection() as connection:
             sites = await store.sites(connection, _MAX_SITES)
-        return respond(request, self._renderer.robots(sites), media_type="text/plain", cache_control=_A_WHILE)
+        return respond(
+            request, self._seen_by(request).robots(sites), media_type="text/plain", cache_control=_A_WHILE
+        )
 
     async def to_site(self, request: Request) -> Response:
-        return RedirectResponse(self._urls.site(_brand(request)), status_code=308)
+        return RedirectResponse(_urls(request).site(_brand(request)), status_code=308)
 
     async def to_article(self, request: Request) -> Response:
-        return RedirectResponse(self._urls.article(_brand(request), _slug(request)), status_code=308)
+        return RedirectResponse(_urls(request).article(_brand(request), _slug(request)), status_code=308)
 
     async def index(self, request: Request) -> Response:
         return await self._list(request, 1)
@@ -112,36 +128,95 @@ class Pages:
     async def listing(self, request: Request) -> Response:
         number = _number(request.path_params["number"])
         if number == 1:
-            return RedirectResponse(self._urls.site(_brand(request)), status_code=308)
+            return RedirectResponse(_urls(request).site(_brand(request)), status_code=308)
         return await self._list(request, number)
 
     async def _list(self, request: Request, number: int) -> Response:
         site = await self._site(request)
-        total = max(1, -(-site.pages // self._articles_per_page))
-        if not 1 <= number <= min(total, _MAX_LISTING_NUMBER):
+        total = self._total(site.pages)
+        if not 1 <= number <= total:
             raise HTTPException(404)
         offset = (number - 1) * self._articles_per_page
         async with self._database.connection() as connection:
             pages = await store.newest(connection, site.brand_slug, self._articles_per_page, offset)
-        body = self._renderer.index(site, Listing(tuple(pages), number, total))
+            tags = await finding.tags_of_site(connection, site) if number == 1 else []
+        body = self._seen_by(request).index(site, Listing(tuple(pages), number, total), tags)
         return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
+
+    def _total(self, articles: int) -> int:
+        """How many pages a list of so many articles has."""
+        return min(max(1, -(-articles // self._articles_per_page)), _MAX_LISTING_NUMBER)
+
+    async def tag(self, request: Request) -> Response:
+        site, number = await self._site(request), _number(request.path_params.get("number", "1"))
+        wanted = request.path_params["tag"]
+        name = next((tag for tag in site.settings.tags if tag_slug(tag) == wanted), None)
+        if name is None or number < 1:
+            raise HTTPException(404)
+        if "number" in request.path_params and number == 1:
+            return RedirectResponse(_urls(request).tag(site.brand_slug, tag_slug(name)), status_code=308)
+        offset = (number - 1) * self._articles_per_page
+        async with self._database.connection() as connection:
+            count, pages = await finding.of_tag(connection, site, name, self._articles_per_page, offset)
+        total = self._total(count)
+        if not pages:
+            raise HTTPException(404)
+        tag = finding.Tag(name, tag_slug(name), count)
+        body = self._seen_by(request).tag(site, Listing(tuple(pages), number, total, tag))
+        return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
+
+    async def author(self, request: Request) -> Response:
+        site = await self._site(request)
+        author = site.settings.author
+        if author is None or author.slug != request.path_params["author"]:
+            raise HTTPException(404)
+        async with self._database.connection() as connection:
+            pages = await store.newest(connection, site.brand_slug, self._articles_per_page)
+        body = self._seen_by(request).author(site, author, pages)
+        return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
+
+    async def search(self, request: Request) -> Response:
+        site = await self._site(request)
+        wanted = clean_line(request.query_params.get("q", ""))[:_MAX_WANTED]
+        pages = []
+        if wanted:
+            async with self._database.connection() as connection:
+                pages = await finding.found(connection, site, wanted, _MOST_FOUND + 1)
+        shown = pages[:_MOST_FOUND]
+        body = self._seen_by(request).search(site, wanted, shown, are_all=len(pages) == len(shown))
+        response = respond(request, body, media_type=_HTML, cache_control=_FOR_THIS_READER)
+        # The only form there is, and it leads here.
+        response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY.replace(
+            "form-action 'none'", "form-action 'self'"
+        )
+        return response
+
+    async def look(self, request: Request) -> Response:
+        site = await self._site(request)
+        own = look(site.settings)
+        if own is None or _DIGEST.fullmatch(request.path_params["digest"]) is None:
+            raise HTTPException(404)
+        # Pages that were kept somewhere name the one before.
+        is_current = own.digest == request.path_params["digest"]
+        return respond(request, own.css, media_type=_CSS, cache_control=_FOR_EVER if is_current else _BRIEFLY)
 
     async def article(self, request: Request) -> Response:
         site, slug = await self._site(request), _slug(request)
         async with self._database.connection() as connection:
             page = await store.page(connection, site.brand_slug, slug)
             former = None if page else await store.former(connection, site.brand_slug, slug)
-            newest = await store.newest(connection, site.brand_slug, _MORE_ARTICLES + 1) if page else []
+            beside = await _beside(connection, site, slug) if page else Beside()
         if former is not None and former.moved_to is not None:
-            return _moved(self._urls.article(site.brand_slug, former.moved_to))
+            return _moved(_urls(request).article(site.brand_slug, former.moved_to))
         if page is None and former is None:
+            if slug == "search":
+                return RedirectResponse(_urls(request).search(site.brand_slug), status_code=307)
             raise HTTPException(404)
         if page is None or page.taken_down_at is not None:
             return HTMLResponse(
-                self._renderer.gone(site), status_code=410, headers={"Cache-Control": _BRIEFLY}
+                self._seen_by(request).gone(site), status_code=410, headers={"Cache-Control": _BRIEFLY}
             )
-        more = [other for other in newest if other.slug != slug][:_MORE_ARTICLES]
-        body = self._renderer.article(site, page, more)
+        body = self._seen_by(request).article(site, page, beside)
         return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
 
     async def cover(self, request: Request) -> Response:
@@ -155,7 +230,7 @@ class Pages:
                 former = await store.former(connection, brand, slug)
             if former is None or former.moved_to is None:
                 raise HTTPException(404)
-            return _moved(self._urls.cover(brand, former.moved_to, f"{file['digest']}.{format_.value}"))
+            return _moved(_urls(request).cover(brand, former.moved_to, f"{file['digest']}.{format_.value}"))
         response = respond(request, picture, media_type=format_.media_type, cache_control=_FOR_EVER)
         # Links are shared elsewhere: their pictures are shown there.
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
@@ -173,47 +248,58 @@ class Pages:
                 raise HTTPException(404)
             # Pages that were kept somewhere name the one before.
             headers = {"Cache-Control": _BRIEFLY}
-            return RedirectResponse(self._urls.logo(brand, logo.digest), status_code=307, headers=headers)
+            return RedirectResponse(_urls(request).logo(brand, logo.digest), status_code=307, headers=headers)
         return respond(request, body, media_type="image/png", cache_control=_FOR_EVER)
 
     async def feed(self, request: Request) -> Response:
         site = await self._site(request)
         async with self._database.connection() as connection:
             pages = await store.newest_in_full(connection, site.brand_slug, _FEED_ENTRIES)
-        body = self._renderer.feed(site, pages)
+        body = self._seen_by(request).feed(site, pages)
         return respond(request, body, media_type=_ATOM, last_modified=site.changed_at, cache_control=_A_WHILE)
+
+    async def rss(self, request: Request) -> Response:
+        site = await self._site(request)
+        async with self._database.connection() as connection:
+            pages = await store.newest_in_full(connection, site.brand_slug, _FEED_ENTRIES)
+        body = self._seen_by(request).rss(site, pages)
+        return respond(request, body, media_type=_RSS, last_modified=site.changed_at, cache_control=_A_WHILE)
 
     async def sitemap(self, request: Request) -> Response:
         site = await self._site(request)
         async with self._database.connection() as connection:
             pages = await store.newest(connection, site.brand_slug, _MAX_SITEMAP_ENTRIES)
-        body = self._renderer.sitemap(site, pages)
+            tags = await finding.tags_of_site(connection, site)
+        body = self._seen_by(request).sitemap(site, pages, tags)
         return respond(request, body, media_type=_XML, last_modified=site.changed_at, cache_control=_A_WHILE)
 
     async def robots(self, request: Request) -> Response:
         site = await self._site(request)
-        body = self._renderer.robots([site])
+        body = self._seen_by(request).robots([site])
         return respond(request, body, media_type="text/plain", cache_control=_A_WHILE)
 
     async def icon(self, request: Request) -> Response:
         site = await self._site(request)
-        return respond(request, self._renderer.icon(site), media_type=_SVG, cache_control=_A_WHILE)
+        return respond(request, self._seen_by(request).icon(site), media_type=_SVG, cache_control=_A_WHILE)
 
     async def not_found(self, request: Request, _error: Exception) -> Response:
         try:
             site = await self._find_site(request)
         except DatabaseUnavailableError:
             site = None
-        return HTMLResponse(self._renderer.not_found(site), status_code=404)
+        return HTMLResponse(self._seen_by(request).not_found(site), status_code=404)
 
-    async def erased(self, _request: Request, _error: Exception) -> Response:
+    async def erased(self, request: Request, _error: Exception) -> Response:
         return HTMLResponse(
-            self._renderer.not_found(None), status_code=410, headers={"Cache-Control": _BRIEFLY}
+            self._seen_by(request).not_found(None), status_code=410, headers={"Cache-Control": _BRIEFLY}
         )
 
     async def unavailable(self, _request: Request, _error: Exception) -> Response:
         headers = {"Retry-After": "30", "Cache-Control": "no-store"}
         return HTMLResponse(self._renderer.unavailable(), status_code=503, headers=headers)
+
+    def _seen_by(self, request: Request) -> Renderer:
+        return self._renderer.seen_at(_urls(request))
 
     async def _site(self, request: Request) -> Site:
         site = await self._find_site(request)
@@ -234,6 +320,22 @@ class Pages:
             return None
         async with self._database.connection() as connection:
             return await store.site(connection, BrandSlug(brand))
+
+
+async def _beside(connection: Connection, site: Site, slug: PageSlug) -> Beside:
+    """Related articles, or, where there are none, the newest."""
+    tags = await finding.tags_of_page(connection, site, slug)
+    related = await finding.related(connection, site.brand_slug, slug, _MORE_ARTICLES)
+    if related:
+        return Beside(tuple(related), are_related=True, tags=tuple(tags))
+    newest = await store.newest(connection, site.brand_slug, _MORE_ARTICLES + 1)
+    return Beside(tuple(page for page in newest if page.slug != slug)[:_MORE_ARTICLES], tags=tuple(tags))
+
+
+def _urls(request: Request) -> SiteUrls:
+    """Where this visitor finds everything."""
+    urls: SiteUrls = request.scope[URLS]
+    return urls
 
 
 def _moved(address: str) -> Response:

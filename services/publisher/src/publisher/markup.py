@@ -79,11 +79,16 @@ class Home:
     """`https://example.org`"""
     path: str
     """`/news/sites/daily-grind/`"""
+    own: str | None = None
+    """Where it is found besides: `https://blog.example.org/`"""
 
     def path_of(self, url: str) -> str | None:
         """The path of a page of the site; None for any other address."""
-        page = url.removeprefix(self.origin + self.path)
-        return self.path + page if page != url and SLUG_PATTERN.fullmatch(page) else None
+        for site in filter(None, (self.origin + self.path, self.own)):
+            page = url.removeprefix(site)
+            if page != url and SLUG_PATTERN.fullmatch(page):
+                return self.path + page
+        return None
 
 
 def to_html(markdown: str, sources: frozenset[int], home: Home | None = None) -> Markup:

@@ -1,20 +1,28 @@
 """Pages, feeds and site maps as text. Deterministic: the same rows and settings give the same bytes."""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import format_datetime
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
-from markupsafe import Markup
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup, escape
 
 from chassis.http.public.assets import Assets
 from chassis.http.public.rendering import Home, accent_colour, iso, templates
 from publisher import domain
+from publisher.colours import parse, readable_on
 from publisher.covers import Cover, Format
-from publisher.domain import Page, PageSummary, Site
+from publisher.domain import SLUG_PATTERN, Author, BrandSlug, Page, PageSlug, PageSummary, Site
+from publisher.finding import Tag
 from publisher.markup import plain_text, sanitise
+from publisher.site_settings import look
 from publisher.urls import SiteUrls
 
 ASSETS: Final = Assets("publisher", "site.css", otherwise="public, max-age=60")
@@ -22,11 +30,22 @@ ASSETS: Final = Assets("publisher", "site.css", otherwise="public, max-age=60")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One page of a site's list of articles; numbers start at 1."""
+    """One page of a list of articles; numbers start at 1."""
 
     pages: tuple[PageSummary, ...]
     number: int
     total: int
+    of_tag: Tag | None = None
+    """None: of all articles of the site."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What stands beside an article: those to read next, and its tags."""
+
+    next: tuple[PageSummary, ...] = ()
+    are_related: bool = False
+    tags: tuple[Tag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,41 +53,69 @@ class Picture:
     """What a page says of a picture; width and height in pixels."""
 
     address: str
+    absolute: str
+    """As others find it."""
     width: int
     height: int
     alternative_text: str
 
 
 class Renderer:
+    """What is shown at `urls`; canonical addresses of a site are where it has an address of its own, else at `urls`."""
+
     def __init__(self, urls: SiteUrls) -> None:
-        self._urls = urls
+        self._public = self._urls = urls
         self._templates = templates("publisher", urls, ASSETS)
-        self._templates.globals.update(direction=domain.direction, language_tag=domain.language_tag)
+        self._templates.globals.update(
+            direction=domain.direction, language_tag=domain.language_tag, look=look
+        )
         self._templates.filters.update(
             long_date=_long_date,
+            mail_date=_mail_date,
             minutes=domain.reading_minutes,
-            safe_body=_safe_body,
+            safe_body=self._safe_body(urls),
             standfirst=lambda page: domain.standfirst(page.meta_description, plain_text(page.body_html)),
             source_list=lambda page: sorted(page.sources, key=lambda source: source.n),
         )
 
+    def seen_at(self, urls: SiteUrls) -> "Renderer":
+        """For visitors who find everything there; canonical addresses stay."""
+        seen = copy(self)
+        seen._urls = urls  # noqa: SLF001 - its own
+        return seen
+
     def sites(self, sites: Sequence[Site]) -> str:
-        return self._render("sites.html.j2", sites=sites)
+        addresses = {site.brand_slug: self._home(site) for site in sites}
+        return self._render("sites.html.j2", sites=sites, addresses=addresses)
 
-    def index(self, site: Site, listing: Listing) -> str:
-        return self._render("index.html.j2", site=site, listing=listing)
+    def index(self, site: Site, listing: Listing, tags: Sequence[Tag]) -> str:
+        return self._of_site("index.html.j2", site, listing=listing, tags=tags)
 
-    def article(self, site: Site, page: Page, more: Sequence[PageSummary]) -> str:
+    def tag(self, site: Site, listing: Listing) -> str:
+        return self._of_site("tag.html.j2", site, listing=listing, tag=listing.of_tag)
+
+    def author(self, site: Site, author: Author, pages: Sequence[PageSummary]) -> str:
+        return self._of_site("author.html.j2", site, author=author, pages=pages)
+
+    def search(self, site: Site, wanted: str, pages: Sequence[PageSummary], *, are_all: bool) -> str:
+        return self._of_site("search.html.j2", site, wanted=wanted, pages=pages, are_all=are_all)
+
+    def article(self, site: Site, page: Page, beside: Beside) -> str:
         logo = site.logo.digest if site.logo else None
-        cover = Cover.of(page.content_id, page.title, site.name, site.brand_slug, logo)
-        address = self._urls.cover(site.brand_slug, page.slug, cover.file(Format.LINK))
-        return self._render(
+        cover = Cover.of(page.content_id, page.title, site.name, site.brand_slug, logo, site.accent)
+        file = cover.file(Format.LINK)
+        return self._of_site(
             "article.html.j2",
-            site=site,
+            site,
             page=page,
-            more=more,
-            cover=Picture(address, *Format.LINK.size, cover.alternative_text),
-            json_ld=self._json_ld(site, page, cover),
+            beside=beside,
+            cover=Picture(
+                self._urls.cover(site.brand_slug, page.slug, file),
+                self._canonical(site).absolute(self._canonical(site).cover(site.brand_slug, page.slug, file)),
+                *Format.LINK.size,
+                cover.alternative_text,
+            ),
+            json_ld=self._json_ld(site, page, cover, beside.tags),
         )
 
     def not_found(self, site: Site | None) -> str:
@@ -85,60 +132,105 @@ class Renderer:
         # An identity that survives a move to another address, as Atom demands (RFC 4287, 4.2.6).
         feed_id = uuid5(NAMESPACE_URL, f"brand-engine:site:{site.brand_slug}").urn
         updated = max((page.updated_at for page in pages), default=site.changed_at)
-        return self._render("feed.xml.j2", site=site, pages=pages, feed_id=feed_id, updated=updated)
+        return self._for_elsewhere("feed.xml.j2", site, pages=pages, feed_id=feed_id, updated=updated)
 
-    def sitemap(self, site: Site, pages: Sequence[PageSummary]) -> str:
-        return self._render("sitemap.xml.j2", site=site, pages=pages)
+    def rss(self, site: Site, pages: Sequence[Page]) -> str:
+        updated = max((page.updated_at for page in pages), default=site.changed_at)
+        return self._for_elsewhere("rss.xml.j2", site, pages=pages, updated=updated)
+
+    def sitemap(self, site: Site, pages: Sequence[PageSummary], tags: Sequence[Tag]) -> str:
+        return self._of_site("sitemap.xml.j2", site, pages=pages, tags=tags)
 
     def icon(self, site: Site) -> str:
-        return self._render(
-            "favicon.svg.j2", letter=domain.initial(site.name), colour=accent_colour(site.brand_slug)
-        )
+        colour = site.accent or accent_colour(site.brand_slug)
+        ink = "#" + bytes(readable_on(parse(colour))).hex()
+        return self._render("favicon.svg.j2", letter=domain.initial(site.name), colour=colour, ink=ink)
 
     def robots(self, sites: Sequence[Site]) -> str:
-        maps = "".join(f"Sitemap: {self._urls.absolute(self._urls.sitemap(s.brand_slug))}\n" for s in sites)
-        return f"User-agent: *\nAllow: /\n\n{maps}" if maps else "User-agent: *\nAllow: /\n"
+        homes = [(self._canonical(site), site.brand_slug) for site in sites]
+        maps = "".join(f"Sitemap: {home.absolute(home.sitemap(brand))}\n" for home, brand in homes)
+        searches = "".join(f"Disallow: {self._urls.search(site.brand_slug)}\n" for site in sites)
+        return f"User-agent: *\nAllow: /\n{searches}\n{maps}" if maps else "User-agent: *\nAllow: /\n"
+
+    def _canonical(self, site: Site) -> SiteUrls:
+        return self._public.at(site.brand_slug, site.settings.address)
+
+    def _home(self, site: Site) -> str:
+        home = self._canonical(site)
+        return home.site(site.brand_slug) if home is self._urls else home.absolute(home.site(site.brand_slug))
+
+    def _of_site(self, template: str, site: Site, **context: object) -> str:
+        return self._render(template, site=site, canonical=self._canonical(site), **context)
+
+    def _for_elsewhere(self, template: str, site: Site, **context: object) -> str:
+        """Where paths would lead nowhere."""
+        home = self.seen_at(self._canonical(site))
+        return Renderer._of_site(home, template, site, **context)
 
     def _render(self, template: str, **context: object) -> str:
-        return self._templates.get_template(template).render(**context)
+        style = self._urls.style(ASSETS.stylesheet, ASSETS.version(ASSETS.stylesheet))
+        return self._templates.get_template(template).render(urls=self._urls, style_url=style, **context)
 
-    def _json_ld(self, site: Site, page: Page, cover: Cover) -> Markup:
-        address = self._urls.absolute(self._urls.article(site.brand_slug, page.slug))
-        home = self._urls.absolute(self._urls.site(site.brand_slug))
+    def _json_ld(self, site: Site, page: Page, cover: Cover, tags: Sequence[Tag]) -> Markup:
+        urls = self._canonical(site)
+        address = urls.absolute(urls.article(site.brand_slug, page.slug))
+        home = urls.absolute(urls.site(site.brand_slug))
         organisation: dict[str, object] = {"@type": "Organization", "name": site.name, "url": home}
         if site.logo:
-            logo = self._urls.absolute(self._urls.logo(site.brand_slug, site.logo.digest))
+            logo = urls.absolute(urls.logo(site.brand_slug, site.logo.digest))
             organisation["logo"] = {
                 "@type": "ImageObject",
                 "url": logo,
                 "width": site.logo.width,
                 "height": site.logo.height,
             }
+        author = organisation
+        if named := site.settings.author:
+            about_author = urls.absolute(urls.author(site.brand_slug, named.slug))
+            author = {"@type": "Person", "name": named.name, "url": about_author}
         document = {
             "@context": "https://schema.org",
             "@type": "Article",
             "headline": page.title,
             "image": [self._image(site, page, cover, format_) for format_ in Format],
             "description": page.meta_description,
-            "keywords": page.keyword,
+            "keywords": ", ".join([page.keyword, *(tag.name for tag in tags)]),
             "inLanguage": domain.language_tag(site.language),
             "wordCount": page.word_count,
             "datePublished": iso(page.published_at),
             "dateModified": iso(page.updated_at),
             "mainEntityOfPage": {"@type": "WebPage", "@id": address},
-            "author": organisation,
+            "author": author,
             "publisher": organisation,
             "isPartOf": {"@type": "WebSite", "name": site.name, "url": home},
             "citation": [source.link or source.name for source in page.sources],
         }
         return Markup(json_in_html(document))  # noqa: S704 - json_in_html leaves nothing that HTML would read
 
+    @staticmethod
+    def _safe_body(public: SiteUrls) -> Callable[[Context, Page], Markup]:
+        """The filter, for links to pages of the site as they are stored: as paths at the public address of all sites."""
+
+        @pass_context
+        def safe_body(context: Context, page: Page) -> Markup:
+            urls: SiteUrls = context["urls"]
+            brand: BrandSlug = context["site"].brand_slug
+            link = re.compile(f'href="{re.escape(public.site(brand))}({SLUG_PATTERN.pattern})"')
+            # Sanitised when it was stored, and again here: a row that was changed by other means is as untrusted as its source.
+            body = link.sub(
+                lambda match: f'href="{escape(urls.article(brand, PageSlug(match[1])))}"',
+                sanitise(page.body_html),
+            )
+            return Markup(body)  # noqa: S704 - the output of the sanitiser, and addresses of ours
+
+        return safe_body
+
     def _image(self, site: Site, page: Page, cover: Cover, format_: Format) -> dict[str, object]:
-        address = self._urls.cover(site.brand_slug, page.slug, cover.file(format_))
+        urls = self._canonical(site)
         width, height = format_.size
         return {
             "@type": "ImageObject",
-            "url": self._urls.absolute(address),
+            "url": urls.absolute(urls.cover(site.brand_slug, page.slug, cover.file(format_))),
             "width": width,
             "height": height,
             "encodingFormat": format_.media_type,
@@ -153,10 +245,9 @@ def json_in_html(document: object) -> str:
     return text
 
 
-def _safe_body(page: Page) -> Markup:
-    # Sanitised when it was stored, and again here: a row that was changed by other means is as untrusted as its
-    # source.
-    return Markup(sanitise(page.body_html))  # noqa: S704 - the output of the sanitiser
+def _mail_date(moment: datetime) -> str:
+    """As RSS has it: `Wed, 01 Jul 2026 12:00:00 GMT`."""
+    return format_datetime(moment.astimezone(UTC).replace(microsecond=0), usegmt=True)
 
 
 def _long_date(moment: datetime) -> str:

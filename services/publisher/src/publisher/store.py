@@ -21,6 +21,7 @@ from publisher.domain import (
     Plate,
     Section,
     Site,
+    SiteSettings,
     Source,
     free_slug,
     language_tag,
@@ -62,15 +63,20 @@ class Place:
     slug: PageSlug
     as_of: datetime
     """The article's `updated_at`."""
+    address: str | None
+    """The origin of its own that the site has, if any."""
 
 
 async def place_of(connection: Connection, content_id: UUID, brand: BrandSlug) -> Place | None:
     row = await connection.fetchrow(
-        "select slug, content_updated_at from pages where content_id = $1 and brand_slug = $2",
+        """
+        select slug, content_updated_at, address from pages left join site_settings using (brand_slug)
+        where content_id = $1 and brand_slug = $2
+        """,
         content_id,
         brand,
     )
-    return None if row is None else Place(PageSlug(row["slug"]), row["content_updated_at"])
+    return None if row is None else Place(PageSlug(row["slug"]), row["content_updated_at"], row["address"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,13 +302,14 @@ async def sites(connection: Connection, limit: int) -> list[Site]:
     """By name."""
     rows = await connection.fetch(
         """
-        select brand_slug, name, description, language, changed_at,
-               (select count(*) from pages where pages.brand_slug = sites.brand_slug and taken_down_at is null) as pages
-        from sites order by lower(name), brand_slug limit $1
+        select brand_slug, name, description, language, sites.changed_at,
+               (select count(*) from pages where pages.brand_slug = sites.brand_slug and taken_down_at is null) as pages,
+               settings::text
+        from sites left join site_settings using (brand_slug) order by lower(name), brand_slug limit $1
         """,
         limit,
     )
-    return [Site(**row) for row in rows]
+    return [Site(**{**row, "settings": _settings(row["settings"])}) for row in rows]
 
 
 async def site(connection: Connection, brand: BrandSlug) -> Site | None:
@@ -310,8 +317,8 @@ async def site(connection: Connection, brand: BrandSlug) -> Site | None:
         """
         select brand_slug, name, description, language, sites.changed_at,
                (select count(*) from pages where pages.brand_slug = sites.brand_slug and taken_down_at is null) as pages,
-               logos.digest, logos.width, logos.height, logos.plate
-        from sites left join logos using (brand_slug) where brand_slug = $1
+               logos.digest, logos.width, logos.height, logos.plate, settings::text
+        from sites left join logos using (brand_slug) left join site_settings using (brand_slug) where brand_slug = $1
         """,
         brand,
     )
@@ -320,7 +327,7 @@ async def site(connection: Connection, brand: BrandSlug) -> Site | None:
     values = dict(row)
     digest, width, height, plate = (values.pop(name) for name in ("digest", "width", "height", "plate"))
     logo = None if digest is None else Logo(digest, width, height, plate and Plate(plate))
-    return Site(**values, logo=logo)
+    return Site(**{**values, "settings": _settings(row["settings"])}, logo=logo)
 
 
 async def page(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Page | None:
@@ -353,6 +360,10 @@ async def newest_in_full(connection: Connection, brand: BrandSlug, limit: int) -
         limit,
     )
     return [_page(row) for row in rows]
+
+
+def _settings(stored: str | None) -> SiteSettings:
+    return SiteSettings() if stored is None else SiteSettings.model_validate_json(stored)
 
 
 def _page(row: Record) -> Page:

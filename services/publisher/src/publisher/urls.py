@@ -1,6 +1,7 @@
 """Where everything is found."""
 
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from chassis.http.public.addresses import PublicUrls
 from publisher.domain import BrandSlug, PageSlug
@@ -8,8 +9,17 @@ from publisher.domain import BrandSlug, PageSlug
 
 @dataclass(frozen=True, slots=True)
 class SiteUrls(PublicUrls):
+    has_search: ClassVar[bool] = True
+
+    own: BrandSlug | None = None
+    """Whose site is all there is at this origin, so that it begins at the root."""
+
+    def at(self, brand: BrandSlug, address: str | None) -> Self:
+        """Where the brand's site has its canonical addresses: at an origin of its own, if it has one, else here."""
+        return self if address is None else type(self)(address, "", brand)
+
     def site(self, brand: BrandSlug) -> str:
-        return f"{self.prefix}/sites/{brand}/"
+        return self.root if brand == self.own else f"{self.prefix}/sites/{brand}/"
 
     def listing(self, brand: BrandSlug, number: int) -> str:
         """The nth page of the list of articles; the first is the site itself."""
@@ -18,6 +28,16 @@ class SiteUrls(PublicUrls):
     def article(self, brand: BrandSlug, slug: PageSlug) -> str:
         return self.site(brand) + slug
 
+    def tag(self, brand: BrandSlug, tag: PageSlug, number: int = 1) -> str:
+        first = f"{self.site(brand)}tags/{tag}"
+        return first if number == 1 else f"{first}/page/{number}"
+
+    def author(self, brand: BrandSlug, author: PageSlug) -> str:
+        return f"{self.site(brand)}authors/{author}"
+
+    def search(self, brand: BrandSlug) -> str:
+        return f"{self.site(brand)}search/"
+
     def cover(self, brand: BrandSlug, slug: PageSlug, file: str) -> str:
         """`file` is the digest of the cover and its format: `0123456789abcdef.png`."""
         return f"{self.site(brand)}covers/{slug}-{file}"
@@ -25,8 +45,17 @@ class SiteUrls(PublicUrls):
     def logo(self, brand: BrandSlug, digest: str) -> str:
         return f"{self.site(brand)}logo-{digest}.png"
 
+    def look(self, brand: BrandSlug, digest: str) -> str:
+        return f"{self.site(brand)}look-{digest}.css"
+
+    def style(self, name: str, version: str) -> str:
+        return f"{self.asset(name)}?v={version}"
+
     def feed(self, brand: BrandSlug) -> str:
         return f"{self.site(brand)}feed.xml"
+
+    def rss(self, brand: BrandSlug) -> str:
+        return f"{self.site(brand)}rss.xml"
 
     def sitemap(self, brand: BrandSlug) -> str:
         return f"{self.site(brand)}sitemap.xml"

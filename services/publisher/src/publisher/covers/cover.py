@@ -46,8 +46,11 @@ class Cover:
     """The digest of the brand's logo, if it has one."""
 
     @classmethod
-    def of(cls, content_id: UUID, title: str, site: str, brand: BrandSlug, logo: str | None) -> Self:
-        return cls(content_id, title, site, accent_colour(brand), logo)
+    def of(
+        cls, content_id: UUID, title: str, site: str, brand: BrandSlug, logo: str | None, accent: str | None
+    ) -> Self:
+        """`accent` is the colour that the brand has set, if it has."""
+        return cls(content_id, title, site, accent or accent_colour(brand), logo)
 
     @property
     def digest(self) -> str:

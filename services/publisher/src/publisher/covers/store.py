@@ -9,14 +9,16 @@ async def cover(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Cov
     """The cover of a page as it stands now; None if there is no such page."""
     row = await connection.fetchrow(
         """
-        select content_id, title, name, logos.digest as logo
-        from pages join sites using (brand_slug) left join logos using (brand_slug)
+        select content_id, title, name, logos.digest as logo, settings ->> 'accent' as accent
+        from pages join sites using (brand_slug) left join logos using (brand_slug) left join site_settings using (brand_slug)
         where brand_slug = $1 and slug = $2 and taken_down_at is null
         """,
         brand,
         slug,
     )
-    return None if row is None else Cover.of(row["content_id"], row["title"], row["name"], brand, row["logo"])
+    if row is None:
+        return None
+    return Cover.of(row["content_id"], row["title"], row["name"], brand, row["logo"], row["accent"])
 
 
 async def picture(

@@ -1,0 +1,5 @@
+"""Commands that ask the publisher: how a brand's site looks, where it is found."""
+
+from brandctl.publisher.site import app as site_app
+
+__all__ = ["site_app"]

@@ -1,0 +1,8 @@
+"""Finding pages of a site by their words: search, tags, related articles. PostgreSQL's full text, and no script.
+
+Entered here: each function asks the database, and answers with summaries.
+"""
+
+from publisher.finding.store import Tag, found, of_tag, related, tags_of_page, tags_of_site
+
+__all__ = ["Tag", "found", "of_tag", "related", "tags_of_page", "tags_of_site"]

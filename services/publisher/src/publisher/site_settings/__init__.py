@@ -1,0 +1,11 @@
+"""What a brand decides about its site: colour, typefaces, tags, author, an address of its own.
+
+Entered here: `site_settings_routes` is the API, `look` the stylesheet that follows from the settings, `Addresses` whose site a host is.
+"""
+
+from publisher.site_settings.addresses import URLS, Addresses
+from publisher.site_settings.routes import site_settings_routes
+from publisher.site_settings.store import address_of
+from publisher.site_settings.stylesheet import look
+
+__all__ = ["URLS", "Addresses", "address_of", "look", "site_settings_routes"]

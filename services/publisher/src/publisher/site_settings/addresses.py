@@ -1,0 +1,100 @@
+"""Which brand's site is found under a host of its own."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from chassis import DatabaseUnavailableError
+from messaging import Database
+from publisher.domain import BrandSlug
+from publisher.site_settings import store
+from publisher.urls import SiteUrls
+
+KNOWN_FOR_SECONDS: Final = 5.0
+"""How long another replica's change is not seen."""
+URLS: Final = "publisher.urls"
+"""Where in a request's scope it stands where everything is found, as the visitor sees it."""
+_ASSETS: Final = "/assets/"
+_NEVER: Final = float("-inf")
+
+
+class Addresses:
+    """ASGI middleware: under a host that a brand has set, its site is at the root, and nothing else is there.
+
+    Under any other host all is as `urls` has it. `unavailable` answers while nobody knows whose site it is, as the database is away.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        database: Database,
+        urls: SiteUrls,
+        unavailable: Callable[[Request, Exception], Awaitable[Response]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._database = database
+        self._urls = urls
+        self._unavailable = unavailable
+        self._clock = clock
+        self._known: dict[str, tuple[BrandSlug, str]] = {}
+        self._known_until = _NEVER
+        self._reading = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path = scope["path"]
+        if path.startswith(_ASSETS):
+            await self._app({**scope, URLS: self._urls}, receive, send)
+            return
+        try:
+            found = await self._site_at(_host(Headers(scope=scope).get("host", "")))
+        except DatabaseUnavailableError as error:
+            await (await self._unavailable(Request(scope), error))(scope, receive, send)
+            return
+        if found is None:
+            await self._app({**scope, URLS: self._urls}, receive, send)
+            return
+        brand, address = found
+        shared = f"/sites/{brand}/"
+        if path.startswith(shared):
+            # An address from before the site had its own; no other host is named, so nobody is led astray.
+            await RedirectResponse("/" + path.removeprefix(shared).lstrip("/\\"), 308)(scope, receive, send)
+            return
+        at_root = {**scope, "path": shared + path.removeprefix("/"), URLS: self._urls.at(brand, address)}
+        await self._app(at_root, receive, send)
+
+    async def _site_at(self, host: str) -> tuple[BrandSlug, str] | None:
+        if host == _host(self._urls.origin.partition("//")[2]):
+            return None
+        if self._clock() >= self._known_until:
+            async with self._reading:
+                if self._clock() >= self._known_until:
+                    await self._read()
+        return self._known.get(host)
+
+    async def _read(self) -> None:
+        try:
+            async with self._database.connection() as connection:
+                self._known = await store.addresses(connection)
+        except DatabaseUnavailableError:
+            if self._known_until == _NEVER:
+                raise
+            return  # what is known stays known
+        self._known_until = self._clock() + KNOWN_FOR_SECONDS
+
+
+def _host(text: str) -> str:
+    """As addresses have it: in lower case, without the port that goes without saying or a dot at the end."""
+    host, _, port = text.lower().partition(":")
+    host = host.rstrip(".")
+    return host if port in {"", "80", "443"} else f"{host}:{port}"

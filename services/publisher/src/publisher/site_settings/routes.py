@@ -1,0 +1,176 @@
+"""`/v1/brands/{slug}/site`: what a brand decides about its site."""
+
+import re
+from http import HTTPStatus
+from typing import Annotated, Final, Self
+
+import asyncpg
+from fastapi import APIRouter, HTTPException, Path, Response
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from chassis.http.api import (
+    READ,
+    UNKNOWN,
+    IfNoneMatch,
+    MayOperate,
+    MayRead,
+    conditional,
+    refusal,
+    router,
+)
+from chassis.http.callers import Caller
+from envelope.brand.payloads import BrandSlug as Slug
+from messaging import Database
+from publisher.domain import Author, BrandSlug, SiteSettings, Typefaces, clean_line, tag_slug
+from publisher.site_settings import store
+from publisher.urls import SiteUrls
+
+MOST_TAGS: Final = 20
+SITE: Final = "/v1/brands/{slug}/site"
+
+_ADDRESS: Final = re.compile(
+    r"(?P<scheme>https?)://(?P<host>(?=.{1,253}(?::|$))[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-9](?:[a-z0-9-]{0,62}))*)"
+    r"(?::(?P<port>[1-9][0-9]{0,4}))?/?",
+)
+_WITHOUT_SAYING: Final = {"http": "80", "https": "443"}
+
+Brand = Annotated[Slug, Path(description="The brand.")]
+
+
+def _line(value: object) -> object:
+    return clean_line(value) if isinstance(value, str) else value
+
+
+def _address(value: str) -> str:
+    match = _ADDRESS.fullmatch(value.lower())
+    if match is None:
+        raise ValueError("is no origin; write it like https://blog.example.org, without a path")
+    port = match["port"]
+    if port in {None, _WITHOUT_SAYING[match["scheme"]]}:
+        return f"{match['scheme']}://{match['host']}"
+    return f"{match['scheme']}://{match['host']}:{port}"
+
+
+def _tags(value: tuple[str, ...]) -> tuple[str, ...]:
+    slugs = [tag_slug(tag) for tag in value]
+    if not all(slugs):
+        raise ValueError("has one without any letter or digit; leave it out")
+    if len(set(slugs)) < len(slugs):
+        raise ValueError("has two that would be found at the same address; keep one of them")
+    return value
+
+
+_Line = BeforeValidator(_line)
+_Tag = Annotated[str, _Line, Field(min_length=1, max_length=60)]
+
+
+class AuthorGiven(BaseModel):
+    """Whom articles name as their author."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    name: Annotated[str, _Line, Field(min_length=1, max_length=100)]
+    about: Annotated[str, _Line, Field(max_length=1000)] = ""
+    """Some sentences for the author's page."""
+
+
+class SiteChange(BaseModel):
+    """What is to be changed; what is left out stays, and `null` brings back what there was without it."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    accent: Annotated[str, Field(pattern="^#[0-9a-fA-F]{6}$")] | None = None
+    """The brand's colour, `#1f6154`, for links and covers; on pages as near to it as can be read by day and by night."""
+    typefaces: Typefaces | None = None
+    tags: Annotated[tuple[_Tag, ...], Field(max_length=MOST_TAGS), AfterValidator(_tags)] | None = None
+    """An article has those whose words are all in its title, keyword or headings, in any form of them."""
+    author: AuthorGiven | None = None
+    address: Annotated[str, Field(max_length=300), AfterValidator(_address)] | None = None
+    """An origin of its own, `https://blog.example.org`, under which the site is found; it has to lead to the publisher."""
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError(f"says nothing to change; give one of {', '.join(SiteChange.model_fields)}")
+        return self
+
+
+class SiteView(BaseModel):
+    """What a brand has decided about its site."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    url: str
+    """Where the site is found, as its canonical addresses say."""
+    accent: str | None
+    typefaces: Typefaces
+    tags: tuple[str, ...]
+    author: Author | None
+    address: str | None
+
+
+def site_settings_routes(database: Database, urls: SiteUrls) -> APIRouter:
+    routes = router(SITE.removeprefix("/v1"), tags=["sites"])
+
+    def view(brand: BrandSlug, settings: SiteSettings) -> SiteView:
+        home = urls.at(brand, settings.address)
+        return SiteView(url=home.absolute(home.site(brand)), **dict(settings))
+
+    @routes.get(
+        "",
+        summary="What a brand has decided about its site",
+        response_model=SiteView,
+        responses={**READ, **UNKNOWN},
+    )
+    async def get_site(caller: MayRead, slug: Brand, if_none_match: IfNoneMatch = None) -> Response:
+        """Where nothing is decided, the site is as it comes."""
+        brand = _visible(caller, slug)
+        async with database.connection() as connection:
+            settings = await store.settings_of(connection, brand) or SiteSettings()
+        return conditional(view(brand, settings).model_dump_json(), if_none_match)
+
+    @routes.patch(
+        "",
+        summary="Decide something about a brand's site",
+        responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "The host is taken; `detail` says by what.")},
+    )
+    async def patch_site(change: SiteChange, caller: MayOperate, slug: Brand) -> SiteView:
+        """Of two who change different things at a time, both have their way. Pages show it within a minute."""
+        brand = _visible(caller, slug)
+        if change.address is not None and _host_of(change.address) == _host_of(urls.origin):
+            raise HTTPException(
+                HTTPStatus.CONFLICT, f"{urls.origin} is where all sites are; give a host of its own"
+            )
+        given = change.model_dump(exclude_unset=True)
+        wanted = {name: value for name, value in given.items() if value is not None}
+        async with database.transaction() as tx:
+            before = await store.held(tx.connection, brand)
+            kept = before.model_dump(exclude=set(given))
+            settings = SiteSettings.model_validate({**kept, **wanted})
+            try:
+                await store.save(tx.connection, brand, settings)
+            except asyncpg.UniqueViolationError as error:
+                taken = f"{change.address} leads to another brand's site; take it away there first"
+                raise HTTPException(HTTPStatus.CONFLICT, taken) from error
+        return view(brand, settings)
+
+    @routes.delete(
+        "", status_code=HTTPStatus.NO_CONTENT, summary="Have a brand's site be as it comes", responses=UNKNOWN
+    )
+    async def delete_site(caller: MayOperate, slug: Brand) -> None:
+        """Its pages stay, and so does its logo; an address of its own leads nowhere from now on."""
+        brand = _visible(caller, slug)
+        async with database.transaction() as tx:
+            await store.remove(tx.connection, brand)
+
+    return routes
+
+
+def _host_of(origin: str) -> str:
+    return origin.partition("//")[2].lower()
+
+
+def _visible(caller: Caller, slug: str) -> BrandSlug:
+    if not caller.may_see(slug):
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
+    return BrandSlug(slug)

@@ -1,0 +1,73 @@
+"""Settings of sites in the publisher's database: each statement beside the function that runs it."""
+
+from chassis import Connection
+from publisher.domain import BrandSlug, SiteSettings
+
+
+async def settings_of(connection: Connection, brand: BrandSlug) -> SiteSettings | None:
+    """None if nobody has set any."""
+    row: str | None = await connection.fetchval(
+        "select settings::text from site_settings where brand_slug = $1", brand
+    )
+    return None if row is None else SiteSettings.model_validate_json(row)
+
+
+async def held(connection: Connection, brand: BrandSlug) -> SiteSettings:
+    """As they are, and nobody else changes them before the transaction ends."""
+    await connection.execute(
+        "select pg_advisory_xact_lock(hashtextextended('publisher.site_settings.' || $1::text, 0))", brand
+    )
+    return await settings_of(connection, brand) or SiteSettings()
+
+
+async def save(connection: Connection, brand: BrandSlug, settings: SiteSettings) -> None:
+    """In the caller's transaction; the same again changes nothing.
+
+    Raises:
+        asyncpg.UniqueViolationError: the host of the address is another brand's.
+    """
+    changed = await connection.fetchval(
+        """
+        insert into site_settings as kept (brand_slug, settings, address) values ($1, $2::text::jsonb, $3)
+        on conflict (brand_slug) do update
+            set (settings, address, changed_at) = (excluded.settings, excluded.address, clock_timestamp())
+            where (kept.settings, kept.address) is distinct from (excluded.settings, excluded.address)
+        returning true
+        """,
+        brand,
+        settings.model_dump_json(),
+        settings.address,
+    )
+    if changed:
+        await _site_changed(connection, brand)
+
+
+async def remove(connection: Connection, brand: BrandSlug) -> bool:
+    """Whether there were any."""
+    removed = await connection.fetchval(
+        "delete from site_settings where brand_slug = $1 returning true", brand
+    )
+    if removed:
+        await _site_changed(connection, brand)
+    return bool(removed)
+
+
+async def address_of(connection: Connection, brand: BrandSlug) -> str | None:
+    """The origin of its own that the brand's site has, if any."""
+    address: str | None = await connection.fetchval(
+        "select address from site_settings where brand_slug = $1", brand
+    )
+    return address
+
+
+async def addresses(connection: Connection) -> dict[str, tuple[BrandSlug, str]]:
+    """By host, `blog.example.org:8080`, whose site is found there, and the origin."""
+    rows = await connection.fetch(
+        "select split_part(address, '//', 2) as host, brand_slug, address from site_settings where address is not null"
+    )
+    return {row["host"]: (BrandSlug(row["brand_slug"]), row["address"]) for row in rows}
+
+
+async def _site_changed(connection: Connection, brand: BrandSlug) -> None:
+    """A visitor sees it on every page; before the first article there is no site."""
+    await connection.execute("update sites set changed_at = clock_timestamp() where brand_slug = $1", brand)

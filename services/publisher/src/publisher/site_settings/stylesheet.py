@@ -1,0 +1,48 @@
+"""The stylesheet of one site: what its settings change of the look that all sites share."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+from publisher.colours import BLACK, RGB, WHITE, contrast, mixed, parse
+from publisher.domain import SiteSettings, Typefaces
+
+_BY_DAY: Final[RGB] = (0xFC, 0xFB, 0xF8)
+_BY_NIGHT: Final[RGB] = (0x17, 0x18, 0x1A)
+"""What pages are on, as the stylesheet has it."""
+_READABLE: Final = 4.5
+"""Contrast of text (WCAG 2.2, 1.4.3)."""
+_TYPEFACES: Final = {
+    Typefaces.SERIF: "",
+    Typefaces.SANS: "body.look { --serif: var(--sans); }\n",
+    Typefaces.MIXED: "body.look :is(h1, h2, h3, h4, h5, h6) { font-family: var(--sans); }\n",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    css: str
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.css.encode()).hexdigest()[:16]
+
+
+def look(settings: SiteSettings) -> Look | None:
+    """None where nothing differs."""
+    css = _TYPEFACES[settings.typefaces]
+    if settings.accent:
+        colour = parse(settings.accent)
+        by_day, by_night = _readable(colour, _BY_DAY, BLACK), _readable(colour, _BY_NIGHT, WHITE)
+        # On paper links are black, as those of all sites.
+        css += (
+            f"@media screen {{ body.look {{ --accent: {by_day}; }} }}\n"
+            f"@media screen and (prefers-color-scheme: dark) {{ body.look {{ --accent: {by_night}; }} }}\n"
+        )
+    return Look(css) if css else None
+
+
+def _readable(colour: RGB, ground: RGB, towards: RGB) -> str:
+    """The colour, or the nearest to it on the way to black or white that can be read on the ground."""
+    ways = (mixed(colour, towards, percent / 100) for percent in range(101))
+    return "#" + bytes(next(way for way in ways if contrast(way, ground) >= _READABLE)).hex()

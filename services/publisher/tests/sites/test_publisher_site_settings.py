@@ -1,0 +1,242 @@
+"""What a brand decides about its site, over the API; and hosts of its own, as visitors reach them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from lxml import html as lxml_html
+from pydantic import SecretStr
+from starlette.requests import Request
+
+from chassis import ServiceKey
+from chassis.http.callers import SERVICE, Caller, Scope
+from chassis.testing import serving
+from messaging import Database
+from publisher import store
+from publisher.api import create_api
+from publisher.colours import contrast, parse
+from publisher.domain import SiteSettings
+from publisher.http_api import create_app
+from publisher.markup import Home, to_html
+from publisher.site_settings import addresses, look
+from publisher.store import Publication
+from publisher.urls import SiteUrls
+from tests.fixtures.commands.brandctl import Operator
+
+ORIGIN = "https://blog.example.org"
+KEY = {"X-Service-Key": "test-service-key-0123456789"}
+SITE = "/v1/brands/daily-grind/site"
+NEWS = "https://news.daily-grind.example"
+
+
+@dataclass
+class Web:
+    database: Database
+    client: httpx.AsyncClient
+    publication: Callable[..., Publication]
+
+    async def publish(self, **changes: Any) -> None:
+        async with self.database.transaction() as tx:
+            await store.publish(tx.connection, self.publication(**changes))
+
+    async def decide(self, path: str = SITE, **change: Any) -> httpx.Response:
+        return await self.client.patch(path, json=change, headers=KEY)
+
+    async def at(self, host: str, path: str) -> httpx.Response:
+        return await self.client.get(path, headers={"Host": host})
+
+
+@pytest.fixture
+async def web(
+    database: Database, publication: Callable[..., Publication], monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Web]:
+    monkeypatch.setattr(addresses, "KNOWN_FOR_SECONDS", 0.0)
+    urls = SiteUrls.under(ORIGIN)
+    sites = create_app(database, urls, articles_per_page=2)
+    app = create_api(database, ServiceKey(SecretStr(KEY["X-Service-Key"])), urls, sites=sites)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ORIGIN) as client:
+        yield Web(database, client, publication)
+
+
+async def test_what_is_decided_stays_until_somebody_decides_otherwise(web: Web) -> None:
+    untouched = await web.client.get(SITE, headers=KEY)
+    assert untouched.json() == {
+        "url": f"{ORIGIN}/sites/daily-grind/",
+        "accent": None,
+        "typefaces": "serif",
+        "tags": [],
+        "author": None,
+        "address": None,
+    }
+    await web.decide(accent="#1F6154", tags=["  Cold   brew ", "Espresso"])
+    told = (await web.decide(author={"name": "Ada", "about": "Brews."}, typefaces="mixed")).json()
+    assert told == (await web.client.get(SITE, headers=KEY)).json()
+    assert (told["accent"], told["tags"], told["author"]["name"]) == (
+        "#1F6154",
+        ["Cold brew", "Espresso"],
+        "Ada",
+    )
+    assert (await web.decide(accent=None)).json() == told | {"accent": None}
+    assert (await web.client.delete(SITE, headers=KEY)).status_code == 204
+    assert (await web.client.get(SITE, headers=KEY)).json() == untouched.json()
+
+
+async def test_of_two_who_decide_different_things_at_a_time_both_have_their_way(web: Web) -> None:
+    changes: list[dict[str, Any]] = [
+        {"accent": "#102030"},
+        {"tags": ["a"]},
+        {"typefaces": "sans"},
+        {"author": {"name": "B"}},
+    ]
+    answers = await asyncio.gather(*(web.decide(**change) for change in changes))
+    assert {answer.status_code for answer in answers} == {200}
+    told = (await web.client.get(SITE, headers=KEY)).json()
+    assert (told["accent"], told["tags"], told["typefaces"], told["author"]["name"]) == (
+        "#102030",
+        ["a"],
+        "sans",
+        "B",
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"accent": "red"},
+        {"tags": ["a", "A "]},
+        {"tags": ["☕"]},
+        {"tags": ["x"] * 21},
+        {"typefaces": "comic"},
+        {"author": {"name": " "}},
+        {"address": "https://example.org/news"},
+        {"address": "https://user:pw@example.org"},
+        {"address": "javascript:alert(1)"},
+        {"address": "https://exa mple.org"},
+        {"address": "https://" + "a" * 254},
+        {"logo": "x"},
+    ],
+)
+async def test_what_cannot_be_is_refused_and_changes_nothing(web: Web, change: dict[str, Any]) -> None:
+    before = (await web.decide(accent="#102030")).json()
+    assert (await web.decide(**change)).status_code == 422
+    assert (await web.client.get(SITE, headers=KEY)).json() == before
+
+
+async def test_only_who_may_operate_decides_and_only_about_brands_that_are_theirs(database: Database) -> None:
+    caller = SERVICE
+
+    async def authorise(_: Request) -> Caller:
+        return caller
+
+    urls = SiteUrls.under(ORIGIN)
+    app = create_api(database, authorise, urls, sites=create_app(database, urls, articles_per_page=2))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ORIGIN) as client:
+        caller = replace(SERVICE, brands=frozenset({"acme"}))
+        for answer in (
+            await client.patch(SITE, json={"address": NEWS}),
+            await client.get(SITE),
+            await client.delete(SITE),
+        ):
+            assert answer.status_code == 404
+        caller = replace(SERVICE, scopes=frozenset({Scope.READ, Scope.REVIEW}))
+        assert (await client.patch(SITE, json={"address": NEWS})).status_code == 403
+
+
+async def test_a_site_has_a_host_of_its_own_with_everything_on_it(web: Web) -> None:
+    linked = f"See [the other]({ORIGIN}/sites/daily-grind/other). [1]"
+    await web.publish(slug="other", title="Other")
+    markup = to_html(linked, frozenset({1, 2}), Home(ORIGIN, "/sites/daily-grind/"))
+    async with web.database.transaction() as tx:
+        await store.publish(tx.connection, replace(web.publication(), markup=markup))
+    await web.publish(slug="acme", title="Of others", brand={"slug": "acme", "name": "Acme"})
+    assert (await web.decide(address=f"{NEWS}:443/", accent="#1f6154")).json()["url"] == f"{NEWS}/"
+    host = "NEWS.daily-grind.example"
+    page = await web.at(host, "/cold-brew")
+    tree = lxml_html.fromstring(page.text)
+    assert tree.xpath("//link[@rel='canonical']/@href") == [f"{NEWS}/cold-brew"]
+    assert tree.xpath("//div[contains(@class, 'prose')]//a[not(@class)]/@href") == ["/other"]
+    assert tree.xpath("//meta[@property='og:image']/@content")[0].startswith(f"{NEWS}/covers/cold-brew-")
+    loaded = [*tree.xpath("//link[@rel='stylesheet' or @rel='icon']/@href"), *tree.xpath("//img/@src")]
+    assert len(loaded) == 4
+    for path in [
+        *loaded,
+        "/",
+        "/feed.xml",
+        "/rss.xml",
+        "/sitemap.xml",
+        "/robots.txt",
+        "/search/?q=cold",
+        "/page/2",
+    ]:
+        answer = await web.at(host, path)
+        assert answer.status_code == (404 if path == "/page/2" else 200), path
+        if path.endswith(".xml"):
+            assert NEWS in answer.text
+            assert ORIGIN not in answer.text
+    # Neither others' sites nor the list of them are there, and old paths lead to where things are.
+    assert (
+        lxml_html.fromstring((await web.at(host, "/")).text).xpath("//h1")[0].text_content()
+        == "The Daily Grind"
+    )
+    for path in ("/sites/acme/", "/sites/acme/acme", "/acme", "/../acme"):
+        assert (await web.at(host, path)).status_code == 404, path
+    moved = await web.at(host, "/sites/daily-grind//evil.example/x")
+    assert (moved.status_code, moved.headers["location"]) == (308, "/evil.example/x")
+    # Under the common address it is there still, and says where it belongs.
+    common = lxml_html.fromstring((await web.at("blog.example.org", "/sites/daily-grind/cold-brew")).text)
+    assert common.xpath("//link[@rel='canonical']/@href") == [f"{NEWS}/cold-brew"]
+    assert common.xpath("//div[contains(@class, 'prose')]//a[not(@class)]/@href") == [
+        "/sites/daily-grind/other"
+    ]
+    assert (await web.at("unknown.example", "/sites/acme/acme")).status_code == 200
+    assert (await web.client.get("/sites/daily-grind/feed.xml")).text == (
+        await web.at(host, "/feed.xml")
+    ).text
+    assert NEWS in (await web.client.get("/")).text
+
+
+async def test_no_two_brands_share_a_host_and_nobody_takes_the_common_one(web: Web) -> None:
+    assert (await web.decide(address=NEWS)).status_code == 200
+    other = "/v1/brands/acme/site"
+    for taken in (NEWS, NEWS.upper().replace("HTTPS", "https"), NEWS.replace("https", "http")):
+        refused = await web.decide(other, address=taken)
+        assert (refused.status_code, "another brand" in refused.json()["detail"]) == (409, True)
+    assert (await web.decide(other, address=ORIGIN)).status_code == 409
+    assert (await web.decide(SITE, address=None)).status_code == 200
+    assert (await web.decide(other, address=NEWS)).status_code == 200
+    await web.publish()
+    assert (await web.at("news.daily-grind.example", "/cold-brew")).status_code == 404
+
+
+@pytest.mark.parametrize("accent", ["#000000", "#ffffff", "#ffcc00", "#1f6154", "#777777", "#0000ff"])
+def test_any_colour_is_readable_by_day_and_by_night(accent: str) -> None:
+    own = look(SiteSettings(accent=accent))
+    assert own is not None
+    by_day, by_night = (parse(line.partition("--accent: ")[2][:7]) for line in own.css.splitlines())
+    assert contrast(by_day, parse("#fcfbf8")) >= 4.5
+    assert contrast(by_night, parse("#17181a")) >= 4.5
+
+
+def test_without_settings_there_is_no_stylesheet_of_its_own() -> None:
+    assert look(SiteSettings(tags=("a",))) is None
+
+
+async def test_brandctl_sets_shows_and_takes_back(web: Web, tmp_path: Path) -> None:
+    urls = SiteUrls.under(ORIGIN)
+    sites = create_app(web.database, urls, articles_per_page=2)
+    app = create_api(web.database, ServiceKey(SecretStr(KEY["X-Service-Key"])), urls, sites=sites)
+    async with serving(app) as origin:
+        site = Operator(tmp_path, {"PUBLISHER_URL": origin, "SERVICE_KEY": KEY["X-Service-Key"]}, "site")
+        done = await site("set", "acme", "--tag", "Espresso", "--author", "Ada", "--address", NEWS)
+        assert (done.code, f"the site is at {NEWS}/" in done.err) == (0, True), done.err
+        told = await site.json("set", "acme", "--clear", "address")
+        assert (told["address"], told["tags"], told["author"]["name"]) == (None, ["Espresso"], "Ada")
+        refused = await site("set", "acme", "--address", ORIGIN)
+        assert (refused.code, "where all sites are" in refused.err) == (1, True)
+        assert (await site("reset", "acme")).code == 0
+        assert "as it comes" in (await site("show", "acme")).out
