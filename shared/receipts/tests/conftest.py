@@ -48,6 +48,9 @@ class World:
             "select state from receipts where receipt_id = $1", self.effect.receipt_id
         )
 
+    async def is_confirmed(self) -> bool:
+        return await self.state() == "confirmed"
+
     async def attempts(self) -> list[str]:
         rows = await self.pool.fetch("select event from receipt_attempts order by attempt_id")
         return [row["event"] for row in rows]
