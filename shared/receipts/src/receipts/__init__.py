@@ -9,7 +9,8 @@ from receipts.door import Connected, Door
 from receipts.effects import Absent, Effect, Found, InDoubt, Performed, Step, Unclear, Work
 from receipts.errors import EffectRefused, GatewayAway, NotSent, NotSentYet, Refused, UnknownOutcome
 from receipts.performing import Receipts, UnknownReceiptError
-from receipts.store import counts, forget
+from receipts.routes import serve_receipts
+from receipts.store import forget
 
 __all__ = [
     "Absent",
@@ -37,6 +38,6 @@ __all__ = [
     "UnknownOutcome",
     "UnknownReceiptError",
     "Work",
-    "counts",
     "forget",
+    "serve_receipts",
 ]

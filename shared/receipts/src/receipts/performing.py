@@ -12,7 +12,7 @@ import structlog
 
 from chassis import redaction
 from chassis.database.pool import DatabaseUnavailableError
-from messaging import Database, Transaction, Unprocessable, WaitFor
+from messaging import Database, Service, Transaction, Unprocessable, WaitFor
 from receipts import domain, store
 from receipts.accounts import Fence
 from receipts.domain import Close, Doubt, Event, Look, Over, Receipt, Send, State, Traits, Wait
@@ -70,11 +70,20 @@ class Receipts:
         *,
         margin_seconds: float = MARGIN_SECONDS,
     ) -> None:
-        self._database = database
+        self.database = database
         self._gateway = gateway
         self._on_settled = on_settled
         self._margin = margin_seconds
         self._writing: set[asyncio.Task[None]] = set()
+
+    def watched_by(self, service: Service) -> None:
+        """Shows how many are not confirmed, by state, among the service's metrics."""
+        service.gauge(
+            "receipts",
+            "Effects on servers of others that are not confirmed, by state.",
+            "state",
+            store.counts,
+        )
 
     async def perform(self, effect: Effect, steps: Sequence[Step]) -> Performed | InDoubt:
         """Has an effect happen, or finds out that it has, or that nobody can tell. For handlers of single messages (`on_each`).
@@ -125,7 +134,7 @@ class Receipts:
     async def _take_up(
         self, effect: Effect, steps: Sequence[Traits], *, first: bool
     ) -> tuple[Receipt, domain.Move]:
-        async with self._database.transaction() as tx:
+        async with self.database.transaction() as tx:
             found = await store.lock(tx.connection, effect.receipt_id)
             if found is None:
                 if not first:
@@ -243,7 +252,7 @@ class Receipts:
         self, receipt: Receipt, event: Event, settles: timedelta = timedelta(seconds=10)
     ) -> None:
         """What has happened, unless it comes too late to matter: then somebody else has gone on."""
-        async with self._database.transaction() as tx:
+        async with self.database.transaction() as tx:
             found = await store.lock(tx.connection, receipt.receipt_id)
             if found is None:
                 return  # erased meanwhile, with its brand
@@ -286,7 +295,7 @@ class Receipts:
                 await self._write(receipt, event)
             except DatabaseUnavailableError as error:
                 log.warning("effect_not_written_yet", receipt_id=str(receipt.receipt_id), error=str(error))
-                await self._database.wait_until_available()
+                await self.database.wait_until_available()
             else:
                 return
 
@@ -342,7 +351,7 @@ class Receipts:
         by: str,
         brands: frozenset[str] | None,
     ) -> store.Kept:
-        async with self._database.transaction() as tx:
+        async with self.database.transaction() as tx:
             found = await store.lock(tx.connection, receipt_id)
             if found is None or (brands is not None and found[0].brand_slug not in brands):
                 raise UnknownReceiptError(f"there is no receipt {receipt_id}")

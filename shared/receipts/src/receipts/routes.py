@@ -1,0 +1,206 @@
+"""Requests about receipts: what is under way or in doubt, and what a person says of it."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Any, Final, Self
+from uuid import UUID
+
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayReview, add_routes, refusal, router
+from chassis.http.problems import ProblemResponse
+from receipts import store
+from receipts.domain import DecidedOtherwiseError, State
+from receipts.performing import Receipts, UnknownReceiptError
+from receipts.store import Attempt, Kept
+
+MAX_PAGE: Final = 200
+_MAX_ATTEMPTS: Final = 200
+_BRAND: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
+_DECIDED: Final = refusal(
+    HTTPStatus.CONFLICT, "It is not in doubt (any more): `detail` says what it is instead."
+)
+
+
+class _View(BaseModel):
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+
+class ReceiptView(_View):
+    """An effect on somebody else's server, and how far it is."""
+
+    receipt_id: UUID
+    kind: str
+    """The adapter, such as `mastodon` or `wordpress`."""
+    account: str
+    """As the gateway calls it."""
+    brand_slug: str
+    subject: str
+    """What it is, for people."""
+    state: State
+    step: str | None
+    """Where it is at; null: between two, or at the end."""
+    done: tuple[str, ...]
+    steps: tuple[str, ...]
+    remote: dict[str, Any]
+    """What is known of it at the other side: `url`, `id`."""
+    reason: str
+    detail: str
+    """Why it does not go on; empty if it does."""
+    created_at: datetime
+    changed_at: datetime
+
+    @classmethod
+    def of(cls, kept: Kept) -> Self:
+        receipt = kept.receipt
+        return cls(
+            receipt_id=receipt.receipt_id,
+            kind=receipt.kind,
+            account=receipt.account,
+            brand_slug=receipt.brand_slug,
+            subject=receipt.subject,
+            state=receipt.state,
+            step=receipt.step,
+            done=receipt.done,
+            steps=receipt.steps,
+            remote=dict(receipt.remote),
+            reason=receipt.reason,
+            detail=receipt.detail,
+            created_at=kept.created_at,
+            changed_at=kept.changed_at,
+        )
+
+
+class AttemptView(_View):
+    """Something that was tried, seen or decided."""
+
+    step: str
+    event: str
+    """In words: `send`, `lost`, `look`, `seen there` …"""
+    detail: str
+    made_by: str
+    """Who decided; empty: nobody did, it happened."""
+    made_at: datetime
+
+    @classmethod
+    def of(cls, attempt: Attempt) -> Self:
+        return cls(
+            step=attempt.step,
+            event=attempt.event,
+            detail=attempt.detail,
+            made_by=attempt.made_by,
+            made_at=attempt.made_at,
+        )
+
+
+class FullReceiptView(ReceiptView):
+    prepared: dict[str, Any]
+    """With what it is sent."""
+    attempts: tuple[AttemptView, ...]
+    """The latest two hundred, in their order."""
+
+
+class ReceiptList(_View):
+    items: tuple[ReceiptView, ...]
+    next: int | None
+    """To be given as `before` for the page after; null: this is the last."""
+
+
+_Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_]{0,39}$", examples=["id"])]
+_Value = Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+class Confirming(BaseModel):
+    """Where it is, as the other side shows it."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
+
+    remote: Annotated[
+        dict[_Name, _Value],
+        Field(
+            min_length=1,
+            max_length=20,
+            examples=[{"url": "https://mastodon.social/@acme/112233", "id": "112233"}],
+        ),
+    ]
+    """What its answer would have told. Steps that follow may need its `id`."""
+
+
+def serve_receipts(app: FastAPI, receipts: Receipts) -> None:
+    """Gives a service's application `/v1/receipts`."""
+    add_routes(app, receipt_routes(receipts))
+    app.add_exception_handler(UnknownReceiptError, _refused_with(HTTPStatus.NOT_FOUND))
+    app.add_exception_handler(DecidedOtherwiseError, _refused_with(HTTPStatus.CONFLICT))
+
+
+def _refused_with(status: HTTPStatus) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def refused(_: Request, error: Exception) -> Response:
+        return ProblemResponse(status, str(error))
+
+    return refused
+
+
+def receipt_routes(receipts: Receipts) -> APIRouter:
+    routes = router("/receipts", tags=["receipts"])
+    database = receipts.database
+
+    @routes.get("", summary="List receipts", response_model=ReceiptList)
+    async def list_receipts(
+        caller: MayRead,
+        brand: Annotated[
+            str | None, Query(description="Of this brand alone.", pattern=_BRAND, max_length=63)
+        ] = None,
+        state: Annotated[State | None, Query(description="Left out: all that are not confirmed.")] = None,
+        before: Annotated[int | None, Query(description="`next` of the page before.", ge=0, lt=2**63)] = None,
+        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+    ) -> ReceiptList:
+        """Effects on other people's servers, the newest first."""
+        brands = None if caller.brands is None else sorted(caller.brands)
+        if brand is not None:
+            brands = [brand] if caller.may_see(brand) else []
+        async with database.connection() as connection:
+            found = await store.page(connection, brands=brands, state=state, before=before, limit=limit + 1)
+        return ReceiptList(
+            items=tuple(map(ReceiptView.of, found[:limit])),
+            next=found[limit - 1].number if len(found) > limit else None,
+        )
+
+    @routes.get("/{receipt_id}", summary="Read a receipt", response_model=FullReceiptView, responses=UNKNOWN)
+    async def get_receipt(caller: MayRead, receipt_id: UUID) -> FullReceiptView:
+        """With all that was tried for it."""
+        async with database.connection() as connection:
+            kept = await store.find(connection, receipt_id)
+            if kept is None or not caller.may_see(kept.receipt.brand_slug):
+                raise UnknownReceiptError(f"there is no receipt {receipt_id}")
+            attempts = await store.attempts_of(connection, receipt_id, _MAX_ATTEMPTS)
+        return FullReceiptView(
+            **dict(ReceiptView.of(kept)),
+            prepared=dict(kept.receipt.prepared),
+            attempts=tuple(map(AttemptView.of, attempts)),
+        )
+
+    @routes.post(
+        "/{receipt_id}/confirm",
+        summary="Say that it is there",
+        response_model=ReceiptView,
+        responses={**UNKNOWN, **_DECIDED},
+    )
+    async def confirm(caller: MayReview, receipt_id: UUID, request: Confirming) -> ReceiptView:
+        """Of what is in doubt: somebody has seen it at the other side. It is not sent again; what follows it goes on."""
+        return ReceiptView.of(
+            await receipts.confirm(receipt_id, request.remote, by=caller.name, brands=caller.brands)
+        )
+
+    @routes.post(
+        "/{receipt_id}/repeat",
+        summary="Have it sent again",
+        response_model=ReceiptView,
+        responses={**UNKNOWN, **_DECIDED},
+    )
+    async def repeat(caller: MayOperate, receipt_id: UUID) -> ReceiptView:
+        """Of what is in doubt: somebody has looked, and it is not there. If it is there all the same, there will be two."""
+        return ReceiptView.of(await receipts.repeat(receipt_id, by=caller.name, brands=caller.brands))
+
+    return routes
