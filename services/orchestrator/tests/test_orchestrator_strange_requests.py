@@ -71,6 +71,7 @@ async def known(api: httpx.AsyncClient, orchestrator_database: Database) -> dict
         await connection.execute("update decisions set made_at = now() - interval '2 hours'")
     return {
         "path.slug": list(SLUGS),
+        "query.brand": list(SLUGS),
         "path.cycle_id": cycles,
         "path.audit_id": audits,
         "path.step": ["fetch_research"],

@@ -7,7 +7,7 @@ import icalendar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chassis.icalendar import Event, folded, written
+from chassis.http.calendars.icalendar import Event, folded, written
 
 NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
 EVIL = "Tea; milk, \\n and “cups”\r\nEND:VEVENT\nBEGIN:VALARM\x00\x1b " + "☕" * 60

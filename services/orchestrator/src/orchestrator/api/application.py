@@ -16,6 +16,7 @@ from orchestrator import cycles, review, schedule, workflows
 from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
 from orchestrator.audits import audit_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
+from orchestrator.calendar import calendar_routes
 from orchestrator.cycles import DEFAULT_ROOM, ReusedKeyError, Room, cycle_routes
 from orchestrator.erasure import erasure_routes
 from orchestrator.placements import placement_routes
@@ -72,6 +73,7 @@ def http_api(
             {"name": "brands", "description": "Who writes, in what language, for which site and channels."},
             {"name": "cycles", "description": "Batches of keywords and their progress."},
             {"name": "schedules", "description": "Keywords handed in by the clock."},
+            {"name": "calendar", "description": "What is to happen when."},
             {"name": "audits", "description": "What about a brand wants somebody's eye."},
             {"name": "content", "description": "The articles."},
             {"name": "drafts", "description": "What waits for a person, and what the person decides."},
@@ -85,6 +87,7 @@ def http_api(
         brand_routes(database, writers, agent_of, waits_of),
         cycle_routes(database, room),
         schedule_routes(database),
+        calendar_routes(database),
         audit_routes(database, room),
         erasure_routes(database),
         content_routes(database),

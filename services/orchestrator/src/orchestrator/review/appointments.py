@@ -3,6 +3,7 @@
 Whoever makes, ends or keeps one holds the article's row lock (`lock_draft` of store.py).
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -66,6 +67,47 @@ async def due_of(connection: Connection, content_id: UUID) -> Appointment | None
         content_id,
     )
     return None if row is None else Appointment(*row)
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """An article that is to be published at a time."""
+
+    content_id: UUID
+    publish_at: datetime
+    version: int
+    title: str
+    keyword: str
+    made_by: str
+    made_at: datetime
+    moves: int
+    """How often it had another time before."""
+
+
+async def between(
+    connection: Connection, brand: str, begin: datetime, end: datetime, *, after: UUID | None, limit: int
+) -> list[Dated]:
+    """A brand's articles that are to be published from one time to before another one, the earliest first.
+
+    Of those at `begin` itself, only those behind the article `after`.
+    """
+    rows = await connection.fetch(
+        """
+        select p.content_id, p.publish_at, p.version, v.title, c.keyword, p.made_by, p.made_at,
+               (select count(*) from appointments as before where before.content_id = p.content_id) - 1 as moves
+        from appointments as p join content as c using (content_id)
+            join content_versions as v on v.content_id = p.content_id and v.version = p.version
+        where c.brand_slug = $1 and p.ended_at is null and p.publish_at >= $2 and p.publish_at < $3
+          and ($4::uuid is null or p.publish_at > $2 or p.content_id > $4)
+        order by p.publish_at, p.content_id limit $5
+        """,
+        brand,
+        begin,
+        end,
+        after,
+        limit,
+    )
+    return [Dated(**dict(row)) for row in rows]
 
 
 async def until_next(connection: Connection) -> timedelta | None:

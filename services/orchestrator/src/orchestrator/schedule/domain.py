@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, dropwhile, islice
 from typing import Final, Self
 from zoneinfo import ZoneInfo
 
@@ -75,6 +75,10 @@ class Timetable:
     def following(self, moment: datetime, count: int) -> tuple[datetime, ...]:
         """The next times after a moment, in UTC, the first first; fewer if there are no more within 50 years."""
         return tuple(islice(self._times(moment), count))
+
+    def following_all(self, moment: datetime) -> Iterator[datetime]:
+        """All times after a moment, in UTC, the first first, each looked for when it is asked for."""
+        return self._times(moment)
 
     def after(self, moment: datetime) -> datetime | None:
         return next(iter(self.following(moment, 1)), None)
@@ -170,6 +174,18 @@ class Plan:
         following = self.timetable.following(standing.due_at, count - 1) if self.timetable else ()
         times = (standing.due_at, *following)
         return times[: self._firings_left(standing)]
+
+    def firings_from(self, standing: Standing, begin: datetime) -> Iterator[datetime]:
+        """All firings as they are planned, from a time on; none unless it is active."""
+        if standing.state is not ScheduleState.ACTIVE:
+            return
+        left = self._firings_left(standing)
+        if self.timetable is not None and left is None and begin > standing.due_at:
+            yield from self.timetable.following_all(begin - timedelta(microseconds=1))
+            return
+        following = self.timetable.following_all(standing.due_at) if self.timetable else iter(())
+        times = islice(chain((standing.due_at,), following), left)
+        yield from dropwhile(lambda time: time < begin, times)
 
     def _firings_left(self, standing: Standing) -> int | None:
         if self.take is None:

@@ -85,6 +85,14 @@ async def schedules_of(connection: Connection, slug: str, *, after: str, limit: 
     return [_schedule(row) for row in rows]
 
 
+async def active_of(connection: Connection, slug: str) -> list[Schedule]:
+    """Those of a brand that fire, by name."""
+    rows = await connection.fetch(
+        f"{_COLUMNS} where brand_slug = $1 and state = 'active' order by name", slug
+    )
+    return [_schedule(row) for row in rows]
+
+
 async def count_of(connection: Connection, slug: str) -> int:
     """Of a brand's schedules, those that somebody has made."""
     count: int = await connection.fetchval(

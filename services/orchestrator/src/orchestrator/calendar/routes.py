@@ -1,0 +1,104 @@
+"""Requests about a brand's calendar."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from chassis.http import calendars
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, router
+from chassis.http.calendars import icalendar
+from chassis.http.callers import Caller
+from messaging import Database
+from orchestrator.brands import MAX_SLUG, SLUG_PATTERN, UnknownBrandError, find_brand, seen_slug
+from orchestrator.calendar.models import CalendarPage, EntryView
+from orchestrator.calendar.reading import Entry, entries_of
+
+Brand = Annotated[
+    str,
+    Query(
+        description="Slug of the brand.", pattern=SLUG_PATTERN, max_length=MAX_SLUG, examples=["daily-grind"]
+    ),
+]
+
+
+def calendar_routes(database: Database) -> APIRouter:
+    routes = router("", tags=["calendar"])
+
+    async def entries(
+        caller: Caller,
+        brand: str,
+        span: tuple[datetime, datetime],
+        limit: int,
+        after: tuple[datetime, str] | None = None,
+    ) -> list[Entry]:
+        slug = seen_slug(brand, caller)
+        async with database.connection() as connection:
+            if await find_brand(connection, slug) is None:
+                raise UnknownBrandError(brand)
+            return await entries_of(connection, slug, *span, after=after, limit=limit)
+
+    @routes.get(
+        "/calendar",
+        summary="What is to happen when",
+        response_model=CalendarPage,
+        responses={**READ, **UNKNOWN},
+    )
+    async def get_calendar(
+        caller: MayRead,
+        brand: Brand,
+        begin: calendars.From = None,
+        to: calendars.To = None,
+        zone: calendars.Zone = "UTC",
+        after: calendars.After = None,
+        limit: calendars.Limit = 50,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """Articles that are approved for a time, and firings of schedules; the earliest first."""
+        clocks, place = calendars.clocks(zone), calendars.after_place(after)
+        found = await entries(caller, brand, calendars.span(begin, to), limit + 1, place)
+        page = found[:limit]
+        answer = CalendarPage(
+            items=tuple(EntryView.of(each, clocks) for each in page),
+            next=calendars.place(*page[-1].place) if len(found) > limit else None,
+        )
+        return conditional(answer.model_dump_json(), if_none_match)
+
+    @routes.get(
+        "/calendar.ics",
+        summary="The calendar for other programs",
+        response_class=Response,
+        responses={**calendars.EXPORTED, **UNKNOWN},
+    )
+    async def get_icalendar(
+        caller: MayRead,
+        brand: Brand,
+        begin: calendars.From = None,
+        to: calendars.To = None,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """The same, two thousand at most; an article that is moved keeps its UID."""
+        found = await entries(caller, brand, calendars.span(begin, to), calendars.MOST_EXPORTED)
+        return calendars.exported(f"{brand}: articles", map(_event, found), if_none_match)
+
+    return routes
+
+
+def _event(entry: Entry) -> icalendar.Event:
+    if entry.content_id is not None:
+        return icalendar.Event(
+            uid=f"{entry.content_id}@orchestrator.brand-engine",
+            starts_at=entry.at,
+            summary=f"site: {entry.title}",
+            changed_at=entry.changed_at,
+            sequence=entry.moves,
+            description=f"Version {entry.version} is published.",
+            categories=(entry.brand_slug, entry.kind),
+        )
+    return icalendar.Event(
+        uid=f"{entry.schedule_id}-{entry.at.astimezone(UTC):%Y%m%dT%H%M%SZ}@orchestrator.brand-engine",
+        starts_at=entry.at,
+        summary=f"{entry.schedule}: {entry.title}",
+        changed_at=entry.changed_at,
+        categories=(entry.brand_slug, entry.kind),
+    )
