@@ -36,7 +36,11 @@ OPENS = {
         "GET /v1/spend",
     },
     ("publisher", "orchestrator"): {"GET /v1/content", "GET /v1/content/{content_id}"},
-    ("social", "orchestrator"): {"GET /v1/keys/{key_id}/introspection"},
+    ("social", "orchestrator"): {
+        "GET /v1/brands/{slug}",
+        "GET /v1/content/{content_id}",
+        "GET /v1/keys/{key_id}/introspection",
+    },
 }
 KEYS = {pair: f"{number}-of-{'-and-'.join(pair)}-7Kq" for number, pair in enumerate(OPENS)}
 FORMER = "formerly-shared-by-both-9Zx"

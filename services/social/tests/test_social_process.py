@@ -17,6 +17,7 @@ import asyncpg
 import httpx
 import psutil
 import pytest
+from yarl import URL
 
 from chassis.testing import eventually
 from envelope import DomainMessage, encode, new_event_id
@@ -74,7 +75,11 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str) -> None:
 
 @pytest.mark.parametrize("place", ["relay.publishing", "relay.confirmed"])
 async def test_a_post_is_out_once_though_whoever_took_the_approval_was_killed(
-    environment: dict[str, str], rabbitmq_url: str, new_command: Callable[..., SocialCreate], place: str
+    environment: dict[str, str],
+    rabbitmq_url: str,
+    broker_urls: dict[str, str],
+    new_command: Callable[..., SocialCreate],
+    place: str,
 ) -> None:
     url = f"http://127.0.0.1:{environment['HTTP_PORT']}"
     key = {"X-Service-Key": environment["SERVICE_KEY"]}
@@ -82,6 +87,7 @@ async def test_a_post_is_out_once_though_whoever_took_the_approval_was_killed(
     approval = {"version": 1}
     async with (
         await aio_pika.connect(rabbitmq_url) as connection,
+        await aio_pika.connect(broker_urls["orchestrator"]) as orchestrator,
         httpx.AsyncClient(base_url=url, headers=key, timeout=20) as api,
         asyncpg.create_pool(environment["DATABASE_URL"], min_size=1, max_size=1) as pool,
     ):
@@ -94,9 +100,11 @@ async def test_a_post_is_out_once_though_whoever_took_the_approval_was_killed(
             timestamp=datetime.now(UTC),
             payload=command,
         )
-        exchange = await channel.get_exchange("commands")
+        exchange = await (await orchestrator.channel()).get_exchange("commands", ensure=False)
+        # Social may send itself commands: an unsigned one could be its own.
+        signed = aio_pika.Message(encode(message), user_id=URL(broker_urls["orchestrator"]).user)
         with _process(environment, url):
-            await exchange.publish(aio_pika.Message(encode(message)), "social-commands")
+            await exchange.publish(signed, "social-commands")
             waits = await _taken(events)
             assert (waits["type"], waits["payload"]["reason"]) == ("social.failed", "needs_review")
         post = str(await pool.fetchval("select post_id from pending_posts"))

@@ -55,6 +55,8 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
         height=st.integers(min_value=1, max_value=100_000),
         jpeg_url=st.none() | st.just("https://example.org/a.jpg"),
     ),
+    "language": st.none() | st.sampled_from(["en", "de-CH"]),
+    "channel": words(20, min_size=1),
     "not_before": st.none() | st.datetimes(timezones=st.just(UTC)),
     "renews": st.none() | st.uuids(),
     "revision": st.none() | st.integers(min_value=2, max_value=10_000),

@@ -133,7 +133,7 @@ def environment(
         # The service can tell the key by it, and not send it.
         settings["SERVICE_KEY"] = f"sha256:{hashlib.sha256(service_key.encode()).hexdigest()}"
     settings |= pair_keys(service, service_key)
-    if service == "orchestrator":
+    if service in {"orchestrator", "social"}:
         settings["PAGES_URL"] = addresses.url("publisher")
     if service == "orchestrator" and not inherited.get("MODEL_URL"):
         # There is a model as soon as one is connected at the gateway.

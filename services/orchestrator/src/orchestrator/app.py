@@ -41,7 +41,9 @@ from orchestrator.writing.extractive import ExtractiveWriter
 
 READ_BY_PUBLISHER: Final = frozenset({"GET /v1/content", "GET /v1/content/{content_id}"})
 """What the publisher's key opens."""
-READ_BY_SOCIAL: Final = frozenset({"GET /v1/keys/{key_id}/introspection"})
+READ_BY_SOCIAL: Final = frozenset(
+    {"GET /v1/brands/{slug}", "GET /v1/content/{content_id}", "GET /v1/keys/{key_id}/introspection"}
+)
 """What social's key opens."""
 
 

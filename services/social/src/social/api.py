@@ -14,6 +14,7 @@ from chassis.http.introspection import ReplicaQuotas
 from chassis.http.service_key import API_PREFIX
 from messaging import Database
 from social.review import answer_refusals, review_routes
+from social.sending import DuePosts
 from social.urls import FeedUrls
 
 DESCRIPTION: Final = (
@@ -21,7 +22,9 @@ DESCRIPTION: Final = (
 )
 
 
-def create_api(database: Database, authorise: Authorise, urls: FeedUrls, *, feeds: ASGIApp) -> FastAPI:
+def create_api(
+    database: Database, authorise: Authorise, urls: FeedUrls, due: DuePosts, *, feeds: ASGIApp
+) -> FastAPI:
     """The API under `/v1`, behind the key; everything else is the feeds'."""
     app = api(
         "Brand Engine: social",
@@ -31,7 +34,7 @@ def create_api(database: Database, authorise: Authorise, urls: FeedUrls, *, feed
         answers=database,
         description=DESCRIPTION,
     )
-    add_routes(app, review_routes(database, urls))
+    add_routes(app, review_routes(database, urls, due))
     answer_refusals(app)
     keep_audit_log(app, database)
 

@@ -4,48 +4,98 @@ from typing import Final
 
 from chassis import ServiceKey
 from chassis.http.callers import Authorise
-from chassis.http.client import Peer, ServiceClient
+from chassis.http.client import Peer, ServiceClient, UnavailableError
 from chassis.http.introspection import KeysKeptElsewhere
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import SocialCreate, SocialErase
-from messaging import QueuePolicy, Service, on_batch
+from envelope.brand.payloads import PostSend, SocialCreate, SocialErase
+from messaging import QueuePolicy, Service, on_batch, on_each
+from receipts import Door
 from social.api import create_api
+from social.channels import CHANNELS
 from social.erasure import erase
 from social.handlers import Handlers
 from social.http_api import create_app
 from social.review import Appointments, count_pending
+from social.sending import DuePosts, Patience, PublishedPictures, Sender, Standing, count_posts
 from social.settings import Settings
 from social.urls import FeedUrls
 
 _ASKING_SECONDS: Final = 5.0
 """For whose an API key is: somebody waits for the answer."""
-_MOST_ANSWERED: Final = 64_000
+_MOST_ANSWERED: Final = 2_000_000
+_READING_SECONDS: Final = 10.0
+_MOST_BYTES_OF_A_PICTURE: Final = 10_000_000
+_MORE_SECONDS: Final = 30.0
+"""That a post may take beyond the time of its channel: who it is for, and whether it may go out."""
 
 
 def build(settings: Settings) -> Service:
     service = Service("social", settings, CATALOGUE)
     urls = FeedUrls.under(settings.public_url)
+    due = DuePosts(service.database, at_once=settings.posts_at_once)
     # Composing takes a few milliseconds a command; small batches keep the pages answering meanwhile.
+    policy = QueuePolicy(
+        max_batch_size=25,
+        max_concurrency=16,
+        handler_timeout=max(each.sending.seconds for each in CHANNELS.values() if each.sending)
+        + _MORE_SECONDS,
+    )
+    orchestrator = _orchestrator(settings)
+    sender = _sender(service, settings, due, orchestrator, settings.max_attempts or policy.max_attempts or 1)
     service.consume(
         "social-commands",
-        on_batch(Handlers(urls).social_create, SocialCreate),
+        on_batch(Handlers(urls, has_gateway=settings.gateway_url is not None).social_create, SocialCreate),
+        on_each(sender.post_send, PostSend),
         on_batch(erase, SocialErase),
-        policy=QueuePolicy(max_batch_size=25),
+        policy=policy,
     )
     feeds = create_app(service.database, urls, posts_per_page=settings.posts_per_page)
-    service.serve(create_api(service.database, _callers(settings), urls, feeds=feeds))
+    service.serve(create_api(service.database, _callers(orchestrator, settings), urls, due, feeds=feeds))
     service.background("appointments", Appointments(service.database, urls).run)
+    service.background("due_posts", due.run)
     service.gauge("posts", "Posts that a person has to decide about, by state.", "state", count_pending)
+    service.gauge(
+        "posts_elsewhere", "Posts on other platforms that are not out yet, by state.", "state", count_posts
+    )
     return service
 
 
-def _callers(settings: Settings) -> Authorise:
+def _callers(orchestrator: ServiceClient | None, settings: Settings) -> Authorise:
     """Who has the service key, and who has an API key, if there is an orchestrator to ask."""
     with_service_key = ServiceKey(settings.service_key)
+    return with_service_key if orchestrator is None else KeysKeptElsewhere(orchestrator, with_service_key)
+
+
+def _orchestrator(settings: Settings) -> ServiceClient | None:
     if settings.orchestrator_url is None:
-        return with_service_key
-    orchestrator = Peer(
+        return None
+    peer = Peer(
         "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
     )
-    keeper = ServiceClient(orchestrator, timeout_seconds=_ASKING_SECONDS, max_bytes=_MOST_ANSWERED)
-    return KeysKeptElsewhere(keeper, with_service_key)
+    return ServiceClient(peer, timeout_seconds=_ASKING_SECONDS, max_bytes=_MOST_ANSWERED)
+
+
+def _pages(settings: Settings) -> ServiceClient | None:
+    if settings.pages_url is None:
+        return None
+    peer = Peer("the publisher", settings.pages_url, "PAGES_URL", None)
+    return ServiceClient(peer, timeout_seconds=_READING_SECONDS, max_bytes=_MOST_BYTES_OF_A_PICTURE)
+
+
+def _sender(
+    service: Service,
+    settings: Settings,
+    due: DuePosts,
+    orchestrator: ServiceClient | None,
+    most_attempts: int,
+) -> Sender:
+    connected = settings.gateway_url is not None
+    door = Door(settings.gateway_url, settings.key_for_gateway if connected else None)
+    return Sender(
+        service.database,
+        door,
+        standing=Standing(orchestrator, service.dependency("orchestrator", outages=(UnavailableError,))),
+        pictures=PublishedPictures(_pages(settings)),
+        due=due,
+        patience=Patience(settings.post_pauses, most_attempts),
+    )

@@ -113,19 +113,31 @@ class Plan:
 
     post: Post | None
     outcomes: tuple[tuple[str, Refusal | None], ...]  # (channel as the command spelled it, None = posted)
+    elsewhere: tuple[str, ...] = ()
+    """Channels of which the gateway's accounts decide."""
 
 
 class LinkTooLongError(ValueError):
     """The link alone is longer than the channel allows."""
 
 
-def plan(command: SocialCreate) -> Plan:
-    """Decide for each channel of a command; a channel named twice is decided once."""
+def plan(command: SocialCreate, *, has_gateway: bool = False) -> Plan:
+    """Decide for each channel of a command; a channel named twice is decided once.
+
+    With a gateway, what is no channel of ours is decided about when it has been asked for its accounts.
+    """
     asked = dict.fromkeys(command.channels)
     link_problem = _problem_with_link(command.published_url)
-    outcomes = tuple((name, link_problem or _problem_with_channel(name)) for name in asked)
+    elsewhere = tuple(name for name in asked if has_gateway and not link_problem and not _is_feed(name))
+    outcomes = tuple(
+        (name, link_problem or _problem_with_channel(name)) for name in asked if name not in elsewhere
+    )
     wanted = any(problem is None for _, problem in outcomes)
-    return Plan(_post(command) if wanted else None, outcomes)
+    return Plan(_post(command) if wanted else None, outcomes, elsewhere)
+
+
+def _is_feed(name: str) -> bool:
+    return name.strip().casefold() == FEED
 
 
 def _problem_with_channel(name: str) -> Refusal | None:

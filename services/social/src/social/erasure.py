@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+import receipts
 from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import BrandErased, SocialErase
@@ -71,10 +72,17 @@ async def _erase_once(connection: Connection, command: DomainMessage[SocialErase
 
 
 async def _remove(connection: Connection, brand: str) -> dict[str, int]:
+    await receipts.forget(connection, [brand])
     return {
         # First, as one that is approved at this moment becomes a post.
         "pending_posts": _count(
             await connection.execute("delete from pending_posts where brand_slug = $1", brand)
+        ),
+        "posts_elsewhere": _count(
+            await connection.execute("delete from channel_posts where brand_slug = $1", brand)
+        ),
+        "channel_rules": _count(
+            await connection.execute("delete from channel_rules where brand_slug = $1", brand)
         ),
         "posts": _count(await connection.execute("delete from posts where brand_slug = $1", brand)),
         "accounts": _count(await connection.execute("delete from accounts where brand_slug = $1", brand)),

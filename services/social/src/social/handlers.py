@@ -11,6 +11,7 @@ from social import domain, store
 from social.domain import BrandSlug, Plan, Refusal
 from social.erasure import comes_too_late, erased
 from social.review import Held, Pending, hold, refused
+from social.sending import elsewhere
 from social.urls import FeedUrls
 
 EVERYTHING: Final = "everything"
@@ -18,8 +19,9 @@ EVERYTHING: Final = "everything"
 
 
 class Handlers:
-    def __init__(self, urls: FeedUrls) -> None:
+    def __init__(self, urls: FeedUrls, *, has_gateway: bool = False) -> None:
         self._urls = urls
+        self._has_gateway = has_gateway
 
     async def social_create(self, messages: Sequence[DomainMessage[SocialCreate]], tx: Transaction) -> None:
         """One outcome for each channel: posted, with the address of the post that stands, or failed, with the reason.
@@ -32,7 +34,7 @@ class Handlers:
             for message in messages
             if not comes_too_late(message.payload.brand_slug, message.timestamp, known)
         ]
-        plans = [domain.plan(message.payload) for message in messages]
+        plans = [domain.plan(message.payload, has_gateway=self._has_gateway) for message in messages]
         names = {
             BrandSlug(message.payload.brand_slug): domain.brand_name(message.payload) for message in messages
         }
@@ -43,7 +45,7 @@ class Handlers:
             names,
         )
         for message, plan in zip(messages, plans, strict=True):
-            if not plan.outcomes:
+            if not plan.outcomes and not plan.elsewhere:
                 tx.fail(
                     message, Unprocessable("the command names no channel; name at least one, such as “feed”")
                 )
@@ -59,6 +61,13 @@ class Handlers:
                     continue
                 address = self._urls.absolute(self._urls.post(brand, post_id))
             _announce(message, plan, address, waits, tx)
+        asked = [
+            (message, plan.elsewhere)
+            for message, plan in zip(messages, plans, strict=True)
+            if plan.elsewhere and message.event_id not in tx.failures
+        ]
+        for message, brand in await elsewhere.ask(asked, tx):
+            tx.fail(message, _of_another_brand(message.payload, brand))
 
     async def _held(
         self,

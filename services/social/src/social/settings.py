@@ -1,8 +1,10 @@
 """What an operator can set. Every field is an environment variable of the same name, upper-cased."""
 
-from typing import Self
+from datetime import timedelta
+from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import NoDecode
 
 from chassis import KeyedSettings, WebAddress
 from chassis.service_keys import PairKeysText, sent_to
@@ -14,13 +16,29 @@ class Settings(ServiceSettings, KeyedSettings):
     # Where readers find the feeds: all links and events are made from it.
     public_url: WebAddress = "http://127.0.0.1:8013"
     posts_per_page: int = Field(default=20, ge=1, le=100)
-    # Address of the gateway, through which connected accounts are asked; unset: none is connected.
+    # The gateway, which holds the accounts on other platforms; unset: nothing is posted there.
     gateway_url: WebAddress | None = None
-    # Address of the orchestrator, which is asked whose an API key is; unset: the service key alone opens the API.
-    orchestrator_url: WebAddress | None = None
-    # What these are asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.
+    # What it and the orchestrator are asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.
     social_to_gateway_key: PairKeysText = None
     social_to_orchestrator_key: PairKeysText = None
+    # The orchestrator, which is asked whose an API key is, and before a post goes out whether its brand is paused or its page taken
+    # down; unset: the service key alone opens the API, and posts go out unasked.
+    orchestrator_url: WebAddress | None = None
+    # The publisher, which has the pictures of articles; unset: posts go without, where a channel wants their bytes.
+    pages_url: WebAddress | None = None
+    # Seconds between attempts to send a post; after the last it is parked.
+    post_retry_seconds: Annotated[tuple[float, ...], NoDecode] = (60.0, 300.0, 1800.0)
+    # Posts of one channel that are sent at the same time; one that does not answer is not waited for by the others.
+    posts_at_once: int = Field(default=6, ge=1, le=100)
+
+    @field_validator("post_retry_seconds", mode="before")
+    @classmethod
+    def _separated(cls, value: object) -> object:
+        return value.split(",") if isinstance(value, str) else value
+
+    @property
+    def post_pauses(self) -> tuple[timedelta, ...]:
+        return tuple(timedelta(seconds=each) for each in self.post_retry_seconds)
 
     @property
     def key_for_gateway(self) -> SecretStr:

@@ -74,6 +74,7 @@ PUBLISHES = {
     },
     "social": {
         ("commands", "monitor-commands"),
+        ("commands", "social-commands"),
         ("brand-events", "social.posted"),
         ("brand-events", "social.failed"),
         ("brand-events", "brand.erased"),

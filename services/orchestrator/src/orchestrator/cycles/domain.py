@@ -252,8 +252,8 @@ _STAGE_OF_TYPE = {
     "social.failed": Stage.PROMOTING,
 }
 """The stage that is not passed when a message of this type is lost."""
-_WITHOUT_CONSEQUENCE = frozenset({"research.waiting"})
-"""Types of messages that may be lost: the work goes on."""
+_WITHOUT_CONSEQUENCE = frozenset({"research.waiting", "post.send"})
+"""Types of messages that may be lost: the work goes on, or its service has answered."""
 
 
 def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -> Keyword:
@@ -332,5 +332,6 @@ def _promote(
         brand_name=keyword.brand_name,
         channels=keyword.unanswered,
         approval=keyword.posts_approval,
+        language=keyword.language,
         picture=picture,
     )

@@ -127,6 +127,8 @@ class Keyword:
     """As it is now, for what is sent; None if nobody needs it."""
     posts_approval: PostsApproval = "nothing"
     """Its brand's, as it is now, for what is sent."""
+    language: str | None = None
+    """Likewise."""
     promoted: bool = False
     awaits_turn: bool = False
     """Enough of its brand is in hand, or nothing of it may be begun: its next step has not been asked for yet."""

@@ -399,6 +399,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         published_url=row["published_url"],
         brand_name=row["brand_name"],
         posts_approval=row["posts_approval"],
+        language=row["language"],
         promoted=row["promoted"],
         awaits_turn=row["awaits_turn"],
         follows=row["follows"],

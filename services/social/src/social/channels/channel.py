@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any, Final, Literal, Protocol
 from uuid import UUID
 
+from receipts import Step
+
 Placement = Literal["in_text", "first_comment", "none"]
 """Where the link to the article stands."""
 
@@ -95,7 +97,7 @@ class Sending:
     """
 
     prepare: Callable[[Composed, datetime], Mapping[str, Any]]
-    steps: Callable[[Mapping[str, Any], Pictures], Sequence[Any]]
+    steps: Callable[[Mapping[str, Any], Pictures], Sequence[Step]]
     errors: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 60.0
     placements: tuple[Placement, ...] = ("in_text", "none")

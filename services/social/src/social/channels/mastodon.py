@@ -1,14 +1,199 @@
 """Mastodon, and servers that speak its API."""
 
-from typing import Final
+import asyncio
+import html
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final
 
+from receipts import (
+    Absent,
+    Answer,
+    Found,
+    NotSent,
+    Part,
+    Refused,
+    Step,
+    Unclear,
+    UnknownOutcome,
+    Work,
+)
+from receipts.answers import expect, quoted
 from social import counting
-from social.channels.channel import Channel, Limit
+from social.channels.channel import Channel, Composed, Limit, Pictures, Sending
+
+_CHARACTERS: Final = 500
+"""What a server takes that does not say."""
+_MOST_ALTERNATIVE: Final = 1500
+_LOOKED_THROUGH: Final = 40
+"""Latest posts of the account among which a lost one is looked for."""
+_CLOCKS_DIFFER: Final = timedelta(minutes=10)
+_PROCESSING: Final = {HTTPStatus.ACCEPTED, HTTPStatus.PARTIAL_CONTENT}
+_MARKUP: Final = re.compile(r"<[^>]*>")
+
+
+def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+    picture = post.pictures[0] if post.pictures else None
+    return {
+        "text": post.text,
+        "language": None if post.language is None else post.language.partition("-")[0].lower(),
+        "key": str(post.post_id),
+        "link": post.link,
+        "begun_at": now.astimezone(UTC).isoformat(),
+        "picture": picture
+        and {"url": picture.url, "alt": picture.alt[:_MOST_ALTERNATIVE], "type": picture.media_type},
+    }
+
+
+def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+    asked = Step("room", _room, repeatable=True)
+    sent = Step("post", _post, detect=_detect, seconds=30)
+    if prepared["picture"] is None:
+        return [asked, sent]
+    return [asked, Step("upload", partial(_upload, pictures), repeatable=True, seconds=60), sent]
+
+
+async def _room(work: Work) -> Mapping[str, Any]:
+    """How long posts may be is the server's to say."""
+    most = _CHARACTERS
+    for path in ("/api/v2/instance", "/api/v1/instance"):
+        answer = await work.account.request("GET", path)
+        if answer.status != HTTPStatus.NOT_FOUND:
+            document = _expected(answer, {HTTPStatus.OK}).json
+            most = _most(document) if isinstance(document, Mapping) else most
+            break
+    if counting.mastodon_characters(work.prepared["text"]) > most:
+        raise Refused("text_too_long", f"this server takes {most:,} characters")
+    return {}
+
+
+async def _upload(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+    picture = work.prepared["picture"]
+    data = await pictures.read(picture["url"])
+    file = Part("file", data, picture["type"], f"cover.{picture['type'].rpartition('/')[2]}")
+    parts = [file, Part("description", picture["alt"])]
+    answer = await work.account.request("POST", "/api/v2/media", parts=parts, seconds=40)
+    media_id = str(_field(_expected(answer, {HTTPStatus.OK, HTTPStatus.ACCEPTED}), "id"))
+    while answer.status in _PROCESSING:
+        await asyncio.sleep(1)
+        answer = await work.account.request("GET", f"/api/v1/media/{media_id}")
+        _expected(answer, {HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT})
+    return {"media_id": media_id}
+
+
+async def _post(work: Work) -> Mapping[str, Any]:
+    body: dict[str, Any] = {"status": work.prepared["text"], "visibility": "public"}
+    if work.prepared["language"]:
+        body["language"] = work.prepared["language"]
+    if "media_id" in work.remote:
+        body["media_ids"] = [work.remote["media_id"]]
+    # The key makes a repetition within the hour the same post; servers of other makes ignore it, so a lost one is looked up.
+    headers = {"Idempotency-Key": work.prepared["key"]}
+    answer = await work.account.request("POST", "/api/v1/statuses", json=body, headers=headers)
+    _expected(answer, {HTTPStatus.OK})
+    return {"id": str(_field(answer, "id")), "url": _field(answer, "url")}
+
+
+async def _detect(work: Work) -> Found | Absent | Unclear:
+    me = await work.account.request("GET", "/api/v1/accounts/verify_credentials")
+    account_id = _field(_expected(me, {HTTPStatus.OK}), "id")
+    answer = await work.account.request(
+        "GET", f"/api/v1/accounts/{account_id}/statuses", query={"limit": str(_LOOKED_THROUGH)}
+    )
+    latest = _expected(answer, {HTTPStatus.OK}).json
+    if not isinstance(latest, list):
+        raise UnknownOutcome("the list of the account's posts cannot be read")
+    for each in latest:
+        if _is_it(each, work.prepared):
+            return Found({"id": str(each["id"]), "url": each.get("url") or each.get("uri")})
+    if len(latest) >= _LOOKED_THROUGH and _created(latest[-1]) > _since(work.prepared):
+        return Unclear(f"it is none of the account's latest {_LOOKED_THROUGH} posts; look further back")
+    return Absent()
+
+
+def _expected(answer: Answer, ok: set[HTTPStatus]) -> Answer:
+    if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise NotSent("limit", f"the server has been asked too often{quoted(answer)}", _reset(answer))
+    return expect(answer, ok, {HTTPStatus.FORBIDDEN: _forbidden, HTTPStatus.UNPROCESSABLE_ENTITY: _refused})
+
+
+def _forbidden(answer: Answer) -> Exception:
+    return Refused("forbidden", f"the server refuses this account{quoted(answer)}")
+
+
+def _refused(answer: Answer) -> Exception:
+    if answer.json is None and not answer.text.strip():
+        # Seen on snac: that is how it answers a token that it does not know.
+        return Refused("needs_reconnecting", "the server does not know the token; connect the account again")
+    return Refused("refused", f"the server refuses the post{quoted(answer)}")
+
+
+def _reset(answer: Answer) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(answer.headers["x-ratelimit-reset"])
+    except (KeyError, ValueError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _most(instance: Mapping[str, Any]) -> int:
+    """`configuration.statuses.max_characters`, and what older servers call it."""
+    configured = instance.get("configuration") or {}
+    for found in ((configured.get("statuses") or {}).get("max_characters"), instance.get("max_toot_chars")):
+        if isinstance(found, int) and found > 0:
+            return found
+    return _CHARACTERS
+
+
+def _status(answer: Answer) -> Mapping[str, Any]:
+    return {"id": str(_field(answer, "id")), "url": _field(answer, "url")}
+
+
+def _field(answer: Answer, name: str) -> Any:
+    if not isinstance(answer.json, Mapping) or name not in answer.json:
+        raise UnknownOutcome(f"the answer has no {name}")
+    return answer.json[name]
+
+
+def _is_it(status: Any, prepared: Mapping[str, Any]) -> bool:
+    """Its link is in it, or its first line, and it was made since the first attempt."""
+    if _created(status) < _since(prepared):
+        return False
+    content = html.unescape(str(status.get("content", "")))
+    wanted = prepared["link"] or prepared["text"].splitlines()[0]
+    return wanted in content or wanted in _MARKUP.sub("", content)
+
+
+def _since(prepared: Mapping[str, Any]) -> datetime:
+    """The clocks of two machines differ."""
+    return datetime.fromisoformat(prepared["begun_at"]) - _CLOCKS_DIFFER
+
+
+def _created(status: Any) -> datetime:
+    try:
+        moment = datetime.fromisoformat(str(status["created_at"]))
+    except (KeyError, TypeError, ValueError):
+        return datetime.max.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+ERRORS: Final = {
+    "needs_reconnecting": "the token has expired or was withdrawn: connect the account again",
+    "text_too_long": "the text is longer than this server allows: edit the post",
+    "forbidden": "the server does not let this account post: it may be suspended or limited",
+    "refused": "the server refuses the post: edit it, then try again",
+    "limit": "the server has been asked too often",
+    "unreachable": "the server cannot be reached",
+    "no_answer": "the server took too long to answer",
+}
 
 CHANNEL: Final = Channel(
     "mastodon",
     "Mastodon",
-    (Limit("characters", 500, counting.mastodon_characters),),
+    (Limit("characters", _CHARACTERS, counting.mastodon_characters),),
     headline=False,
     points=2,
     bulleted=True,
@@ -16,4 +201,5 @@ CHANNEL: Final = Channel(
     opening=2,
     note="Links count 23. A server may allow more than 500.",
     source="https://docs.joinmastodon.org/user/posting/#text",
+    sending=Sending(prepare, steps, ERRORS, seconds=120),
 )

@@ -14,6 +14,8 @@ from envelope.brand.payloads import SocialFailed, SocialPosted
 from messaging import Database, Transaction
 from social.review import domain, store
 from social.review.domain import Kind, Pending, PostState
+from social.sending import DuePosts, send_next
+from social.sending import store as sending
 from social.store import publish
 from social.urls import FeedUrls
 
@@ -61,6 +63,7 @@ async def look_at(database: Database, post_id: UUID, brands: Collection[str] | N
 async def approve(
     database: Database,
     urls: FeedUrls,
+    due: DuePosts,
     post_id: UUID,
     version: int,
     caller: Caller,
@@ -79,10 +82,15 @@ async def approve(
             return pending
         if publish_at is None:
             await store.note_decision(tx.connection, pending, Kind.APPROVED, version, by=caller.name)
-            await _post(tx, urls, pending)
+            if pending.sent is None:
+                await _post(tx, urls, pending)
+            else:
+                await sending.plan(tx.connection, post_id)
+                database.once_committed(due.call)
         else:
             if not await store.set_time(tx.connection, pending, publish_at):
                 raise PastTimeError
+            database.once_committed(due.call)
             await store.note_decision(
                 tx.connection,
                 pending,
@@ -129,6 +137,26 @@ async def edit(
         return await _as_it_is_now(tx, pending)
 
 
+async def retry(database: Database, due: DuePosts, post_id: UUID, caller: Caller) -> Pending:
+    """Has a post that could not be sent elsewhere tried once more, it alone.
+
+    Raises:
+        UnknownPostError, DecidedOtherwiseError: see domain.py.
+    """
+    async with database.transaction() as tx:
+        pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
+        if not domain.retry(pending):
+            return pending
+        assert pending.sent is not None
+        if pending.sent.account is None:
+            await sending.begin_anew(tx.connection, post_id)
+            send_next(tx, pending.sent)
+        else:
+            await sending.plan(tx.connection, post_id)
+            database.once_committed(due.call)
+        return await _as_it_is_now(tx, pending)
+
+
 async def reject(database: Database, post_id: UUID, version: int, caller: Caller, *, reason: str) -> Pending:
     """Ends the post; the article stays as it is.
 
@@ -142,7 +170,9 @@ async def reject(database: Database, post_id: UUID, version: int, caller: Caller
         await store.note_decision(
             tx.connection, pending, Kind.REJECTED, version, by=caller.name, comment=reason
         )
-        await store.set_ended(tx.connection, pending, PostState.REJECTED)
+        decided = await store.find(tx.connection, post_id)
+        assert decided is not None
+        await store.set_ended(tx.connection, decided, PostState.REJECTED)
         rejected = await _as_it_is_now(tx, pending)
         code, detail = refused(rejected)
         for name in pending.asked_as:

@@ -12,6 +12,7 @@ from typing import Final
 from social.channels import CHANNELS
 from social.cutting import clean_line
 from social.domain import Count, Post
+from social.sending.domain import ChannelPost
 
 MAX_COMMENT: Final = 2000
 MAX_TEXT: Final = 10_000
@@ -21,8 +22,16 @@ MAX_TEXT: Final = 10_000
 class PostState(StrEnum):
     WAITING = "waiting"
     SCHEDULED = "scheduled"
-    """Approved for a time."""
+    """It has its time."""
+    SENDING = "sending"
+    """It is on its way to another platform."""
     POSTED = "posted"
+    FAILED = "failed"
+    """It could not be posted elsewhere; it is tried again when somebody asks for it."""
+    IN_DOUBT = "in_doubt"
+    """It may be posted elsewhere: a person has to look (`/v1/receipts`)."""
+    CALLED_OFF = "called_off"
+    """Its article is gone."""
     REJECTED = "rejected"
 
 
@@ -63,10 +72,12 @@ class Pending:
     correlation_id: str | None
     version: int
     ended: PostState | None
-    """How it ended, if it has."""
+    """How it ended, if it has, or that it is being sent: nothing of it waits for a decision."""
     publish_at: datetime | None
     since: datetime
     last: Decided | None
+    sent: ChannelPost | None = None
+    """What else there is to know of one on another platform."""
 
     @property
     def state(self) -> PostState:
@@ -98,10 +109,12 @@ def approve(pending: Pending, version: int, publish_at: datetime | None) -> bool
         NoSuchVersionError: nobody can have seen that version.
         DecidedOtherwiseError: there is a newer version, or it was rejected.
     """
-    if pending.ended is PostState.POSTED and version == pending.version:
+    if pending.ended in {PostState.POSTED, PostState.SENDING} and version == pending.version:
         return False
     _demand_open(pending)
     _demand_newest(pending, version)
+    if publish_at is None and pending.publish_at is not None and _is_last_kind(pending, Kind.APPROVED):
+        return False  # it is about to be sent
     return publish_at is None or publish_at != pending.publish_at
 
 
@@ -126,6 +139,20 @@ def reject(pending: Pending, version: int, *, reason: str, by: str) -> bool:
         return False
     _demand_open(pending)
     _demand_newest(pending, version)
+    return True
+
+
+def retry(pending: Pending) -> bool:
+    """Whether trying once more changes anything.
+
+    Raises:
+        DecidedOtherwiseError: it has not failed, and is not on its way.
+    """
+    if pending.state in {PostState.SCHEDULED, PostState.SENDING} and pending.sent is not None:
+        return False
+    if pending.state is not PostState.FAILED:
+        hint = "; look at its receipt: brandctl receipts list" if pending.state is PostState.IN_DOUBT else ""
+        raise DecidedOtherwiseError(f"it is {pending.state.value.replace('_', ' ')}, it has not failed{hint}")
     return True
 
 
@@ -167,7 +194,8 @@ def fit(channel: str, text: str) -> str:
 
 def counts(channel: str, text: str) -> tuple[Count, ...]:
     """How long a text is by the rules of a channel."""
-    return tuple(Count(limit.unit, limit.count(text), limit.maximum) for limit in CHANNELS[channel].limits)
+    limits = CHANNELS[channel].limits if channel in CHANNELS else ()
+    return tuple(Count(limit.unit, limit.count(text), limit.maximum) for limit in limits)
 
 
 def told(moment: datetime) -> str:
@@ -176,7 +204,8 @@ def told(moment: datetime) -> str:
 
 def _demand_open(pending: Pending) -> None:
     if not pending.is_open:
-        raise DecidedOtherwiseError(f"{pending.last}; nothing of it waits for a decision")
+        what = pending.last or f"it is {pending.state.value.replace('_', ' ')}"
+        raise DecidedOtherwiseError(f"{what}; nothing of it waits for a decision")
 
 
 def _demand_newest(pending: Pending, version: int) -> None:
@@ -186,6 +215,10 @@ def _demand_newest(pending: Pending, version: int) -> None:
         )
     if version < pending.version:
         raise DecidedOtherwiseError(f"{pending.last}, after version {version}: look at that one first")
+
+
+def _is_last_kind(pending: Pending, kind: Kind) -> bool:
+    return pending.last is not None and pending.last.kind is kind
 
 
 def _is_last(pending: Pending, kind: Kind, version: int, comment: str, by: str) -> bool:

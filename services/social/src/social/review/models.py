@@ -99,7 +99,8 @@ class PostView(_View):
     content_id: UUID
     channel: Annotated[str, Field(examples=["feed"])]
     state: PostState
-    """`waiting` for a person, `scheduled` to be posted at a time, `posted` or `rejected`."""
+    """`waiting` for a person, `scheduled` to be posted at a time, `posted` or `rejected`; on another platform also `sending`, `failed`,
+    `in_doubt` or `called_off`."""
     version: int
     title: str
     """Of the article."""
@@ -117,11 +118,19 @@ class PostView(_View):
     """Where it can be seen, once it is posted."""
     decision: DecisionView | None
     """The latest."""
+    account: str | None = None
+    """The gateway's account that it is for, once that is known; null: the built-in feed."""
+    reason: str = ""
+    """Why it is not out (yet), for programs; empty if nothing went wrong."""
+    detail: str = ""
+    """The same for people, with what to do."""
+    retry_at: datetime | None = None
+    """When it is tried next."""
 
     @classmethod
     def of(cls, pending: Pending, urls: FeedUrls) -> Self:
-        post = pending.post
-        posted = pending.state is PostState.POSTED
+        post, sent = pending.post, pending.sent
+        address = sent.post_url if sent else urls.absolute(urls.post(post.brand_slug, post.post_id))
         return cls(
             post_id=post.post_id,
             brand_slug=post.brand_slug,
@@ -139,8 +148,12 @@ class PostView(_View):
             ),
             since=pending.since,
             publish_at=pending.publish_at,
-            post_url=urls.absolute(urls.post(post.brand_slug, post.post_id)) if posted else None,
+            post_url=address if pending.state is PostState.POSTED else None,
             decision=None if pending.last is None else DecisionView.of(pending.last),
+            account=sent.account if sent else None,
+            reason=sent.reason if sent else "",
+            detail=sent.detail if sent else "",
+            retry_at=(sent.retry_at or sent.held_until) if sent else None,
         )
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 
-from chassis.http.api import UNKNOWN, MayRead, MayReview, refusal, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayReview, refusal, router
 from chassis.http.problems import ProblemResponse
 from messaging import Database
 from social.review import deciding, store
@@ -22,6 +22,7 @@ from social.review.models import (
     PostView,
     Rejecting,
 )
+from social.sending import DuePosts
 from social.urls import FeedUrls
 
 MAX_PAGE: Final = 200
@@ -51,7 +52,7 @@ def _refused_with(status: HTTPStatus) -> Callable[[Request, Exception], Awaitabl
     return refused
 
 
-def review_routes(database: Database, urls: FeedUrls) -> APIRouter:
+def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRouter:
     routes = router("/posts", tags=["posts"])
 
     @routes.get("", summary="List posts", response_model=PostList)
@@ -61,12 +62,13 @@ def review_routes(database: Database, urls: FeedUrls) -> APIRouter:
             str | None, Query(description="Of this brand alone.", pattern=BRAND_PATTERN, max_length=63)
         ] = None,
         state: Annotated[
-            PostState | None, Query(description="Left out: those that wait or have a time.")
+            PostState | None,
+            Query(description="Left out: those that wait, have a time, are on their way or in doubt."),
         ] = None,
         after: Annotated[int | None, Query(description="`next` of the page before.", ge=0, lt=2**63)] = None,
         limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
     ) -> PostList:
-        """Posts of brands that see them before they go out, in the order in which they began to wait."""
+        """Posts of brands that see them before they go out, and all those for other platforms, in the order in which they came."""
         brands = None if caller.brands is None else sorted(caller.brands)
         if brand is not None:
             brands = [brand] if caller.may_see(brand) else []
@@ -79,7 +81,7 @@ def review_routes(database: Database, urls: FeedUrls) -> APIRouter:
 
     @routes.get("/{post_id}", summary="Read a post", response_model=PostView, responses=UNKNOWN)
     async def get_post(caller: MayRead, post_id: UUID) -> PostView:
-        """One that waits for a person, or did."""
+        """One that waits for a person, or did, or one for another platform."""
         return PostView.of(await deciding.look_at(database, post_id, caller.brands), urls)
 
     @routes.get(
@@ -102,7 +104,7 @@ def review_routes(database: Database, urls: FeedUrls) -> APIRouter:
         """Exactly this version is posted, now or at the time given. The same again changes nothing."""
         return PostView.of(
             await deciding.approve(
-                database, urls, post_id, request.version, caller, publish_at=request.publish_at
+                database, urls, due, post_id, request.version, caller, publish_at=request.publish_at
             ),
             urls,
         )
@@ -140,5 +142,15 @@ def review_routes(database: Database, urls: FeedUrls) -> APIRouter:
         return PostView.of(
             await deciding.reject(database, post_id, request.version, caller, reason=request.reason), urls
         )
+
+    @routes.post(
+        "/{post_id}/retry",
+        summary="Try to send a post once more",
+        response_model=PostView,
+        responses={**UNKNOWN, **OVERTAKEN},
+    )
+    async def retry(caller: MayOperate, post_id: UUID) -> PostView:
+        """For one that has failed on another platform; those of its article on other channels are left alone. The same again changes nothing."""
+        return PostView.of(await deciding.retry(database, due, post_id, caller), urls)
 
     return routes

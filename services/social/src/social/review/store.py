@@ -13,8 +13,10 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from social.domain import BrandSlug, Post, PostId
+from social.domain import BrandSlug, Post, PostId, Refusal
 from social.review.domain import Decided, Kind, Pending, PostState
+from social.sending import store as sending
+from social.sending.domain import State
 from social.store import drafts_of
 
 STATES: Final = {
@@ -24,15 +26,41 @@ STATES: Final = {
     PostState.REJECTED: "p.state = 'rejected'",
 }
 OPEN: Final = "p.state = 'waiting'"
+ELSEWHERE: Final = {
+    PostState.WAITING: "p.state = 'waiting'",
+    PostState.SCHEDULED: "p.state = 'planned'",
+    PostState.SENDING: "p.state in ('new', 'sending')",
+    PostState.POSTED: "p.state = 'posted'",
+    PostState.FAILED: "p.state = 'failed'",
+    PostState.IN_DOUBT: "p.state = 'in_doubt'",
+    PostState.CALLED_OFF: "p.state = 'called_off'",
+    PostState.REJECTED: "p.state = 'rejected'",
+}
+OPEN_ELSEWHERE: Final = "p.state in ('new', 'waiting', 'planned', 'sending', 'in_doubt')"
+_STATE_OF: Final = {
+    State.NEW: PostState.SENDING,
+    State.SENDING: PostState.SENDING,
+    State.POSTED: PostState.POSTED,
+    State.FAILED: PostState.FAILED,
+    State.IN_DOUBT: PostState.IN_DOUBT,
+    State.CALLED_OFF: PostState.CALLED_OFF,
+    State.REJECTED: PostState.REJECTED,
+}
 
-_POSTS: Final = """
-    select p.*, d.decision as last_kind, d.version as last_version, d.comment, d.made_by, d.made_at
-    from pending_posts as p left join lateral (
-        select decision, version, comment, made_by, made_at from post_decisions
-        where post_decisions.post_id = p.post_id order by decision_id desc limit 1
-    ) as d on true
-    where
-"""
+
+def _with_decision(posts: str, decisions: str) -> str:
+    return f"""
+        select p.*, d.decision as last_kind, d.version as last_version, d.comment, d.made_by, d.made_at
+        from {posts} as p left join lateral (
+            select decision, version, comment, made_by, made_at from {decisions}
+            where {decisions}.post_id = p.post_id order by decision_id desc limit 1
+        ) as d on true
+        where
+    """  # noqa: S608  (names of our own)
+
+
+_POSTS: Final = _with_decision("pending_posts", "post_decisions")
+_POSTS_ELSEWHERE: Final = _with_decision("channel_posts", "channel_post_decisions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +115,16 @@ async def hold(
 
 async def find(connection: Connection, post_id: UUID) -> Pending | None:
     row = await connection.fetchrow(f"{_POSTS} p.post_id = $1", post_id)
-    return None if row is None else _pending(row)
+    if row is not None:
+        return _pending(row)
+    row = await connection.fetchrow(f"{_POSTS_ELSEWHERE} p.post_id = $1", post_id)
+    return None if row is None else _elsewhere(row)
 
 
 async def lock(connection: Connection, post_id: UUID) -> Pending | None:
     """The post, locked until the transaction ends; None if there is none."""
     await connection.execute("select from pending_posts where post_id = $1 for update", post_id)
+    await connection.execute("select from channel_posts where post_id = $1 for update", post_id)
     return await find(connection, post_id)
 
 
@@ -124,17 +156,20 @@ async def page(
     limit: int,
 ) -> list[Pending]:
     """Of these brands, or of all, in the order in which they began to wait; those of one state, or else the open ones."""
-    rows = await connection.fetch(
-        f"""
-        {_POSTS} {OPEN if state is None else STATES[state]}
+    wanted = """
           and ($1::text[] is null or p.brand_slug = any ($1)) and ($2::bigint is null or p.number > $2)
         order by p.number limit $3
-        """,
-        None if brands is None else list(brands),
-        after,
-        limit,
-    )
-    return [_pending(row) for row in rows]
+    """
+    asked = (None if brands is None else list(brands), after, limit)
+    found: list[Pending] = []
+    if state is None or state in STATES:
+        rows = await connection.fetch(f"{_POSTS} {OPEN if state is None else STATES[state]} {wanted}", *asked)
+        found += map(_pending, rows)
+    condition = OPEN_ELSEWHERE if state is None else ELSEWHERE[state]
+    rows = await connection.fetch(f"{_POSTS_ELSEWHERE} {condition} {wanted}", *asked)
+    found += map(_elsewhere, rows)
+    # Their numbers are of one sequence.
+    return sorted(found, key=lambda pending: pending.number)[:limit]
 
 
 async def count_pending(connection: Connection) -> dict[str, float]:
@@ -150,8 +185,10 @@ async def decisions_of(connection: Connection, post_id: UUID, limit: int) -> lis
     """The latest ones, edits included; the latest first."""
     rows = await connection.fetch(
         """
-        select decision, version, comment, made_by, made_at from post_decisions
-        where post_id = $1 order by decision_id desc limit $2
+        select decision, version, comment, made_by, made_at from (
+            select * from post_decisions where post_id = $1 union all
+            select * from channel_post_decisions where post_id = $1
+        ) as made order by decision_id desc limit $2
         """,
         post_id,
         limit,
@@ -169,8 +206,9 @@ async def note_decision(
     comment: str = "",
     text: str | None = None,
 ) -> None:
+    table = "post_decisions" if pending.sent is None else "channel_post_decisions"
     await connection.execute(
-        "insert into post_decisions (post_id, version, decision, comment, made_by, text) values ($1, $2, $3, $4, $5, $6)",
+        f"insert into {table} (post_id, version, decision, comment, made_by, text) values ($1, $2, $3, $4, $5, $6)",  # noqa: S608
         pending.post.post_id,
         version,
         kind.value,
@@ -182,6 +220,9 @@ async def note_decision(
 
 async def set_text(connection: Connection, pending: Pending, text: str) -> None:
     """As the next version, which waits."""
+    if pending.sent is not None:
+        await sending.wait(connection, pending.post.post_id, text=text)
+        return
     await connection.execute(
         "update pending_posts set text = $2, version = version + 1, publish_at = null where post_id = $1",
         pending.post.post_id,
@@ -191,6 +232,11 @@ async def set_text(connection: Connection, pending: Pending, text: str) -> None:
 
 async def set_time(connection: Connection, pending: Pending, publish_at: datetime | None) -> bool:
     """Has it posted at that time, or at none. False, and nothing changed, if the time has gone by."""
+    if pending.sent is not None:
+        if publish_at is None:
+            await sending.wait(connection, pending.post.post_id)
+            return True
+        return await sending.plan_for(connection, pending.post.post_id, publish_at)
     status = await connection.execute(
         """
         update pending_posts set publish_at = $2
@@ -203,6 +249,12 @@ async def set_time(connection: Connection, pending: Pending, publish_at: datetim
 
 
 async def set_ended(connection: Connection, pending: Pending, state: PostState) -> None:
+    if pending.sent is not None:
+        why = Refusal(
+            state.value, "" if pending.last is None else f"{pending.last.by}: {pending.last.comment}"
+        )
+        await sending.end(connection, pending.post.post_id, State(state.value), why=why)
+        return
     await connection.execute(
         "update pending_posts set state = $2, publish_at = null where post_id = $1",
         pending.post.post_id,
@@ -210,12 +262,42 @@ async def set_ended(connection: Connection, pending: Pending, state: PostState) 
     )
 
 
+def _last(row: asyncpg.Record) -> Decided | None:
+    if row["last_kind"] is None:
+        return None
+    return Decided(
+        Kind(row["last_kind"]), row["last_version"], row["comment"], row["made_by"], row["made_at"]
+    )
+
+
+def _elsewhere(row: asyncpg.Record) -> Pending:
+    sent = sending.channel_post(row)
+    return Pending(
+        post=Post(
+            post_id=sent.post_id,
+            brand_slug=sent.brand_slug,
+            content_id=sent.content_id,
+            channel=sent.channel or sent.asked_as,
+            title=sent.material.story.title,
+            text=sent.text or "",
+            tags=sent.tags,
+            link=sent.material.story.link,
+            drafts=(),
+        ),
+        number=sent.number,
+        display_name="",
+        asked_as=(sent.asked_as,),
+        correlation_id=sent.correlation_id,
+        version=sent.version,
+        ended=_STATE_OF.get(sent.state),
+        publish_at=sent.due_at if sent.state is State.PLANNED else None,
+        since=sent.since,
+        last=_last(row),
+        sent=sent,
+    )
+
+
 def _pending(row: asyncpg.Record) -> Pending:
-    last = None
-    if row["last_kind"] is not None:
-        last = Decided(
-            Kind(row["last_kind"]), row["last_version"], row["comment"], row["made_by"], row["made_at"]
-        )
     return Pending(
         post=Post(
             post_id=PostId(row["post_id"]),
@@ -236,5 +318,5 @@ def _pending(row: asyncpg.Record) -> Pending:
         ended=None if row["state"] == PostState.WAITING else PostState(row["state"]),
         publish_at=row["publish_at"],
         since=row["since"],
-        last=last,
+        last=_last(row),
     )

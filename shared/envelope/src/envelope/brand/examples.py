@@ -108,9 +108,11 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
             brand_name="The Daily Grind",
             channels=("feed",),
             picture=_PICTURE,
+            language="en",
         ),
         payloads.ContentPublished,
     ),
+    (payloads.PostSend(**_ARTICLE, post_id=_POST, channel="mastodon"), payloads.SocialCreate),
     (
         payloads.SocialPosted(
             **_ARTICLE, platform="feed", post_url=f"https://example.org/feeds/the-daily-grind/{_POST}"

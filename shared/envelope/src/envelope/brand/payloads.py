@@ -176,6 +176,16 @@ class SocialCreate(Payload):
     channels: tuple[Name, ...] = Field(default=("feed",), max_length=20)
     approval: PostsApproval = "nothing"
     picture: Picture | None = None
+    language: Annotated[Text, StringConstraints(min_length=1, max_length=35)] | None = None
+
+
+class PostSend(Payload):
+    """Bring a post one step on its way to a channel elsewhere, as `social.create` called it: find its account, or send it."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+    post_id: UUID
+    channel: Name
 
 
 class SocialPosted(Payload):

@@ -1,0 +1,9 @@
+"""Posts on other people's platforms: what becomes of each, from the command to where it can be seen."""
+
+from social.sending.due import DuePosts, send_next
+from social.sending.handlers import Patience, Sender
+from social.sending.pictures import PublishedPictures
+from social.sending.standing import Standing
+from social.sending.store import count_posts
+
+__all__ = ["DuePosts", "Patience", "PublishedPictures", "Sender", "Standing", "count_posts", "send_next"]

@@ -1,0 +1,77 @@
+"""The loop that has posts sent when they are due. Every replica runs it; row locks share out what there is."""
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from chassis.database.pool import DatabaseUnavailableError
+from envelope import Message
+from envelope.brand.payloads import PostSend
+from messaging import Database, Transaction
+from social.sending import store
+from social.sending.domain import ChannelPost
+
+log = structlog.get_logger(__name__)
+
+LONGEST_SLEEP: Final = timedelta(seconds=5)
+"""How late a time that was set on another replica may be seen."""
+SHORTEST_SLEEP: Final = timedelta(milliseconds=100)
+"""Between two looks while more is due than may be sent at once."""
+
+
+class DuePosts:
+    """Claims posts that are due, a bounded number of each channel at a time, and has them sent.
+
+    The claim and the command are one transaction, so each post is asked for once.
+    """
+
+    def __init__(self, database: Database, *, at_once: int) -> None:
+        self._database = database
+        self._at_once = at_once
+        self._called = asyncio.Event()
+
+    def call(self) -> None:
+        """Something has become due, here and now."""
+        self._called.set()
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled, asleep until the next is due."""
+        while True:
+            self._called.clear()
+            try:
+                await self.tick()
+                pause = await self._rest()
+            except DatabaseUnavailableError:
+                raise
+            except Exception:
+                log.exception("due_posts_failed")
+                pause = LONGEST_SLEEP
+            try:
+                await asyncio.wait_for(self._called.wait(), pause.total_seconds())
+            except TimeoutError:
+                continue
+
+    async def tick(self) -> int:
+        """Has what is due sent; returns how many."""
+        async with self._database.transaction() as tx:
+            posts = await store.claim_due(tx.connection, at_once=self._at_once)
+            for post in posts:
+                send_next(tx, post)
+        return len(posts)
+
+    async def _rest(self) -> timedelta:
+        async with self._database.connection() as connection:
+            due = await store.until_next(connection)
+        if due is None:
+            return LONGEST_SLEEP
+        return min(max(due, SHORTEST_SLEEP), LONGEST_SLEEP)
+
+
+def send_next(tx: Transaction, post: ChannelPost, *, caused_by: Message | None = None) -> None:
+    """Asks for the next step of a post."""
+    command = PostSend(
+        brand_slug=post.brand_slug, content_id=post.content_id, post_id=post.post_id, channel=post.asked_as
+    )
+    tx.send(command, caused_by=caused_by, correlation_id=post.correlation_id)

@@ -1,0 +1,52 @@
+"""`social.create`, as far as it is about channels elsewhere: a row for each, and a command that brings it on its way."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from envelope import DomainMessage
+from envelope.brand.payloads import SocialCreate
+from messaging import Transaction
+from social.domain import BrandSlug
+from social.sending import domain, store
+from social.sending.domain import State
+from social.sending.due import send_next
+from social.sending.handlers import failed, posted
+
+Message = DomainMessage[SocialCreate]
+
+
+async def ask(
+    asked: Sequence[tuple[Message, Sequence[str]]], tx: Transaction
+) -> list[tuple[Message, BrandSlug]]:
+    """Has posts made that are not there yet, and tells of those that are what became of them.
+
+    Returns the messages about articles whose posts are another brand's, with that brand: nothing is done for those.
+    """
+    if not asked:
+        return []
+    wanted = [
+        (message, domain.new_posts(message.payload, names, message.correlation_id))
+        for message, names in asked
+    ]
+    fresh = await store.add(tx.connection, [post for _, posts in wanted for post in posts])
+    standing = await store.named(tx.connection, [post.post_id for _, posts in wanted for post in posts])
+    now: datetime = await tx.connection.fetchval("select clock_timestamp()")
+    others: list[tuple[Message, BrandSlug]] = []
+    for message, posts in wanted:
+        stands = [standing[post.post_id] for post in posts]
+        other = next(
+            (post.brand_slug for post in stands if post.brand_slug != message.payload.brand_slug), None
+        )
+        if other is not None:
+            others.append((message, other))
+            continue
+        for post in stands:
+            if post.post_id in fresh:
+                # A batch may hold the command twice.
+                fresh.discard(post.post_id)
+                send_next(tx, post, caused_by=message)
+            elif post.state is State.POSTED:
+                tx.send(posted(post, post.post_url), caused_by=message)
+            elif (why := domain.told(post, now)) is not None:
+                tx.send(failed(post, why), caused_by=message)
+    return others

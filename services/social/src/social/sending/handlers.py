@@ -1,0 +1,336 @@
+"""`post.send`: brings a post one step on its way."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import structlog
+
+from chassis import Connection
+from envelope import DomainMessage
+from envelope.brand.payloads import PostSend, SocialFailed, SocialPosted
+from messaging import Context, Database, Record, RetryLater, Transaction, Unprocessable, WaitFor
+from receipts import (
+    Door,
+    Effect,
+    EffectRefused,
+    GatewayAway,
+    InDoubt,
+    NotSentYet,
+    Performed,
+    Receipt,
+    Receipts,
+)
+from social.channels import CHANNELS
+from social.domain import Refusal
+from social.sending import domain, store
+from social.sending.domain import Account, ChannelPost, State, Text
+from social.sending.due import DuePosts, send_next
+from social.sending.pictures import PublishedPictures
+from social.sending.standing import Held, Standing
+
+log = structlog.get_logger(__name__)
+
+MAX_DETAIL: Final = 2000
+_NO_CODE: Final = re.compile(r"[^a-z0-9_]+")
+
+Planning = Callable[[Connection, ChannelPost, Account], Awaitable[datetime | Refusal | None]]
+"""When a post is to go out that no person decides about; None: now."""
+
+
+async def at_once(_: Connection, __: ChannelPost, ___: Account) -> None:
+    """Every post goes out as soon as it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often a post is tried, and how long after each attempt that came to nothing."""
+
+    pauses: Sequence[timedelta]
+    most_attempts: int
+    """Of any message of the queue."""
+
+    def after(self, attempt: int) -> timedelta | None:
+        """None: that was the last."""
+        if attempt >= self.most_attempts or attempt > len(self.pauses):
+            return None
+        return self.pauses[attempt - 1]
+
+
+class Sender:
+    """Finds out what account a post is for and what is said there, and sends it when it is due."""
+
+    def __init__(
+        self,
+        database: Database,
+        door: Door,
+        *,
+        standing: Standing,
+        pictures: PublishedPictures,
+        due: DuePosts,
+        patience: Patience,
+        planning: Planning = at_once,
+    ) -> None:
+        self._database = database
+        self._door = door
+        self._receipts = Receipts(database, door, self.settled)
+        self._standing = standing
+        self._pictures = pictures
+        self._due = due
+        self._patience = patience
+        self._planning = planning
+
+    async def post_send(self, message: DomainMessage[PostSend], context: Context) -> Record | None:
+        async with self._database.connection() as connection:
+            post = await store.find(connection, message.payload.post_id)
+        match post:
+            case ChannelPost(state=State.NEW):
+                return await self._settle(message, post)
+            case ChannelPost(state=State.SENDING):
+                return await self._send(message, context, post)
+            case ChannelPost(state=State.FAILED) if post.ended_by != message.event_id and post.account:
+                # Its dead letter, replayed.
+                return await self._send(message, context, post)
+        return None  # erased, called off, out, or a person has to look at it first
+
+    # -- which account, and what is said there ----------------------------------------------------------------------------
+
+    async def _settle(self, message: DomainMessage[PostSend], post: ChannelPost) -> Record:
+        try:
+            connected = await self._door.accounts(post.brand_slug)
+        except GatewayAway as error:
+            raise WaitFor("gateway", error.detail) from error
+        accounts = [Account(each.name, each.kind, each.state, each.label) for each in connected]
+        account = domain.account_for(post.entry, accounts)
+        if isinstance(account, Refusal):
+            return _refused(message, post, account)
+        async with self._database.connection() as connection:
+            rules = await store.rules_of(connection, post.brand_slug, account.kind)
+        text = domain.said(CHANNELS[account.kind], post.material, rules)
+        if isinstance(text, Refusal):
+            return _refused(message, post, text)
+        return self._settled(message, post, account, text)
+
+    def _settled(
+        self, message: DomainMessage[PostSend], post: ChannelPost, account: Account, text: Text
+    ) -> Record:
+        async def record(tx: Transaction) -> None:
+            standing = await store.lock(tx.connection, post.post_id)
+            if standing is None or standing.state is not State.NEW:
+                return
+            if not await store.settle(tx.connection, post.post_id, account, text):
+                other = f"another channel of the brand means the account {account.name}, too; name it once"
+                await _refuse(tx, message, post, Refusal("same_account", other))
+                return
+            if post.approval == domain.EVERYTHING:
+                await store.wait(tx.connection, post.post_id)
+            else:
+                settled = await store.find(tx.connection, post.post_id)
+                assert settled is not None
+                due_at = await self._planning(tx.connection, settled, account)
+                if isinstance(due_at, Refusal):
+                    await _refuse(tx, message, post, due_at)
+                    return
+                await store.plan(tx.connection, post.post_id, due_at)
+                self._database.once_committed(self._due.call)
+            after = await store.find(tx.connection, post.post_id)
+            assert after is not None
+            now: datetime = await tx.connection.fetchval("select clock_timestamp()")
+            if (why := domain.told(after, now)) is not None:
+                tx.send(failed(after, why), caused_by=message)
+
+        return record
+
+    # -- sending ----------------------------------------------------------------------------------------------------------
+
+    async def _send(self, message: DomainMessage[PostSend], context: Context, post: ChannelPost) -> Record:
+        held = await self._standing.of(post.brand_slug, post.content_id)
+        if held is not None:
+            return _held(message, post, held)
+        try:
+            result = await self._perform(post)
+        except NotSentYet as error:
+            return self._again(message, context, post, _plain(post, error.reason, error.detail))
+        except WaitFor as error:
+            return _waiting(message, post, error)
+        except EffectRefused as error:
+            return _parked(message, post, _plain(post, error.reason, error.detail))
+        if isinstance(result, InDoubt):
+            return _ended(message, post, State.IN_DOUBT, Refusal(domain.IN_DOUBT, result.detail))
+        return _posted(message, post, result.remote.get("url"))
+
+    async def _perform(self, post: ChannelPost) -> Performed | InDoubt:
+        """Raises as `Receipts.perform`."""
+        assert post.channel is not None
+        way = domain.way_out(post.channel)
+        if way is None:
+            raise EffectRefused("unknown_channel", f"this version sends nothing to {post.channel}", {})
+        assert post.account is not None
+        async with self._database.connection() as connection:
+            begun_at = await store.begin(connection, post.post_id)
+        wanted = domain.composed(post)
+        if not way.needs_picture and not self._pictures.can_be_read:
+            wanted = replace(wanted, pictures=())
+        prepared = way.prepare(wanted, begun_at)
+        effect = Effect(
+            receipt_id=post.post_id,
+            kind=post.channel,
+            account=post.account,
+            brand_slug=post.brand_slug,
+            subject=f"post on {post.account} about “{post.material.story.title}”",
+            prepared=prepared,
+        )
+        try:
+            async with asyncio.timeout(way.seconds):
+                return await self._receipts.perform(effect, way.steps(prepared, self._pictures))
+        except TimeoutError as error:
+            late = f"it took more than {way.seconds:g} s, which is all the time that {post.channel} is given"
+            raise NotSentYet("no_answer", late) from error
+
+    def _again(
+        self, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: Refusal
+    ) -> Record:
+        pause = self._patience.after(context.attempt)
+        if pause is None:
+            return _parked(message, post, why)
+
+        async def record(tx: Transaction) -> None:
+            await store.retry(tx.connection, post.post_id, pause, why)
+            tx.fail(message, RetryLater(f"{post.asked_as}: {why.detail}", after=pause))
+
+        return record
+
+    # -- what a person decides about a receipt in doubt -------------------------------------------------------------------
+
+    async def settled(self, receipt: Receipt, remote: Mapping[str, Any] | None, tx: Transaction) -> None:
+        """A person has said what became of a post in doubt: it is out, or it is to be sent again."""
+        post = await store.lock(tx.connection, receipt.receipt_id)
+        if post is None:
+            return
+        if remote is None:
+            await store.retry(tx.connection, post.post_id, timedelta(), Refusal("", ""))
+            send_next(tx, post)
+            return
+        await store.end(tx.connection, post.post_id, State.POSTED, url=_text(remote.get("url")))
+        tx.send(posted(post, _text(remote.get("url"))), correlation_id=post.correlation_id)
+
+
+# -- what becomes of it, written down with what is told of it --------------------------------------------------------------
+
+
+def _posted(message: DomainMessage[PostSend], post: ChannelPost, url: object) -> Record:
+    async def record(tx: Transaction) -> None:
+        await store.end(tx.connection, post.post_id, State.POSTED, url=_text(url))
+        tx.send(posted(post, _text(url)), caused_by=message)
+        log.info("post_is_out", post_id=str(post.post_id), account=post.account, url=_text(url))
+
+    return record
+
+
+def _ended(message: DomainMessage[PostSend], post: ChannelPost, state: State, why: Refusal) -> Record:
+    async def record(tx: Transaction) -> None:
+        await store.end(tx.connection, post.post_id, state, why=_fit(why), ended_by=message.event_id)
+        tx.send(failed(post, why), caused_by=message)
+        log.warning(
+            "post_is_not_out",
+            post_id=str(post.post_id),
+            account=post.account,
+            state=state.value,
+            reason=why.reason,
+        )
+
+    return record
+
+
+def _parked(message: DomainMessage[PostSend], post: ChannelPost, why: Refusal) -> Record:
+    """It has failed for now, which its dead letter tells the operators; the others of its article are untouched."""
+    ended = _ended(message, post, State.FAILED, why)
+
+    async def record(tx: Transaction) -> None:
+        await ended(tx)
+        tx.fail(
+            message,
+            Unprocessable(f"{post.asked_as}: {why.detail}; then: brandctl posts retry {post.post_id}"),
+        )
+
+    return record
+
+
+def _refused(message: DomainMessage[PostSend], post: ChannelPost, why: Refusal) -> Record:
+    async def record(tx: Transaction) -> None:
+        standing = await store.lock(tx.connection, post.post_id)
+        if standing is not None and standing.state is State.NEW:
+            await _refuse(tx, message, post, why)
+
+    return record
+
+
+async def _refuse(tx: Transaction, message: DomainMessage[PostSend], post: ChannelPost, why: Refusal) -> None:
+    """A normal end: nothing is wrong with the system."""
+    await store.end(tx.connection, post.post_id, State.FAILED, why=_fit(why), ended_by=message.event_id)
+    tx.send(failed(post, why), caused_by=message)
+
+
+def _held(message: DomainMessage[PostSend], post: ChannelPost, held: Held) -> Record:
+    if held.pause is None:
+        return _ended(message, post, State.CALLED_OFF, held.why)
+    pause = held.pause
+
+    async def record(tx: Transaction) -> None:
+        await store.hold(tx.connection, post.post_id, pause, held.why)
+
+    return record
+
+
+def _waiting(message: DomainMessage[PostSend], post: ChannelPost, error: WaitFor) -> Record:
+    async def record(tx: Transaction) -> None:
+        why = Refusal(code(error.dependency), str(error))
+        await store.retry(tx.connection, post.post_id, error.after or timedelta(), _fit(why))
+        tx.fail(message, error)
+
+    return record
+
+
+def posted(post: ChannelPost, url: str | None) -> SocialPosted:
+    """Where nobody outside can see the post, its article's address stands for it."""
+    return SocialPosted(
+        brand_slug=post.brand_slug,
+        content_id=post.content_id,
+        platform=post.asked_as,
+        post_url=url or post.material.story.link or "",
+    )
+
+
+def failed(post: ChannelPost, why: Refusal) -> SocialFailed:
+    fit = _fit(why)
+    return SocialFailed(
+        brand_slug=post.brand_slug,
+        content_id=post.content_id,
+        platform=post.asked_as,
+        reason=fit.reason,
+        detail=fit.detail,
+    )
+
+
+def _plain(post: ChannelPost, reason: str, detail: str) -> Refusal:
+    """In the channel's plain words, if it has some for this reason."""
+    assert post.channel is not None
+    way = domain.way_out(post.channel)
+    plain = way.errors.get(reason) if way else None
+    return _fit(Refusal(reason, f"{plain} ({detail})" if plain else detail))
+
+
+def _fit(why: Refusal) -> Refusal:
+    return Refusal(code(why.reason), why.detail[:MAX_DETAIL])
+
+
+def code(reason: str) -> str:
+    """As events have it: `limit.reached` is `limit_reached`."""
+    return _NO_CODE.sub("_", reason.lower()).strip("_0123456789")[:100] or "failed"
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,36 @@
+"""Pictures of articles, read where the publisher serves its sites."""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from chassis.http.client import PassingError, ServiceClient, Unchanged, UnusableAnswerError
+from receipts import NotSent, Refused
+
+_SITES: Final = "/sites/"
+
+
+class PublishedPictures:
+    """`pages` asks the publisher; None: nobody can be asked, and posts go without."""
+
+    def __init__(self, pages: ServiceClient | None) -> None:
+        self._pages = pages
+
+    @property
+    def can_be_read(self) -> bool:
+        return self._pages is not None
+
+    async def read(self, url: str) -> bytes:
+        """Raises `NotSent`: it cannot be had now; `Refused`: it never can."""
+        _, sites, place = urlsplit(url).path.partition(_SITES)
+        if self._pages is None or not sites:
+            raise Refused(
+                "no_picture", f"the picture at {url} is not the publisher's, or social has no PAGES_URL"
+            )
+        try:
+            answer = await self._pages.get(f"{_SITES}{place}", about=f"the picture {url}")
+        except PassingError as problem:
+            raise NotSent("picture", str(problem)) from problem
+        except UnusableAnswerError as problem:
+            raise Refused("no_picture", str(problem)) from problem
+        assert not isinstance(answer, Unchanged)
+        return answer.body

@@ -1,0 +1,97 @@
+"""Whether a post may go out now: its brand may be paused, and its page taken down, since it was planned. The orchestrator knows."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from pydantic import BaseModel, ValidationError
+
+from chassis.http.client import (
+    GoneError,
+    NotThereError,
+    PassingError,
+    ServiceClient,
+    Unchanged,
+    UnusableAnswerError,
+)
+from messaging import Dependency, WaitFor
+from social.domain import Refusal
+
+_LOOK_AGAIN: Final = timedelta(seconds=30)
+_REMEMBERED: Final = 1_000
+"""Answers whose entity tag is sent, so that what has not changed is not sent again."""
+
+
+class _Brand(BaseModel):
+    paused_at: datetime | None = None
+
+
+class _Article(BaseModel):
+    taken_down_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Why it does not go out; looked at again after a pause, or, without one, never."""
+
+    why: Refusal
+    pause: timedelta | None = _LOOK_AGAIN
+
+
+class Standing:
+    """`client` asks the orchestrator, and `orchestrator` knows whether it can be reached; without a client, nothing keeps any post."""
+
+    def __init__(self, client: ServiceClient | None, orchestrator: Dependency) -> None:
+        self._client = client
+        self._orchestrator = orchestrator
+        self._known: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
+
+    async def of(self, brand: str, content_id: UUID) -> Held | None:
+        """Why a post about an article does not go out now; None if nothing keeps it.
+
+        Raises:
+            WaitFor: the orchestrator is away, or failed over this question: nobody knows.
+        """
+        if self._client is None:
+            return None
+        try:
+            if _Brand.model_validate_json(
+                await self._read(self._client, f"/v1/brands/{brand}", f"brand {brand}")
+            ).paused_at:
+                return Held(
+                    Refusal("brand_paused", f"the brand {brand} is paused: brandctl brands resume {brand}")
+                )
+            article = _Article.model_validate_json(
+                await self._read(self._client, f"/v1/content/{content_id}", f"content {content_id}")
+            )
+        except GoneError:
+            return Held(Refusal("article_deleted", "its article was deleted"), pause=None)
+        except NotThereError as problem:
+            return Held(Refusal("article_unknown", f"{problem}; it is looked at again"))
+        except PassingError as problem:
+            raise WaitFor("orchestrator", str(problem), after=problem.after) from problem
+        except (UnusableAnswerError, ValidationError) as problem:
+            raise WaitFor("orchestrator", f"its answer cannot be read: {problem}") from problem
+        if article.taken_down_at is not None:
+            return Held(
+                Refusal(
+                    "page_taken_down",
+                    "the article's page is taken down: no post leads there until it is back",
+                )
+            )
+        return None
+
+    async def _read(self, client: ServiceClient, path: str, about: str) -> bytes:
+        etag, body = self._known.get(path, (None, b""))
+        async with self._orchestrator.call():
+            answer = await client.get(path, about=about, known_etag=etag)
+        if isinstance(answer, Unchanged):
+            self._known.move_to_end(path)
+            return body
+        if answer.etag is not None:
+            self._known[path] = (answer.etag, answer.body)
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return answer.body

@@ -1,0 +1,289 @@
+"""SQL over posts on other platforms, beside the functions that run it. Only the database's clock counts."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import asyncpg
+
+from chassis import Connection
+from social.domain import BrandSlug, PostId, Refusal
+from social.sending.domain import Account, ChannelPost, Material, New, Rules, State, Text
+
+
+async def add(connection: Connection, posts: Sequence[New]) -> set[UUID]:
+    """Stores those that do not exist yet; returns their ids."""
+    if not posts:
+        return set()
+    # In one order everywhere, so that two batches wait for each other instead of locking each other out.
+    ordered = sorted(posts, key=lambda post: post.post_id)
+    rows = await connection.fetch(
+        """
+        insert into channel_posts (post_id, brand_slug, content_id, asked_as, entry, correlation_id, material, approval)
+        select post_id, brand_slug, content_id, asked_as, entry, correlation_id, material::jsonb, approval
+        from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+             as new (post_id, brand_slug, content_id, asked_as, entry, correlation_id, material, approval)
+        on conflict do nothing
+        returning post_id
+        """,
+        [post.post_id for post in ordered],
+        [post.brand_slug for post in ordered],
+        [post.content_id for post in ordered],
+        [post.asked_as for post in ordered],
+        [post.entry for post in ordered],
+        [post.correlation_id for post in ordered],
+        [json.dumps(post.material.as_json()) for post in ordered],
+        [post.approval for post in ordered],
+    )
+    return {row["post_id"] for row in rows}
+
+
+async def named(connection: Connection, post_ids: Sequence[UUID]) -> dict[UUID, ChannelPost]:
+    """Those of these ids that there are."""
+    if not post_ids:
+        return {}
+    rows = await connection.fetch(
+        "select * from channel_posts where post_id = any ($1::uuid[])", list(post_ids)
+    )
+    return {row["post_id"]: channel_post(row) for row in rows}
+
+
+async def find(connection: Connection, post_id: UUID) -> ChannelPost | None:
+    return (await named(connection, [post_id])).get(post_id)
+
+
+async def lock(connection: Connection, post_id: UUID) -> ChannelPost | None:
+    """The post, locked until the transaction ends; None if there is none."""
+    row = await connection.fetchrow("select * from channel_posts where post_id = $1 for update", post_id)
+    return None if row is None else channel_post(row)
+
+
+async def of_article(connection: Connection, content_id: UUID) -> list[ChannelPost]:
+    """All posts about an article, in the order in which they came."""
+    rows = await connection.fetch(
+        "select * from channel_posts where content_id = $1 order by number", content_id
+    )
+    return [channel_post(row) for row in rows]
+
+
+async def settle(connection: Connection, post_id: UUID, account: Account, text: Text) -> bool:
+    """Notes the account and what is said there. False, and nothing is changed, if another post about the article is that account's."""
+    status = await connection.execute(
+        """
+        update channel_posts as p
+        set channel = $2, account = $3, text = $4, tags = $5::jsonb, placement = $6
+        where post_id = $1 and not exists (
+            select from channel_posts as other
+            where other.content_id = p.content_id and other.occurrence = p.occurrence and other.account = $3
+              and other.post_id <> p.post_id)
+        """,
+        post_id,
+        account.kind,
+        account.name,
+        text.text,
+        json.dumps(text.tags),
+        text.placement,
+    )
+    return status != "UPDATE 0"
+
+
+async def wait(connection: Connection, post_id: UUID, *, text: str | None = None) -> None:
+    """Has it wait for a person, as its next version if that has another text."""
+    await connection.execute(
+        """
+        update channel_posts set state = 'waiting', due_at = null, held_until = null, reason = '', detail = '',
+               text = coalesce($2, text), version = version + case when $2::text is null then 0 else 1 end
+        where post_id = $1
+        """,
+        post_id,
+        text,
+    )
+
+
+async def begin_anew(connection: Connection, post_id: UUID) -> None:
+    """Has it looked for once more which account it is for."""
+    await connection.execute(
+        "update channel_posts set state = 'new', reason = '', detail = '', ended_by = null where post_id = $1",
+        post_id,
+    )
+
+
+async def plan_for(connection: Connection, post_id: UUID, due_at: datetime) -> bool:
+    """Has it sent at that time. False, and nothing changed, if the time has gone by."""
+    if not await connection.fetchval("select $1::timestamptz > clock_timestamp()", due_at):
+        return False
+    await plan(connection, post_id, due_at)
+    return True
+
+
+async def plan(connection: Connection, post_id: UUID, due_at: datetime | None = None) -> None:
+    """Has it sent at that time, or now."""
+    await connection.execute(
+        """
+        update channel_posts set state = 'planned', due_at = coalesce($2, clock_timestamp()), held_until = null,
+               claimed_at = null, retry_at = null, reason = '', detail = ''
+        where post_id = $1
+        """,
+        post_id,
+        due_at,
+    )
+
+
+async def hold(connection: Connection, post_id: UUID, pause: timedelta, why: Refusal) -> None:
+    """Has one that was about to be sent wait so long, and be looked at then; it stays due."""
+    await connection.execute(
+        """
+        update channel_posts set state = 'planned', held_until = clock_timestamp() + $2::interval, claimed_at = null,
+               retry_at = null, reason = $3, detail = $4
+        where post_id = $1 and state = 'sending'
+        """,
+        post_id,
+        pause,
+        why.reason,
+        why.detail,
+    )
+
+
+async def begin(connection: Connection, post_id: UUID) -> datetime:
+    """The time of the first attempt: now, if this is the first."""
+    begun_at: datetime = await connection.fetchval(
+        "update channel_posts set begun_at = coalesce(begun_at, clock_timestamp()) where post_id = $1 returning begun_at",
+        post_id,
+    )
+    return begun_at
+
+
+async def retry(connection: Connection, post_id: UUID, pause: timedelta, why: Refusal) -> None:
+    """Notes why it is not out yet, and when it is tried again."""
+    await connection.execute(
+        """
+        update channel_posts set state = 'sending', retry_at = clock_timestamp() + $2::interval, reason = $3, detail = $4
+        where post_id = $1
+        """,
+        post_id,
+        pause,
+        why.reason,
+        why.detail,
+    )
+
+
+async def end(
+    connection: Connection,
+    post_id: UUID,
+    state: State,
+    *,
+    why: Refusal | None = None,
+    url: str | None = None,
+    ended_by: UUID | None = None,
+) -> None:
+    await connection.execute(
+        """
+        update channel_posts set state = $2, reason = $3, detail = $4, post_url = coalesce($5, post_url), ended_by = $6,
+               retry_at = null, held_until = null, claimed_at = null,
+               posted_at = case when $2 = 'posted' then coalesce(posted_at, clock_timestamp()) end
+        where post_id = $1
+        """,
+        post_id,
+        state.value,
+        "" if why is None else why.reason,
+        "" if why is None else why.detail,
+        url,
+        ended_by,
+    )
+
+
+async def claim_due(connection: Connection, *, at_once: int) -> list[ChannelPost]:
+    """What is due, the oldest first, and from now on is being sent.
+
+    Of each channel no more than so many at once, so that one that answers nobody is not waited for by all. What another replica has
+    in hand is passed over.
+    """
+    rows = await connection.fetch(
+        """
+        with found as (
+            select due.post_id from (
+                select distinct channel from channel_posts where state = 'planned' and due_at <= clock_timestamp()
+            ) as each cross join lateral (
+                select post_id from channel_posts
+                where state = 'planned' and channel = each.channel and due_at <= clock_timestamp()
+                  and (held_until is null or held_until <= clock_timestamp())
+                order by due_at, number
+                limit greatest($1 - (
+                    select count(*) from channel_posts as busy
+                    where busy.state = 'sending' and busy.channel = each.channel
+                      and (busy.retry_at is null or busy.retry_at <= clock_timestamp())
+                      and busy.claimed_at > clock_timestamp() - interval '10 minutes'), 0)
+                for update skip locked
+            ) as due
+        )
+        update channel_posts set state = 'sending', claimed_at = clock_timestamp(), reason = '', detail = '', held_until = null
+        from found where channel_posts.post_id = found.post_id
+        returning channel_posts.*
+        """,
+        at_once,
+    )
+    return sorted(map(channel_post, rows), key=lambda post: (post.due_at or post.since, post.number))
+
+
+async def until_next(connection: Connection) -> timedelta | None:
+    """How long until the next is due (negative: it is overdue, or waits for others of its channel); None if none is planned."""
+    due: timedelta | None = await connection.fetchval(
+        """
+        select min(greatest(due_at, coalesce(held_until, due_at))) - clock_timestamp() from channel_posts where state = 'planned'
+        """
+    )
+    return due
+
+
+async def count_posts(connection: Connection) -> dict[str, float]:
+    """How many are not out, by state; those called off or rejected apart."""
+    rows = await connection.fetch(
+        """
+        select state, count(*) from channel_posts
+        where state in ('new', 'waiting', 'planned', 'sending', 'in_doubt', 'failed') group by state
+        """
+    )
+    counted = dict.fromkeys(("new", "waiting", "planned", "sending", "in_doubt", "failed"), 0.0)
+    return counted | {row["state"]: float(row["count"]) for row in rows}
+
+
+async def rules_of(connection: Connection, brand: str, channel: str) -> Rules:
+    row = await connection.fetchrow(
+        "select link, hashtags, most_tags from channel_rules where brand_slug = $1 and channel = $2",
+        brand,
+        channel,
+    )
+    return Rules() if row is None else Rules(row["link"], tuple(row["hashtags"]), row["most_tags"])
+
+
+def channel_post(row: asyncpg.Record) -> ChannelPost:
+    return ChannelPost(
+        post_id=PostId(row["post_id"]),
+        number=row["number"],
+        brand_slug=BrandSlug(row["brand_slug"]),
+        content_id=row["content_id"],
+        asked_as=row["asked_as"],
+        entry=row["entry"],
+        occurrence=row["occurrence"],
+        correlation_id=row["correlation_id"],
+        material=Material.of_json(json.loads(row["material"])),
+        approval=row["approval"],
+        channel=row["channel"],
+        account=row["account"],
+        text=row["text"],
+        tags=tuple(json.loads(row["tags"])),
+        placement=row["placement"],
+        version=row["version"],
+        state=State(row["state"]),
+        due_at=row["due_at"],
+        held_until=row["held_until"],
+        retry_at=row["retry_at"],
+        begun_at=row["begun_at"],
+        reason=row["reason"],
+        detail=row["detail"],
+        ended_by=row["ended_by"],
+        post_url=row["post_url"],
+        posted_at=row["posted_at"],
+        since=row["since"],
+    )
