@@ -231,7 +231,12 @@ async def test_many_at_once_end_with_one_of_them(web: Web) -> None:
 
 async def test_the_api_is_documented_and_the_sites_are_as_before(web: Web) -> None:
     document = (await web.client.get("/openapi.json")).json()
-    assert set(document["paths"]) == {"/v1/brands/{slug}/logo", "/v1/brands/{slug}/site", "/v1/audit-log"}
+    assert set(document["paths"]) == {
+        "/v1/brands/{slug}/logo",
+        "/v1/brands/{slug}/site",
+        "/v1/brands/{slug}/views",
+        "/v1/audit-log",
+    }
     put = document["paths"]["/v1/brands/{slug}/logo"]["put"]
     assert set(put["requestBody"]["content"]) == {"image/png", "image/jpeg", "image/webp"}
     assert "1 MB" in put["responses"]["413"]["description"]

@@ -20,6 +20,9 @@ class Sites(ServiceClient):
     def reset(self, brand: str) -> None:
         self._ask("DELETE", _site(brand))
 
+    def views(self, brand: str, days: int) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/brands/{quote(brand, safe='')}/views", params={"days": days})
+
 
 def _site(brand: str) -> str:
     return f"/v1/brands/{quote(brand, safe='')}/site"

@@ -99,6 +99,27 @@ def decide(
         _show(sites.decide(brand, changes), as_json=as_json)
 
 
+@app.command(name="views")
+def views(
+    brand: Brand,
+    days: Annotated[int, typer.Option(min=1, max=400, help="So many, of which today is the last.")] = 30,
+    as_json: AsJson = False,
+    publisher_url: PublisherUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """How often its pages were looked at, most first: without robots, cookies and addresses, and without what caches answered."""
+    with Sites.at(publisher_url, key_file) as sites:
+        told = sites.views(brand, days)
+    if as_json:
+        print_json(told)
+        return
+    show_table(
+        ("views", "article", "address"),
+        [(str(page["views"]), page["title"], page["url"]) for page in told["pages"]],
+    )
+    note(f"{told['total']} views from {told['first']} to {told['last']}")
+
+
 @app.command(name="reset")
 def reset(
     brand: Brand, as_json: AsJson = False, publisher_url: PublisherUrl = None, key_file: KeyFile = None

@@ -15,6 +15,7 @@ from messaging import Database
 from publisher.logos import FILES, logo_routes
 from publisher.site_settings import site_settings_routes
 from publisher.urls import SiteUrls
+from publisher.views import view_routes
 
 DESCRIPTION: Final = "How the sites look. What they say comes with the articles."
 
@@ -22,7 +23,9 @@ DESCRIPTION: Final = "How the sites look. What they say comes with the articles.
 def create_api(database: Database, authorise: Authorise, urls: SiteUrls, *, sites: ASGIApp) -> FastAPI:
     """The API under `/v1`, behind the key; everything else is the sites'."""
     app = api("Brand Engine: publisher", authorise, files=FILES, description=DESCRIPTION)
-    add_routes(app, logo_routes(database, urls), site_settings_routes(database, urls))
+    add_routes(
+        app, logo_routes(database, urls), site_settings_routes(database, urls), view_routes(database, urls)
+    )
     keep_audit_log(app, database)
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:

@@ -13,6 +13,7 @@ from publisher.handlers import Handlers
 from publisher.http_api import create_app
 from publisher.settings import Settings
 from publisher.urls import SiteUrls
+from publisher.views import Views
 
 _WRITING_SECONDS = 45.0
 
@@ -38,6 +39,10 @@ def build(settings: Settings) -> Service:
         ),
     )
     covers = Covers(service.database, most_bytes=settings.covers_max_megabytes * 1_000_000)
-    sites = create_app(service.database, urls, articles_per_page=settings.articles_per_page, covers=covers)
+    views = Views(service.database)
+    service.background("views", views.keep_writing)
+    sites = create_app(
+        service.database, urls, articles_per_page=settings.articles_per_page, covers=covers, views=views
+    )
     service.serve(create_api(service.database, ServiceKey(settings.service_key), urls, sites=sites))
     return service

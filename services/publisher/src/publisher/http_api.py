@@ -21,6 +21,7 @@ from publisher.erasure import is_erased
 from publisher.rendering import Beside, Listing, Renderer
 from publisher.site_settings import URLS, Addresses, look
 from publisher.urls import SiteUrls
+from publisher.views import Views
 
 _FEED_ENTRIES = 20
 _MORE_ARTICLES = 3
@@ -49,9 +50,14 @@ _SVG = "image/svg+xml"
 
 
 def create_app(
-    database: Database, urls: SiteUrls, *, articles_per_page: int, covers: Covers | None = None
+    database: Database,
+    urls: SiteUrls,
+    *,
+    articles_per_page: int,
+    covers: Covers | None = None,
+    views: Views | None = None,
 ) -> Starlette:
-    pages = Pages(database, Renderer(urls), articles_per_page, covers or Covers(database))
+    pages = Pages(database, Renderer(urls), articles_per_page, covers or Covers(database), views)
     app = Starlette(
         routes=[
             Route("/", pages.sites),
@@ -98,11 +104,13 @@ class Pages:
         renderer: Renderer,
         articles_per_page: int,
         covers: Covers,
+        views: Views | None,
     ) -> None:
         self._database = database
         self._renderer = renderer
         self._articles_per_page = articles_per_page
         self._covers = covers
+        self._views = views
 
     async def sites(self, request: Request) -> Response:
         async with self._database.connection() as connection:
@@ -216,6 +224,8 @@ class Pages:
             return HTMLResponse(
                 self._seen_by(request).gone(site), status_code=410, headers={"Cache-Control": _BRIEFLY}
             )
+        if self._views is not None:
+            self._views.note(page.content_id, request.method, request.headers)
         body = self._seen_by(request).article(site, page, beside)
         return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
 

@@ -1,0 +1,90 @@
+"""`/v1/brands/{slug}/views`: how often a brand's pages were looked at."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from http import HTTPStatus
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Path, Query
+from pydantic import BaseModel, ConfigDict
+
+from chassis.http.api import UNKNOWN, MayRead, router
+from envelope.brand.payloads import BrandSlug as Slug
+from messaging import Database
+from publisher.domain import BrandSlug
+from publisher.site_settings import address_of
+from publisher.urls import SiteUrls
+from publisher.views import store
+
+_MOST_PAGES: Final = 200
+_MOST_DAYS: Final = 400
+
+
+class Day(BaseModel):
+    day: date
+    """In UTC."""
+    views: int
+
+
+class PageViews(BaseModel):
+    content_id: UUID
+    title: str
+    url: str
+    views: int
+
+
+class BrandViews(BaseModel):
+    """By browsers that do not say they are robots. One reader who comes twice is two views; what a cache answers is none."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    first: date
+    last: date
+    total: int
+    days: list[Day]
+    """Each of them, the oldest first."""
+    pages: list[PageViews]
+    """Those that were looked at, most first; 200 at most."""
+
+
+def view_routes(
+    database: Database, urls: SiteUrls, *, today: Callable[[], date] = lambda: datetime.now(UTC).date()
+) -> APIRouter:
+    routes = router("/brands/{slug}/views", tags=["views"])
+
+    @routes.get("", summary="How often a brand's pages were looked at", responses=UNKNOWN)
+    async def get_views(
+        caller: MayRead,
+        slug: Annotated[Slug, Path(description="The brand.")],
+        days: Annotated[
+            int, Query(ge=1, le=_MOST_DAYS, description="So many, of which today is the last.")
+        ] = 30,
+    ) -> BrandViews:
+        """A number for each page and day is all that is kept: no cookie, no address. It is some seconds behind."""
+        if not caller.may_see(slug):
+            raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
+        brand, last = BrandSlug(slug), today()
+        first = last - timedelta(days=days - 1)
+        async with database.connection() as connection:
+            home = urls.at(brand, await address_of(connection, brand))
+            counted = await store.by_day(connection, brand, first, last)
+            pages = await store.by_page(connection, brand, first, last, _MOST_PAGES)
+        each_day = [first + timedelta(days=number) for number in range(days)]
+        return BrandViews(
+            first=first,
+            last=last,
+            total=sum(counted.values()),
+            days=[Day(day=day, views=counted.get(day, 0)) for day in each_day],
+            pages=[
+                PageViews(
+                    content_id=page.content_id,
+                    title=page.title,
+                    url=home.absolute(home.article(brand, page.slug)),
+                    views=page.views,
+                )
+                for page in pages
+            ],
+        )
+
+    return routes
