@@ -13,6 +13,7 @@ from social.channels import (
     instagram,
     linkedin,
     mastodon,
+    slack,
     telegram,
     threads,
     x,
@@ -31,7 +32,7 @@ from social.channels.feed import FEED
 
 BUILT_IN: Final = feed.CHANNEL
 REMOTE: Final = tuple(
-    each.CHANNEL for each in (x, bluesky, mastodon, linkedin, threads, discord, instagram, telegram)
+    each.CHANNEL for each in (x, bluesky, mastodon, linkedin, threads, discord, instagram, telegram, slack)
 )
 CHANNELS: Final = {channel.name: channel for channel in (BUILT_IN, *REMOTE)}
 

@@ -1,19 +1,102 @@
-"""Discord."""
+"""Discord: a webhook of one channel.
 
-from typing import Final
+A webhook's messages can be looked up by their id alone, which only an answer tells: what was sent without one is in doubt.
+"""
 
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final
+
+import regex
+
+from receipts import Part, Refused, Step, Work
+from receipts.answers import Errors, expect, quoted
 from social import counting
-from social.channels.channel import READ, Channel, Limit
+from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.uploads import bytes_of, picture_of, unseen
+
+_SECONDS: Final = 18.0
+_MOST_ALT: Final = 1024
+_SUPPRESS_EMBEDS: Final = 1 << 2
+_ENDINGS: Final = {"image/jpeg": "jpg", "image/webp": "webp"}
+
+# Markdown, as https://support.discord.com/hc/articles/210298617 describes it; an address stays as it is.
+_MARKS = regex.compile(r"(?<address>https?://\S+)|[\\*_~`|<\[]|^(?:#{1,3}|-#|>)(?=\s)", regex.MULTILINE)
+
+
+def escaped(text: str) -> str:
+    """The text as Discord's API takes it, so that it reads as it was written."""
+    return _MARKS.sub(lambda found: found["address"] or f"\\{found[0]}", text)
+
+
+def _units(text: str) -> int:
+    return counting.utf16_units(escaped(text))
+
+
+def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+    return {"content": escaped(post.text), "picture": picture_of(post)}
+
+
+def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+    return (Step("post", partial(_post, pictures), seconds=_SECONDS),)
+
+
+async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+    guild = (await work.account.facts()).get("guild_id")
+    picture = work.prepared["picture"]
+    data = None if picture is None else await unseen(bytes_of(pictures, picture))
+    # Nobody is called by a post of ours, whatever its text says.
+    body: dict[str, Any] = {"content": work.prepared["content"], "allowed_mentions": {"parse": []}}
+    if picture is None or data is None:
+        answer = await work.account.request("POST", "/", query={"wait": "true"}, json=body)
+    else:
+        name = f"cover.{_ENDINGS.get(picture['media_type'], 'png')}"
+        described = {"id": 0, "filename": name, "description": picture["alt"][:_MOST_ALT]}
+        # The link's own preview would show the same picture again, without a word for those who do not see it.
+        body |= {"attachments": [described], "flags": _SUPPRESS_EMBEDS}
+        parts = [
+            Part("payload_json", json.dumps(body), "application/json"),
+            Part("files[0]", data, picture["media_type"], name),
+        ]
+        answer = await work.account.request("POST", "/", query={"wait": "true"}, parts=parts)
+    message = expect(answer, errors=_ERRORS).json
+    made = {"id": str(message["id"])}
+    if guild is None:
+        return made
+    return made | {"url": f"https://discord.com/channels/{guild}/{message['channel_id']}/{message['id']}"}
+
+
+_ERRORS: Final[Errors] = {
+    HTTPStatus.UNAUTHORIZED: lambda answer: Refused(
+        "needs_reconnecting", f"Discord answered 401{quoted(answer)}"
+    ),
+    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Discord answered 403{quoted(answer)}"),
+    HTTPStatus.NOT_FOUND: lambda answer: Refused(
+        "needs_reconnecting", f"Discord answered 404{quoted(answer)}"
+    ),
+}
 
 CHANNEL: Final = Channel(
     "discord",
     "Discord",
-    (Limit("characters", 2000, counting.utf16_units),),
+    (Limit("characters", 2000, _units),),
     headline=True,
     points=4,
     bulleted=True,
     hashtags=0,
     opening=2,
     invitation=READ,
+    note="Counted as sent to the API, where Markdown carries a backslash.",
     source="https://discord.com/developers/docs/resources/webhook#execute-webhook",
+    sending=Sending(
+        prepare,
+        steps,
+        errors={
+            "needs_reconnecting": "the webhook was deleted, or its address has changed: make one in the channel's settings, and connect it",
+            "forbidden": "Discord does not let this webhook post there",
+        },
+    ),
 )

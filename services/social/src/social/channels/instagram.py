@@ -1,9 +1,53 @@
-"""Instagram."""
+"""Instagram, for professional accounts (business and creator)."""
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
 
+from receipts import Absent, Found, Refused, Step, Unclear, Work
 from social import counting
-from social.channels.channel import READ, Channel, Limit
+from social.channels import graph
+from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+
+_EDGES: Final = graph.Edges("media", "media_publish", "status_code", "media", "caption", "v24.0")
+_MOST_ALT: Final = 1000
+
+
+def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+    first = next(iter(post.pictures), None)
+    jpeg = (
+        None if first is None else first.jpeg_url or (first.url if first.media_type == "image/jpeg" else None)
+    )
+    return {
+        "form": {"caption": post.text}
+        | ({"image_url": jpeg} if jpeg else {})
+        | ({"alt_text": first.alt[:_MOST_ALT]} if first and first.alt else {}),
+        "since": now.isoformat(),
+    }
+
+
+def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+    return (
+        Step("container", _contain, repeatable=True, seconds=graph.SECONDS),
+        Step("publish", _publish, _find, settles_seconds=graph.SETTLES, seconds=graph.SECONDS),
+    )
+
+
+async def _contain(work: Work) -> Mapping[str, Any]:
+    form = work.prepared["form"]
+    if "image_url" not in form:
+        raise Refused("picture", "the article has no picture as JPEG")
+    return {"container": await graph.contain(work, _EDGES, form)}
+
+
+async def _publish(work: Work) -> Mapping[str, Any]:
+    return await graph.publish(work, _EDGES, work.remote["container"], work.prepared["form"], _EDGES.posts)
+
+
+async def _find(work: Work) -> Found | Absent | Unclear:
+    caption = work.prepared["form"]["caption"]
+    return await graph.find(work, _EDGES, work.remote["container"], caption, _EDGES.posts)
+
 
 CHANNEL: Final = Channel(
     "instagram",
@@ -17,4 +61,5 @@ CHANNEL: Final = Channel(
     invitation=READ,
     note="Links in captions cannot be clicked, and a post needs a picture.",
     source="https://developers.facebook.com/docs/instagram-platform/content-publishing",
+    sending=Sending(prepare, steps, errors=graph.ERRORS, needs_picture=True),
 )

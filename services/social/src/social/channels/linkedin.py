@@ -1,15 +1,35 @@
-"""LinkedIn."""
+"""LinkedIn, for a person or an organisation."""
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import regex
 
+from receipts import Absent, Answer, Content, Found, NotSent, Refused, Step, Unclear, UnknownOutcome, Work
+from receipts.answers import Errors, expect, quoted
 from social import counting
-from social.channels.channel import READ, Channel, Limit
+from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 # https://learn.microsoft.com/linkedin/marketing/community-management/shares/little-text-format: an unescaped reserved
 # character can end the post there. A # that begins a hashtag is meant as one.
 _RESERVED = regex.compile(r"[\\|{}@\[\]()<>*_~]|#(?![\p{L}\p{N}])")
+_HASHTAG = regex.compile(r"\{hashtag\|\\?#\|([^}]*)\}")
+
+_HEADERS: Final = {"LinkedIn-Version": "202606", "X-Restli-Protocol-Version": "2.0.0"}
+_SECONDS: Final = 18.0
+_SETTLES: Final = 30.0
+_CLOCKS: Final = timedelta(minutes=5)
+_COMPARED: Final = timedelta(hours=1)
+"""So long after the first attempt a second one is sure to be refused as a duplicate; others have seen it so for days."""
+_URN = regex.compile(r"urn:li:(?:share|ugcPost|activity):(\d+)")
+_LISTED: Final = 50
+_MOST_TITLE: Final = 400
+_MOST_ALT: Final = 4086
 
 
 def escaped(text: str) -> str:
@@ -20,6 +40,227 @@ def escaped(text: str) -> str:
 def _units(text: str) -> int:
     return counting.utf16_units(escaped(text))
 
+
+def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+    return {
+        "commentary": escaped(post.text),
+        "title": post.title[:_MOST_TITLE],
+        "link": post.link if post.placement == "in_text" else None,
+        "comment": post.link if post.placement == "first_comment" else None,
+        "picture": picture_of(post),
+        "since": now.isoformat(),
+    }
+
+
+def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+    post = Step("post", partial(_post, pictures), _find_post, settles_seconds=_SETTLES, seconds=_SECONDS)
+    if not prepared["comment"]:
+        return (post,)
+    return (post, Step("comment", _comment, _find_comment, settles_seconds=_SETTLES, seconds=_SECONDS))
+
+
+# -- the post ----------------------------------------------------------------------------------------------------------
+
+
+async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+    author = await _author(work)
+    image = await unseen(_uploaded(pictures, work, author))
+    body = {
+        "author": author,
+        "commentary": work.prepared["commentary"],
+        "visibility": "PUBLIC",
+        "distribution": {
+            "feedDistribution": "MAIN_FEED",
+            "targetEntities": [],
+            "thirdPartyDistributionChannels": [],
+        },
+        "lifecycleState": "PUBLISHED",
+        "isReshareDisabledByAuthor": False,
+    } | _content(work.prepared, image)
+    answer = await work.account.request("POST", "/rest/posts", headers=_HEADERS, json=body)
+    if (earlier := _named(answer)) is not None:
+        return _earlier(work, earlier)
+    return _remote(_made(expect(answer, errors=_ERRORS)))
+
+
+def _content(prepared: Mapping[str, Any], image: str | None) -> dict[str, Any]:
+    """A card for the link, since LinkedIn makes none of its own for what comes over the API; else the picture."""
+    alt = (prepared["picture"] or {}).get("alt", "")[:_MOST_ALT]
+    if prepared["link"]:
+        article = {"source": prepared["link"], "title": prepared["title"]}
+        shown = {"thumbnail": image, "thumbnailAltText": alt} if image else {}
+        return {"content": {"article": article | shown}}
+    return {"content": {"media": {"id": image, "altText": alt}}} if image else {}
+
+
+async def _uploaded(pictures: Pictures, work: Work, owner: str) -> str | None:
+    picture = work.prepared["picture"]
+    data = None if picture is None else await bytes_of(pictures, picture)
+    if picture is None or data is None:
+        return None
+    answer = await work.account.request(
+        "POST",
+        "/rest/images",
+        query={"action": "initializeUpload"},
+        headers=_HEADERS,
+        json={"initializeUploadRequest": {"owner": owner}},
+        seconds=UPLOAD_SECONDS / 2,
+    )
+    told = expect(answer, errors=_ERRORS).json["value"]
+    address = urlsplit(told["uploadUrl"])
+    answer = await work.account.request(
+        "PUT",
+        address.path,
+        query=dict(parse_qsl(address.query)),
+        content=Content(picture["media_type"], data),
+        seconds=UPLOAD_SECONDS,
+    )
+    expect(answer, errors=_ERRORS)
+    return str(told["image"])
+
+
+async def _find_post(work: Work) -> Found | Absent | Unclear:
+    author = await _author(work)
+    query = {"q": "author", "author": author, "count": str(_LISTED), "sortBy": "CREATED"}
+    answer = await work.account.request(
+        "GET", "/rest/posts", query=query, headers=_HEADERS | {"X-RestLi-Method": "FINDER"}
+    )
+    since = datetime.fromisoformat(work.prepared["since"])
+    if answer.status == HTTPStatus.FORBIDDEN:
+        # Persons' tokens may write and not read. Within that time LinkedIn itself keeps the same text from being posted twice, and names
+        # the one that is there.
+        if datetime.now(UTC) - since < _COMPARED:
+            return Absent()
+        return Unclear("LinkedIn does not let this account look its posts up; look at its page")
+    posts = expect(answer, errors=_ERRORS).json["elements"]
+    wanted = _comparable(work.prepared["commentary"])
+    begun = (since - _CLOCKS).timestamp() * 1000
+    recent = [each for each in posts if each.get("publishedAt", each.get("createdAt", 0)) >= begun]
+    for each in recent:
+        if _comparable(each.get("commentary", "")) == wanted:
+            return Found(_remote(each["id"]))
+    if len(recent) == _LISTED:
+        return Unclear(
+            f"there are {_LISTED} or more posts since the first attempt; look whether it is among them"
+        )
+    return Absent()
+
+
+# -- the link in a comment ---------------------------------------------------------------------------------------------
+
+
+async def _comment(work: Work) -> Mapping[str, Any]:
+    post = work.remote["id"]
+    body = {
+        "actor": await _author(work),
+        "object": post,
+        "message": {"text": f"{READ}{work.prepared['comment']}"},
+    }
+    answer = await work.account.request("POST", _comments(post), headers=_HEADERS, json=body)
+    return {"comment_id": _made(expect(answer, errors=_ERRORS))}
+
+
+async def _find_comment(work: Work) -> Found | Absent | Unclear:
+    author = await _author(work)
+    answer = await work.account.request("GET", _comments(work.remote["id"]), headers=_HEADERS)
+    if answer.status == HTTPStatus.FORBIDDEN:
+        return Unclear(
+            "LinkedIn does not let this account look comments up; look whether its post has the link below it"
+        )
+    for each in expect(answer, errors=_ERRORS).json["elements"]:
+        if each.get("actor") == author and work.prepared["comment"] in each.get("message", {}).get(
+            "text", ""
+        ):
+            return Found({"comment_id": str(each["id"])})
+    return Absent()
+
+
+def _comments(post: str) -> str:
+    return f"/rest/socialActions/{quote(post, safe='')}/comments"
+
+
+# -- who and which -----------------------------------------------------------------------------------------------------
+
+
+async def _author(work: Work) -> str:
+    """Raises Refused: the gateway does not know for whom the account posts."""
+    facts = await work.account.facts()
+    if author := facts.get("author") or (f"urn:li:person:{facts['id']}" if facts.get("id") else None):
+        return author
+    raise Refused(
+        "no_author", f"it is not known whose posts these are: brandctl accounts check {work.account.name}"
+    )
+
+
+def _made(answer: Answer) -> str:
+    """Raises UnknownOutcome: it was made, and nobody says which it is."""
+    made = answer.headers.get("x-restli-id") or answer.headers.get("x-linkedin-id")
+    if not made:
+        raise UnknownOutcome("LinkedIn made it and did not say under which id")
+    return made
+
+
+def _named(answer: Answer) -> str | None:
+    """The post of which LinkedIn says that this one repeats it."""
+    said = str(answer.json)
+    if answer.status != HTTPStatus.UNPROCESSABLE_ENTITY or "duplicate" not in said.lower():
+        return None
+    found = _URN.search(said)
+    return found[0] if found else None
+
+
+def _earlier(work: Work, urn: str) -> Mapping[str, Any]:
+    """That post, if it was made since our first attempt: then it is ours, and an attempt before has arrived after all.
+
+    Its number says when it was made: all bits but the last 22 are milliseconds since 1970.
+    """
+    number = _URN.fullmatch(urn)
+    assert number
+    made = datetime.fromtimestamp((int(number[1]) >> 22) / 1000, UTC)
+    if made >= datetime.fromisoformat(work.prepared["since"]) - _CLOCKS:
+        return _remote(urn)
+    raise Refused("duplicate", f"LinkedIn says that the same was posted before: {_remote(urn)['url']}")
+
+
+def _remote(urn: str) -> Mapping[str, Any]:
+    return {"id": urn, "url": f"https://www.linkedin.com/feed/update/{urn}/"}
+
+
+def _comparable(commentary: str) -> str:
+    """LinkedIn may tell a hashtag as a template, and escapes otherwise than they were sent."""
+    return " ".join(_HASHTAG.sub(r"#\1", commentary).replace("\\", "").split())
+
+
+# -- what LinkedIn says ------------------------------------------------------------------------------------------------
+
+
+def _limited(answer: Answer) -> NotSent:
+    """Limits are of a day, which begins at midnight UTC; no answer says when there is room again."""
+    now = datetime.now(UTC)
+    midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    by_day = " DAY " in quoted(answer).upper()
+    retry_at = midnight if by_day else now + timedelta(minutes=5)
+    return NotSent("limit", f"LinkedIn takes no more of this account for now{quoted(answer)}", retry_at)
+
+
+def _unfit(answer: Answer) -> Refused:
+    code = (answer.json or {}).get("code", "") if isinstance(answer.json, dict) else ""
+    reason = "text_too_long" if code == "FIELD_LENGTH_TOO_LONG" else "refused"
+    return Refused(reason, f"LinkedIn does not take it{quoted(answer)}")
+
+
+_ERRORS: Final[Errors] = {
+    HTTPStatus.BAD_REQUEST: _unfit,
+    HTTPStatus.UNAUTHORIZED: lambda answer: Refused(
+        "needs_reconnecting", f"LinkedIn answered 401{quoted(answer)}"
+    ),
+    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"LinkedIn answered 403{quoted(answer)}"),
+    HTTPStatus.UNPROCESSABLE_ENTITY: _unfit,
+    HTTPStatus.UPGRADE_REQUIRED: lambda answer: Refused(
+        "version_retired", f"LinkedIn answered 426{quoted(answer)}"
+    ),
+    HTTPStatus.TOO_MANY_REQUESTS: _limited,
+}
 
 CHANNEL: Final = Channel(
     "linkedin",
@@ -34,4 +275,18 @@ CHANNEL: Final = Channel(
     note="Counted as sent to the API, where reserved characters carry a backslash.",
     source="https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api",
     escape=escaped,
+    sending=Sending(
+        prepare,
+        steps,
+        errors={
+            "needs_reconnecting": "LinkedIn's token has expired (they live 60 days) or was taken back: connect the account again",
+            "forbidden": "LinkedIn does not let this account post: it lacks a permission (w_member_social or w_organization_social), "
+            "or is no administrator of the page any more",
+            "version_retired": "LinkedIn has retired the version of its API that this program speaks: install a newer one",
+            "duplicate": "this account has posted the same text before; edit the post, or leave it",
+            "text_too_long": "LinkedIn counts the text longer than it allows; edit the post",
+            "no_author": "the account is not connected completely",
+        },
+        placements=("in_text", "first_comment", "none"),
+    ),
 )

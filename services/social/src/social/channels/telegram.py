@@ -1,9 +1,100 @@
-"""Telegram."""
+"""Telegram: a bot posts to a channel of which it is an administrator.
 
-from typing import Final
+A bot cannot look up what it has posted: what was sent without an answer is in doubt.
+"""
 
+import html
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Final
+
+from receipts import Answer, NotSent, Refused, Step, Work
+from receipts.answers import Errors, expect, quoted
 from social import counting
-from social.channels.channel import READ, Channel, Limit
+from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+
+_SECONDS: Final = 18.0
+_MOST_CAPTION: Final = 1024
+
+
+def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+    link = post.link if post.placement == "in_text" else None
+    first = next(iter(post.pictures), None)
+    if first and not link and counting.utf16_units(post.text) <= _MOST_CAPTION:
+        shown = {"photo": first.url, "caption": _marked_up(post)}
+        return {"method": "sendPhoto", "json": {**shown, "parse_mode": "HTML"}}
+    # The preview of the link shows the page's picture, and leaves room for four times the text.
+    preview = {"url": link, "prefer_large_media": True} if link else {"is_disabled": True}
+    said = {"text": _marked_up(post), "parse_mode": "HTML", "link_preview_options": preview}
+    return {"method": "sendMessage", "json": said}
+
+
+def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+    return (Step("post", _post, seconds=_SECONDS),)
+
+
+async def _post(work: Work) -> Mapping[str, Any]:
+    chat = (await work.account.facts()).get("chat")
+    if not chat:
+        raise Refused(
+            "no_chat", f"it is not known to which channel: brandctl accounts check {work.account.name}"
+        )
+    body = {"chat_id": chat, **work.prepared["json"]}
+    answer = await work.account.request("POST", f"/{work.prepared['method']}", json=body)
+    message = expect(answer, errors=_ERRORS).json["result"]
+    return {"id": str(message["message_id"]), "url": _address(message)}
+
+
+def _address(message: Mapping[str, Any]) -> str:
+    chat = message["chat"]
+    # Those of a private channel open for its members.
+    place = chat.get("username") or f"c/{str(chat['id']).removeprefix('-100')}"
+    return f"https://t.me/{place}/{message['message_id']}"
+
+
+def _marked_up(post: Composed) -> str:
+    """With the headline in bold, if the text begins with one."""
+    text = html.escape(post.text, quote=False)
+    headline = html.escape(post.title, quote=False)
+    if headline and text.startswith(f"{headline}\n"):
+        return f"<b>{headline}</b>{text.removeprefix(headline)}"
+    return text
+
+
+# -- what Telegram says ------------------------------------------------------------------------------------------------
+
+
+def _limited(answer: Answer) -> NotSent:
+    told = answer.json.get("parameters", {}) if isinstance(answer.json, dict) else {}
+    seconds = told.get("retry_after", 60)
+    retry_at = datetime.now(UTC) + timedelta(seconds=seconds if isinstance(seconds, int) else 60)
+    return NotSent("limit", f"Telegram takes no more for now{quoted(answer)}", retry_at)
+
+
+def _unfit(answer: Answer) -> Refused:
+    said = quoted(answer)
+    reasons = {
+        "chat not found": "no_chat",
+        "too long": "text_too_long",
+        "HTTP URL": "picture",
+        "not enough rights": "forbidden",
+    }
+    reason = next((reason for words, reason in reasons.items() if words in said), "refused")
+    return Refused(reason, f"Telegram does not take it{said}")
+
+
+_ERRORS: Final[Errors] = {
+    HTTPStatus.BAD_REQUEST: _unfit,
+    HTTPStatus.UNAUTHORIZED: lambda answer: Refused(
+        "needs_reconnecting", f"Telegram answered 401{quoted(answer)}"
+    ),
+    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Telegram answered 403{quoted(answer)}"),
+    HTTPStatus.NOT_FOUND: lambda answer: Refused(
+        "needs_reconnecting", f"Telegram answered 404{quoted(answer)}"
+    ),
+    HTTPStatus.TOO_MANY_REQUESTS: _limited,
+}
 
 CHANNEL: Final = Channel(
     "telegram",
@@ -15,4 +106,15 @@ CHANNEL: Final = Channel(
     hashtags=2,
     invitation=READ,
     source="https://core.telegram.org/bots/api#sendmessage",
+    sending=Sending(
+        prepare,
+        steps,
+        errors={
+            "needs_reconnecting": "the bot's token is good for nothing any more: get a new one from @BotFather, and connect the account again",
+            "no_chat": "the channel was not found: look at its name, and whether the bot is an administrator there",
+            "forbidden": "the bot may not post there: make it an administrator of the channel who may post messages",
+            "text_too_long": "Telegram counts the text longer than it allows; edit the post",
+            "picture": "Telegram could not fetch the picture: the site needs a public address",
+        },
+    ),
 )

@@ -1,9 +1,80 @@
 """Threads."""
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
 
+from receipts import Absent, Found, Step, Unclear, Work
 from social import counting
-from social.channels.channel import Channel, Limit
+from social.channels import graph
+from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+
+_EDGES: Final = graph.Edges("threads", "threads_publish", "status", "threads", "text", "v1.0")
+_REPLIES: Final = "replies"
+_MOST_ALT: Final = 1000
+
+
+def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+    first = next(iter(post.pictures), None)
+    form = {"media_type": "IMAGE" if first else "TEXT", "text": post.text}
+    if first:
+        form |= {"image_url": first.url, "alt_text": first.alt[:_MOST_ALT]}
+    return {
+        "form": form,
+        "comment": f"{READ}{post.link}" if post.placement == "first_comment" and post.link else None,
+        "since": now.isoformat(),
+    }
+
+
+def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+    of_post = (
+        Step("container", _contain, repeatable=True, seconds=graph.SECONDS),
+        Step("publish", _publish, _find, settles_seconds=graph.SETTLES, seconds=graph.SECONDS),
+    )
+    if not prepared["comment"]:
+        return of_post
+    return (
+        *of_post,
+        Step("comment container", _contain_comment, repeatable=True, seconds=graph.SECONDS),
+        Step("comment", _comment, _find_comment, settles_seconds=graph.SETTLES, seconds=graph.SECONDS),
+    )
+
+
+async def _contain(work: Work) -> Mapping[str, Any]:
+    return {"container": await graph.contain(work, _EDGES, work.prepared["form"])}
+
+
+async def _publish(work: Work) -> Mapping[str, Any]:
+    return await graph.publish(work, _EDGES, work.remote["container"], work.prepared["form"], _EDGES.posts)
+
+
+async def _find(work: Work) -> Found | Absent | Unclear:
+    text = work.prepared["form"]["text"]
+    return await graph.find(work, _EDGES, work.remote["container"], text, _EDGES.posts)
+
+
+# -- the link in an answer to it ---------------------------------------------------------------------------------------
+
+
+def _answer(work: Work) -> Mapping[str, str]:
+    return {"media_type": "TEXT", "text": work.prepared["comment"], "reply_to_id": work.remote["id"]}
+
+
+async def _contain_comment(work: Work) -> Mapping[str, Any]:
+    return {"comment_container": await graph.contain(work, _EDGES, _answer(work))}
+
+
+async def _comment(work: Work) -> Mapping[str, Any]:
+    container = work.remote["comment_container"]
+    made = await graph.publish(work, _EDGES, container, _answer(work), _REPLIES)
+    return {"comment_id": made.get("id", "")}
+
+
+async def _find_comment(work: Work) -> Found | Absent | Unclear:
+    container = work.remote["comment_container"]
+    found = await graph.find(work, _EDGES, container, work.prepared["comment"], _REPLIES)
+    return Found({"comment_id": found.remote.get("id", "")}) if isinstance(found, Found) else found
+
 
 CHANNEL: Final = Channel(
     "threads",
@@ -16,4 +87,5 @@ CHANNEL: Final = Channel(
     opening=1,
     note="Emoji count by their bytes. One hashtag a post.",
     source="https://developers.facebook.com/documentation/threads/posts",
+    sending=Sending(prepare, steps, errors=graph.ERRORS, placements=("in_text", "first_comment", "none")),
 )

@@ -37,13 +37,13 @@ def media_type_by_name(url: str) -> str | None:
 class GraphFake(Fake):
     """`polls`: so often a container is in progress before it is finished; `quota`: posts of a day."""
 
-    def __init__(self, token: str, user_id: str, username: str, quota: int) -> None:
+    def __init__(self, token: str, user_id: str, username: str, *, quota: int, polls: int) -> None:
         super().__init__()
         self.token = token
         self.user_id = user_id
         self.username = username
         self.quota = quota
-        self.polls = 1
+        self.polls = polls
         self.containers: dict[str, Container] = {}
         self.media_type: Callable[[str], str | None] = media_type_by_name
         """What this provider would find at the address of a picture."""

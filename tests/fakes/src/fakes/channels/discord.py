@@ -14,6 +14,8 @@ from fakes.serving.fake import Accepted, Fake, route
 
 _MOST: Final = 2000
 _MOST_EMBEDS: Final = 10
+_MARKED: Final = re.compile(r"\\([^a-zA-Z0-9\s])")
+"""What a backslash keeps from being Markdown."""
 _MENTION: Final = re.compile(r"@everyone|@here|<@&?\d+>")
 
 
@@ -71,9 +73,10 @@ class FakeDiscord(Fake):
         made = Accepted(
             str(next(self._ids)),
             self.webhook,
-            content,
+            _MARKED.sub(r"\1", content),
             more={
                 "pings": _MENTION.findall(content) if allowed.get("parse") else [],
+                "content": content,
                 "embeds": embeds,
                 "pictures": _described(data, files),
                 "timestamp": self.now().isoformat(),
@@ -97,7 +100,7 @@ class FakeDiscord(Fake):
         return {
             "id": message.id,
             "type": 0,
-            "content": message.text,
+            "content": message.more["content"],
             "channel_id": "199737254929760256",
             "webhook_id": self.webhook,
             "embeds": message.more["embeds"],

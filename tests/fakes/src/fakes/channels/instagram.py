@@ -15,8 +15,8 @@ _HASHTAGS: Final = 30
 
 
 class FakeInstagram(GraphFake):
-    def __init__(self, token: str = "instagram-token") -> None:
-        super().__init__(token, "17841405309211844", "acme.coffee", quota=100)
+    def __init__(self, token: str = "instagram-token", *, polls: int = 1) -> None:
+        super().__init__(token, "17841405309211844", "acme.coffee", quota=100, polls=polls)
 
     @route("GET", "/{version}/me")
     def me(self, request: Request, version: str) -> Reply:

@@ -29,7 +29,7 @@ class FakeLinkedIn(Fake):
         *,
         reads: bool | None = None,
         compares: bool = True,
-        versions: frozenset[str] = frozenset({"202601", "202604", "202607", "202610"}),
+        versions: frozenset[str] = frozenset({"202604", "202605", "202606", "202610"}),
     ) -> None:
         super().__init__()
         self.token = token
@@ -38,7 +38,7 @@ class FakeLinkedIn(Fake):
         self.compares = compares
         self.versions = versions
         self.images: dict[str, bytes] = {}
-        self._ids = count(7_400_000_000_000_000_001)
+        self._numbers = count(1)
 
     @route("POST", "/rest/posts")
     def post(self, request: Request) -> Reply:
@@ -51,7 +51,7 @@ class FakeLinkedIn(Fake):
         for earlier in self.accepted:
             if self.compares and earlier.kind == "post" and earlier.more["commentary"] == text:
                 return _duplicate(earlier.id)
-        urn = f"urn:li:share:{next(self._ids)}"
+        urn = f"urn:li:share:{self._number()}"
         self.accept(
             Accepted(
                 urn,
@@ -99,7 +99,7 @@ class FakeLinkedIn(Fake):
             return no
         if request.query.get("action") != "initializeUpload":
             return _error(400, "ILLEGAL_ARGUMENT", "No such action")
-        urn = f"urn:li:image:D4E{next(self._ids)}"
+        urn = f"urn:li:image:D4E{self._number()}"
         told = {
             "uploadUrlExpiresAt": int(self.now().timestamp() * 1000) + 3_600_000,
             "uploadUrl": f"{self.url}/dms-uploads/sp/v2/{urn}/uploaded-image/0?ca=vector_feedshare&cn=uploads&sync=0",
@@ -122,7 +122,7 @@ class FakeLinkedIn(Fake):
         data = request.json()
         if data.get("actor") != self.author:
             return _forbidden()
-        made = str(next(self._ids))
+        made = str(self._number())
         text = data["message"]["text"]
         self.accept(Accepted(made, self.author, text, kind="comment", more={"answers": urn}))
         told = self._comment(self.accepted[-1])
@@ -175,6 +175,10 @@ class FakeLinkedIn(Fake):
         if request.headers.get("x-restli-protocol-version") != "2.0.0":
             return _error(400, "ILLEGAL_ARGUMENT", "Invalid X-RestLi-Protocol-Version")
         return _forbidden() if reading and not self.reads else None
+
+    def _number(self) -> int:
+        """All bits but the last 22 are the time: seen, documented nowhere."""
+        return (int(self.now().timestamp() * 1000) << 22) + next(self._numbers)
 
     def _problem_with(self, data: dict[str, Any]) -> Reply | None:
         needed = ("author", "commentary", "visibility", "distribution", "lifecycleState")

@@ -43,10 +43,12 @@ class FakeSlack(Fake):
         if not all(map(_is_valid, blocks)) or len(blocks) > _MOST_BLOCKS:
             return as_text("invalid_blocks", 400)
         sections = "\n\n".join(each["text"]["text"] for each in blocks if each["type"] == "section")
+        rich = "".join(map(_rich, blocks))
         pictures = [each["alt_text"] for each in blocks if each["type"] == "image"]
         shown = sections or text
-        more = {"pings": _CALL.findall(shown), "pictures": pictures, "notification": text}
-        self.accept(Accepted(str(len(self.accepted) + 1), "acme", _seen(shown), more=more))
+        more = {"pings": [] if rich else _CALL.findall(shown), "pictures": pictures, "notification": text}
+        said = rich or _seen(shown)
+        self.accept(Accepted(str(len(self.accepted) + 1), "acme", said, more=more))
         return as_text("ok")
 
     def limited(self, request: Request) -> Reply:
@@ -68,7 +70,17 @@ def _is_valid(block: dict[str, Any]) -> bool:
             return 0 < len(text) <= _MOST_SECTION
         case {"type": "image", "image_url": str(), "alt_text": str(alt)}:
             return bool(alt)
+        case {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [*elements]}]}:
+            return bool(elements) and all(each.get("type") in {"text", "link"} for each in elements)
     return False
+
+
+def _rich(block: dict[str, Any]) -> str:
+    """Nothing in it is markup."""
+    if block["type"] != "rich_text":
+        return ""
+    elements = block["elements"][0]["elements"]
+    return "".join(each["text"] if each["type"] == "text" else each["url"] for each in elements)
 
 
 def _seen(text: str) -> str:

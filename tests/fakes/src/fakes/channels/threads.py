@@ -16,8 +16,8 @@ _LINKS: Final = 5
 class FakeThreads(GraphFake):
     """Text is ready at once; pictures are fetched first."""
 
-    def __init__(self, token: str = "threads-token") -> None:
-        super().__init__(token, "24600000000000001", "acme.coffee", quota=250)
+    def __init__(self, token: str = "threads-token", *, polls: int = 1) -> None:
+        super().__init__(token, "24600000000000001", "acme.coffee", quota=250, polls=polls)
 
     @route("GET", "/{version}/me")
     def me(self, request: Request, version: str) -> Reply:

@@ -114,7 +114,8 @@ class FakeX(Fake):
         if user != self.user_id:
             return as_json({"meta": {"result_count": 0}})
         fields = {"id", "text", "edit_history_tweet_ids", *request.query.get("tweet.fields", "").split(",")}
-        newest = list(reversed(self.accepted))[: int(most)]
+        start = request.query.get("start_time", "")
+        newest = [each for each in reversed(self.accepted) if each.more["created_at"] >= start][: int(most)]
         items = [{key: value for key, value in self._shown(each).items() if key in fields} for each in newest]
         # Nothing found: no `data` at all.
         found: dict[str, Any] = {"data": items} if items else {}
@@ -194,22 +195,30 @@ class FakeX(Fake):
         """As the API tells it: addresses shortened, `&<>` as entities."""
         urls: list[dict[str, str]] = []
 
-        def shortened(found: re.Match[str]) -> str:
-            short = f"https://t.co/{post.id[-6:]}{len(urls):04}"
+        def short(address: str) -> str:
+            shown = f"https://t.co/{post.id[-6:]}{len(urls):04}"
             urls.append(
-                {"url": short, "expanded_url": found[0], "display_url": found[0].partition("://")[2][:26]}
+                {"url": shown, "expanded_url": address, "display_url": address.partition("://")[2][:26]}
             )
-            return short
+            return shown
 
-        text = _LINK.sub(shortened, post.text)
-        return {
-            "id": post.id,
-            "text": html.escape(text, quote=False),
-            "edit_history_tweet_ids": [post.id],
-            "author_id": self.user_id,
-            "created_at": post.more["created_at"],
-            "conversation_id": post.more["answers"] or post.id,
-        } | ({"entities": {"urls": urls}} if urls else {})
+        text = _LINK.sub(lambda found: short(found[0]), post.text)
+        if post.more["pictures"]:
+            text += " " + short(f"https://x.com/{self.username}/status/{post.id}/photo/1")
+        answers = post.more["answers"]
+        related = {"referenced_tweets": [{"type": "replied_to", "id": answers}]} if answers else {}
+        return (
+            related
+            | {
+                "id": post.id,
+                "text": html.escape(text, quote=False),
+                "edit_history_tweet_ids": [post.id],
+                "author_id": self.user_id,
+                "created_at": post.more["created_at"],
+                "conversation_id": answers or post.id,
+            }
+            | ({"entities": {"urls": urls}} if urls else {})
+        )
 
 
 def _weight(text: str) -> int:

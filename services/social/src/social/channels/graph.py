@@ -1,0 +1,173 @@
+"""What Instagram and Threads have in common: a post is put into a container that nobody sees, which is then published.
+
+The number of the container is what makes two attempts one: it is written down before anything is published, and tells afterwards
+whether it was.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Final
+
+from receipts import Absent, Answer, Found, NotSent, Refused, Unclear, Work
+from receipts.answers import expect, quoted
+from social.channels.uploads import UPLOAD_SECONDS, unseen
+
+SECONDS: Final = 18.0
+SETTLES: Final = 30.0
+_CLOCKS: Final = timedelta(minutes=5)
+_POLLS: Final = (0.0, 0.4, 0.8, 1.6, 3.2)
+"""Pauses before a container is asked about, in seconds: together well below the time of a step."""
+_LIMITED: Final = timedelta(minutes=15)
+_LIMITED_FOR_TODAY: Final = timedelta(hours=1)
+_LISTED: Final = 50
+
+ERRORS: Final = {
+    "needs_reconnecting": "the token has expired (they live 60 days) or was taken back: connect the account again",
+    "forbidden": "the account does not let this be posted: it lacks a permission, or its owner has to confirm something in the app",
+    "text_too_long": "the text is longer than allowed; edit the post",
+    "picture": "the picture was not taken: it has to be a JPEG that everybody can fetch, so that the site needs a public address",
+    "spam": "the platform took it for spam; wait a day, and post less alike",
+}
+
+# https://developers.facebook.com/docs/graph-api/guides/error-handling, …/instagram-platform/reference/error-codes
+_RECONNECT: Final = frozenset({102, 190})
+_TOO_MANY: Final = frozenset({4, 17, 32, 341, 613, 80001, 80002, 80004})
+_PERMISSION: Final = frozenset({3, 10, *range(200, 300)})
+_PICTURE: Final = frozenset({36000, 36001, 36003, 9004})
+_LONG: Final = frozenset({36004})
+_FULL_FOR_TODAY: Final = 2207042
+_SPAM: Final = 2207051
+_NOT_READY_CODES: Final = frozenset({2207027, 4279009})
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """What the two call the same things."""
+
+    make: str
+    publish: str
+    status: str
+    posts: str
+    text: str
+    version: str
+
+    def of(self, user: str, edge: str) -> str:
+        return f"/{self.version}/{user}/{edge}"
+
+    def node(self, number: str) -> str:
+        return f"/{self.version}/{number}"
+
+
+async def contain(work: Work, edges: Edges, form: Mapping[str, str]) -> str:
+    """The number of a new container; nobody sees it, and after a day it is gone."""
+    user = (await work.account.facts()).get("id", "me")
+    answer = await work.account.request("POST", edges.of(user, edges.make), form=form, seconds=UPLOAD_SECONDS)
+    return str(answered(answer).json["id"])
+
+
+async def publish(
+    work: Work, edges: Edges, container: str, form: Mapping[str, str], posts: str
+) -> Mapping[str, str]:
+    """Publishes the container, once it is ready; a new one in its place, if it is too old.
+
+    `form` is what the container was made of; `posts` the edge that lists what was published.
+
+    Raises:
+        NotSent: it is not ready yet.
+        Refused: nothing will come of it.
+    """
+    user = (await work.account.facts()).get("id", "me")
+    status = await unseen(_ready(work, edges, container))
+    if status in {"EXPIRED", "ERROR"}:
+        container = await unseen(contain(work, edges, form))
+        status = await unseen(_ready(work, edges, container))
+    if status == "PUBLISHED":
+        found = await unseen(find(work, edges, container, form[edges.text], posts))
+        return found.remote if isinstance(found, Found) else {}
+    if status != "FINISHED":
+        raise Refused("picture", f"its container came to nothing: {status}")
+    answer = await work.account.request(
+        "POST", edges.of(user, edges.publish), form={"creation_id": container}
+    )
+    number = str(answered(answer).json["id"])
+    # It is out: whatever happens from here on, it stays so.
+    address = ""
+    with suppress(Exception):
+        shown = await work.account.request(
+            "GET", edges.node(number), query={"fields": "permalink"}, seconds=4.0
+        )
+        address = str(answered(shown).json["permalink"])
+    return {"id": number, "url": address} if address else {"id": number}
+
+
+async def _ready(work: Work, edges: Edges, container: str) -> str:
+    """What has become of the container. Raises NotSent: it is still in progress."""
+    status = ""
+    for pause in _POLLS:
+        await asyncio.sleep(pause)
+        if (status := await _status(work, edges, container)) != "IN_PROGRESS":
+            return status
+    raise NotSent("not_ready", "the picture is still being fetched")
+
+
+async def _status(work: Work, edges: Edges, container: str) -> str:
+    answer = await work.account.request(
+        "GET", edges.node(container), query={"fields": edges.status}, seconds=4.0
+    )
+    return str(answered(answer).json[edges.status])
+
+
+async def find(work: Work, edges: Edges, container: str, text: str, posts: str) -> Found | Absent | Unclear:
+    """Looks among what was published since the first attempt, and what the container says of itself."""
+    user = (await work.account.facts()).get("id", "me")
+    query = {"fields": f"id,permalink,timestamp,{edges.text}", "limit": str(_LISTED)}
+    listed = answered(await work.account.request("GET", edges.of(user, posts), query=query)).json["data"]
+    since = datetime.fromisoformat(work.prepared["since"]) - _CLOCKS
+    recent = [each for each in listed if datetime.fromisoformat(each["timestamp"]) >= since]
+    for each in recent:
+        if " ".join(each.get(edges.text, "").split()) == " ".join(text.split()):
+            return Found({"id": str(each["id"]), "url": each.get("permalink", "")})
+    if await _status(work, edges, container) == "PUBLISHED":
+        return Found({})
+    if len(recent) == _LISTED:
+        return Unclear(
+            f"there are {_LISTED} or more posts since the first attempt; look whether it is among them"
+        )
+    return Absent()
+
+
+# -- what Meta says ----------------------------------------------------------------------------------------------------
+
+
+def answered(answer: Answer) -> Answer:
+    """The answer, if it is no error. Raises NotSent, Refused, UnknownOutcome."""
+    error = answer.json.get("error") if isinstance(answer.json, dict) else None
+    if not isinstance(error, dict) or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return expect(answer)
+    code, subcode = error.get("code"), error.get("error_subcode")
+    said = f"{quoted(answer)} ({code}{f', {subcode}' if subcode else ''})"
+    if answer.status == HTTPStatus.TOO_MANY_REQUESTS or code in _TOO_MANY or subcode == _FULL_FOR_TODAY:
+        pause = _LIMITED_FOR_TODAY if subcode == _FULL_FOR_TODAY else _LIMITED
+        raise NotSent("limit", f"the account may post no more for now{said}", datetime.now(UTC) + pause)
+    if subcode in _NOT_READY_CODES:
+        raise NotSent("not_ready", f"it is not ready yet{said}")
+    if error.get("is_transient") is True:
+        raise NotSent("busy", f"it cannot take it just now{said}")
+    raise Refused(_reason(code, subcode), f"it was refused{said}")
+
+
+def _reason(code: Any, subcode: Any) -> str:
+    if code in _RECONNECT:
+        return "needs_reconnecting"
+    if subcode == _SPAM:
+        return "spam"
+    named: Sequence[tuple[frozenset[int], str]] = (
+        (_PERMISSION, "forbidden"),
+        (_PICTURE, "picture"),
+        (_LONG, "text_too_long"),
+    )
+    return next((reason for codes, reason in named if code in codes), "refused")

@@ -1,0 +1,120 @@
+"""Slack: an incoming webhook of one channel.
+
+Slack answers `ok` and tells no id, and a webhook can look nothing up: what was sent without an answer is in doubt.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, Final
+
+import regex
+
+from receipts import Answer, Refused, Step, Work
+from receipts.answers import Errors, expect, quoted
+from social import counting
+from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+
+_SECONDS: Final = 15.0
+_MOST_ALT: Final = 2000
+_LINK = regex.compile(r"https?://[^\s<>|]+")
+
+
+def escaped(text: str) -> str:
+    """As Slack takes text that is no markup: https://docs.slack.dev/messaging/formatting-message-text#escaping."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+    first = next(iter(post.pictures), None)
+    blocks: list[dict[str, Any]] = [
+        {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": _elements(post)}]}
+    ]
+    picture = None
+    if first is not None:
+        alt = (first.alt or post.title)[:_MOST_ALT]
+        picture = {"type": "image", "image_url": first.url, "alt_text": alt}
+    # Its text is what notifications say; the blocks are what is read.
+    return {"text": escaped(post.text), "blocks": blocks, "picture": picture}
+
+
+def _elements(post: Composed) -> list[dict[str, Any]]:
+    """Rich text says what is text and what a link, so that nothing in a text is taken for markup or calls anybody."""
+    headline = post.title if post.text.startswith(f"{post.title}\n") else ""
+    elements: list[dict[str, Any]] = []
+    if headline:
+        elements.append({"type": "text", "text": headline, "style": {"bold": True}})
+    rest, end = post.text[len(headline) :], 0
+    for found in _LINK.finditer(rest):
+        elements += _plain(rest[end : found.start()])
+        elements.append({"type": "link", "url": found[0]})
+        end = found.end()
+    return elements + _plain(rest[end:])
+
+
+def _plain(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text}] if text else []
+
+
+def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+    return (Step("post", _post, seconds=_SECONDS),)
+
+
+async def _post(work: Work) -> Mapping[str, Any]:
+    text, blocks, picture = (work.prepared[each] for each in ("text", "blocks", "picture"))
+    body = {"text": text, "blocks": blocks, "unfurl_links": picture is None, "unfurl_media": False}
+    if picture is not None:
+        answer = await work.account.request("POST", "/", json=body | {"blocks": [*blocks, picture]})
+        if not _is_about_blocks(answer):
+            expect(answer, errors=_ERRORS)
+            return {}
+        # Slack posts nothing at all if it cannot fetch a picture.
+    answer = await work.account.request("POST", "/", json=body)
+    expect(answer, errors=_ERRORS)
+    return {}
+
+
+def _is_about_blocks(answer: Answer) -> bool:
+    return answer.status == HTTPStatus.BAD_REQUEST and answer.text.strip().startswith("invalid_blocks")
+
+
+def _gone(answer: Answer) -> Refused:
+    return Refused("needs_reconnecting", f"Slack answered {answer.status}{quoted(answer)}")
+
+
+def _unfit(answer: Answer) -> Refused:
+    return Refused(
+        "text_too_long" if "msg_too_long" in answer.text else "refused",
+        f"Slack does not take it{quoted(answer)}",
+    )
+
+
+_ERRORS: Final[Errors] = {
+    HTTPStatus.BAD_REQUEST: _unfit,
+    HTTPStatus.FORBIDDEN: lambda answer: Refused("forbidden", f"Slack answered 403{quoted(answer)}"),
+    HTTPStatus.NOT_FOUND: _gone,
+    HTTPStatus.GONE: _gone,
+}
+
+CHANNEL: Final = Channel(
+    "slack",
+    "Slack",
+    (Limit("characters", 3000, counting.utf16_units),),
+    headline=True,
+    points=4,
+    bulleted=True,
+    hashtags=0,
+    opening=1,
+    invitation=READ,
+    source="https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks",
+    drafted=False,
+    sending=Sending(
+        prepare,
+        steps,
+        errors={
+            "needs_reconnecting": "the webhook was taken back, or its channel is archived or gone: make a new one, and connect it",
+            "forbidden": "an administrator of the workspace does not let apps post there",
+            "text_too_long": "Slack counts the text longer than it allows; edit the post",
+        },
+    ),
+)

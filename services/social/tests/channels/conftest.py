@@ -1,0 +1,170 @@
+"""A database with receipts, and posts that are sent through it to networks on this machine."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from envelope.brand import CATALOGUE
+from fakes import Fake, Kind, serving
+from messaging import Database, Service, ServiceSettings, WaitFor
+from receipts import Answer, Connected, Effect, EffectRefused, InDoubt, NotSentYet, Performed, Receipts
+from receipts.testing import DirectDoor
+from social.channels import CHANNELS, Composed, Picture
+from tests.fixtures.channels.cases import Case
+
+LINK = "https://example.org/sites/the-daily-grind/pour-over-coffee"
+PICTURE = Picture(
+    url="https://example.org/covers/pour-over.png",
+    alt="A cup, seen from above",
+    media_type="image/png",
+    width=1200,
+    height=630,
+    jpeg_url="https://example.org/covers/pour-over.jpg",
+)
+NOW = datetime.now(UTC)
+_ATTEMPTS = 12
+_SILENT = {"hang_before", "hang_after", "late"}
+_LATE = 0.5
+"""Seconds, more than is waited for an answer."""
+
+
+def composed(case: Case, text: str | None = None, **changes: Any) -> Composed:
+    body = text or "Pour-over coffee\n\nWater just off the boil (93 °C) & 30 g of coffee."
+    post = Composed(
+        post_id=uuid4(),
+        brand_slug="acme",
+        content_id=uuid4(),
+        title="Pour-over coffee",
+        description="Water just off the boil.",
+        text=f"{body}\n\n{LINK}" if case.placement == "in_text" and text is None else body,
+        link=LINK,
+        placement=case.placement,
+        pictures=(PICTURE,),
+    )
+    return replace(post, **changes)
+
+
+class Cover:
+    """What the publisher would hand out."""
+
+    async def read(self, url: str) -> bytes:
+        return b"\x89PNG\r\n\x1a\n" + url.encode()
+
+
+class AccountsDoor(DirectDoor):
+    """Where an account is an address by itself, `/` is all of it."""
+
+    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
+        path = "" if asked["path"] == "/" else asked["path"]
+        return await super()._ask(name, {**asked, "path": path}, seconds)
+
+
+@dataclass
+class Sent:
+    """What came of a post, for whoever sent it and for everybody else."""
+
+    fake: Fake
+    result: Performed | InDoubt | EffectRefused | None
+    waits: list[timedelta]
+
+    @property
+    def struck(self) -> bool:
+        return all(fault.fired == fault.times for fault in self.fake.faults.planned)
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """(posts, comments)."""
+        kinds = [each.kind for each in self.fake.accepted]
+        return kinds.count("post"), kinds.count("comment")
+
+
+@dataclass
+class World:
+    database: Database
+    pool: asyncpg.Pool
+
+    async def send(
+        self,
+        case: Case,
+        post: Composed | None = None,
+        *,
+        fault: Kind | None = None,
+        match: str = "*",
+        fake: Fake | None = None,
+    ) -> Sent:
+        """Sends a post as often as it takes, with one fault at a request like `match`; time passes without being waited for."""
+        sending = CHANNELS[case.channel].sending
+        assert sending is not None
+        prepared = sending.prepare(post or composed(case), NOW)
+        async with serving(fake or case.fake()) as network, self._door(case, network) as door:
+            if fault is not None:
+                pattern, _, number = match.partition(" ")[2].partition(" ")
+                method = match.partition(" ")[0]
+                skip = int(number or 1) - 1
+                network.faults.inject(fault, f"{method} {pattern}", skip=skip, seconds=_LATE)
+            effect = Effect(uuid4(), case.channel, "account", "acme", "a post", prepared)
+            receipts = Receipts(self.database, door, margin_seconds=0.1)
+            # Where no answer ever comes, nobody waits for long; elsewhere a busy machine may take its time.
+            steps = sending.steps(prepared, Cover())
+            if fault in _SILENT:
+                steps = [replace(step, seconds=0.4) for step in steps]
+            waits: list[timedelta] = []
+            for _ in range(_ATTEMPTS):
+                try:
+                    return Sent(network, await receipts.perform(effect, steps), waits)
+                except NotSentYet:
+                    continue
+                except WaitFor as error:
+                    waits.append(error.after or timedelta())
+                    await self._pass(effect.receipt_id, waits[-1], late=fault == "late")
+                except EffectRefused as error:
+                    return Sent(network, error, waits)
+            return Sent(network, None, waits)
+
+    @asynccontextmanager
+    async def _door(self, case: Case, network: Fake) -> AsyncIterator[DirectDoor]:
+        account = Connected("account", case.channel, "@acme", "ok", facts=case.facts(network))
+        door = AccountsDoor(
+            {"account": network.url + case.path(network)},
+            headers={"account": case.headers(network)},
+            accounts=(account,),
+        )
+        yield door
+        await door.aclose()
+
+    async def _pass(self, receipt_id: UUID, time: timedelta, *, late: bool) -> None:
+        """The receipt's moments move into the past; what is late needs real time to come."""
+        if late:
+            await asyncio.sleep(_LATE)
+        await self.pool.execute(
+            """
+            update receipts set held_until = held_until - $2::interval, not_before = not_before - $2::interval,
+                                quiet_since = quiet_since - $2::interval
+            where receipt_id = $1
+            """,
+            receipt_id,
+            time,
+        )
+
+
+@pytest.fixture
+async def world(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[World]:
+    url = await make_database("receipts")
+    settings = {
+        "rabbitmq_url": "amqp://nobody:nothing@127.0.0.1:1/",
+        "database_url": url,
+        "service_key": "a-key-for-tests-only",
+        "http_port": 0,
+    }
+    service = Service("social", ServiceSettings.model_validate(settings), CATALOGUE)
+    await service.connections.open()
+    async with asyncpg.create_pool(url, min_size=1) as pool:
+        yield World(service.database, pool)
+    await service.connections.close()
