@@ -16,7 +16,7 @@ from fakes import Fake, Kind, serving
 from messaging import Database, Service, ServiceSettings, WaitFor
 from receipts import Answer, Connected, Effect, EffectRefused, InDoubt, NotSentYet, Performed, Receipts
 from receipts.testing import DirectDoor
-from social.channels import CHANNELS, Composed, Picture
+from social.channels import CHANNELS, Composed, Picture, Pictures
 from tests.fixtures.channels.cases import Case
 
 LINK = "https://example.org/sites/the-daily-grind/pour-over-coffee"
@@ -56,6 +56,16 @@ class Cover:
 
     async def read(self, url: str) -> bytes:
         return b"\x89PNG\r\n\x1a\n" + url.encode()
+
+
+class NoCover:
+    """There is none, for now or for good."""
+
+    def __init__(self, problem: Exception) -> None:
+        self._problem = problem
+
+    async def read(self, url: str) -> bytes:
+        raise self._problem
 
 
 class AccountsDoor(DirectDoor):
@@ -98,11 +108,13 @@ class World:
         fault: Kind | None = None,
         match: str = "*",
         fake: Fake | None = None,
+        pictures: Pictures | None = None,
+        begun: datetime = NOW,
     ) -> Sent:
         """Sends a post as often as it takes, with one fault at a request like `match`; time passes without being waited for."""
         sending = CHANNELS[case.channel].sending
         assert sending is not None
-        prepared = sending.prepare(post or composed(case), NOW)
+        prepared = sending.prepare(post or composed(case), begun)
         async with serving(fake or case.fake()) as network, self._door(case, network) as door:
             if fault is not None:
                 pattern, _, number = match.partition(" ")[2].partition(" ")
@@ -112,7 +124,7 @@ class World:
             effect = Effect(uuid4(), case.channel, "account", "acme", "a post", prepared)
             receipts = Receipts(self.database, door, margin_seconds=0.1)
             # Where no answer ever comes, nobody waits for long; elsewhere a busy machine may take its time.
-            steps = sending.steps(prepared, Cover())
+            steps = sending.steps(prepared, pictures or Cover())
             if fault in _SILENT:
                 steps = [replace(step, seconds=0.4) for step in steps]
             waits: list[timedelta] = []

@@ -30,6 +30,7 @@ ERRORS: Final = {
     "forbidden": "the account does not let this be posted: it lacks a permission, or its owner has to confirm something in the app",
     "text_too_long": "the text is longer than allowed; edit the post",
     "picture": "the picture was not taken: it has to be a JPEG that everybody can fetch, so that the site needs a public address",
+    "no_user": "the account is not connected completely",
     "spam": "the platform took it for spam; wait a day, and post less alike",
 }
 
@@ -64,7 +65,7 @@ class Edges:
 
 async def contain(work: Work, edges: Edges, form: Mapping[str, str]) -> str:
     """The number of a new container; nobody sees it, and after a day it is gone."""
-    user = (await work.account.facts()).get("id", "me")
+    user = await _user(work)
     answer = await work.account.request("POST", edges.of(user, edges.make), form=form, seconds=UPLOAD_SECONDS)
     return str(answered(answer).json["id"])
 
@@ -80,7 +81,7 @@ async def publish(
         NotSent: it is not ready yet.
         Refused: nothing will come of it.
     """
-    user = (await work.account.facts()).get("id", "me")
+    user = await _user(work)
     status = await unseen(_ready(work, edges, container))
     if status in {"EXPIRED", "ERROR"}:
         container = await unseen(contain(work, edges, form))
@@ -104,6 +105,13 @@ async def publish(
     return {"id": number, "url": address} if address else {"id": number}
 
 
+async def _user(work: Work) -> str:
+    """Raises Refused: the gateway does not know the account's number."""
+    if number := (await work.account.facts()).get("id"):
+        return number
+    raise Refused("no_user", f"its number is not known: brandctl accounts check {work.account.name}")
+
+
 async def _ready(work: Work, edges: Edges, container: str) -> str:
     """What has become of the container. Raises NotSent: it is still in progress."""
     status = ""
@@ -123,7 +131,7 @@ async def _status(work: Work, edges: Edges, container: str) -> str:
 
 async def find(work: Work, edges: Edges, container: str, text: str, posts: str) -> Found | Absent | Unclear:
     """Looks among what was published since the first attempt, and what the container says of itself."""
-    user = (await work.account.facts()).get("id", "me")
+    user = await _user(work)
     query = {"fields": f"id,permalink,timestamp,{edges.text}", "limit": str(_LISTED)}
     listed = answered(await work.account.request("GET", edges.of(user, posts), query=query)).json["data"]
     since = datetime.fromisoformat(work.prepared["since"]) - _CLOCKS

@@ -9,7 +9,7 @@ from social import counting
 from social.channels import graph
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
 
-_EDGES: Final = graph.Edges("media", "media_publish", "status_code", "media", "caption", "v24.0")
+_EDGES: Final = graph.Edges("media", "media_publish", "status_code", "media", "caption", "v23.0")
 _MOST_ALT: Final = 1000
 
 

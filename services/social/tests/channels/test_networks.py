@@ -1,0 +1,191 @@
+"""What is special about X, LinkedIn, Instagram and Threads: pictures with words for them, links beside the text, and lost posts."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from fakes import Accepted, Reply, Request, as_json
+from fakes.channels.instagram import FakeInstagram
+from fakes.channels.linkedin import FakeLinkedIn, _seen
+from fakes.channels.threads import FakeThreads
+from fakes.channels.x import FakeX
+from receipts import EffectRefused, InDoubt, NotSent, Performed, Refused
+from services.social.tests.channels.conftest import LINK, NOW, PICTURE, NoCover, Sent, World, composed
+from social.channels import CHANNELS
+from social.channels.linkedin import escaped
+from tests.fixtures.channels.cases import CASES, Case
+
+BY_NAME = {case.name: case for case in CASES}
+X, X_COMMENTED = BY_NAME["x"], BY_NAME["x with a comment"]
+ORGANISATION, PERSON = BY_NAME["linkedin organisation"], BY_NAME["linkedin person"]
+INSTAGRAM, THREADS, THREADS_COMMENTED = (
+    BY_NAME["instagram"],
+    BY_NAME["threads"],
+    BY_NAME["threads with a comment"],
+)
+
+
+def only(sent: Sent) -> Accepted:
+    (accepted,) = [each for each in sent.fake.accepted if each.kind == "post"]
+    return accepted
+
+
+def refusal(sent: Sent) -> str:
+    assert isinstance(sent.result, EffectRefused), sent.result
+    return sent.result.reason
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------------
+
+
+async def test_pictures_say_what_is_to_be_seen(world: World) -> None:
+    assert only(await world.send(X)).more["pictures"] == [PICTURE.alt]
+    for case in (INSTAGRAM, THREADS):
+        shown = only(await world.send(case)).more
+        assert shown["alt"] == PICTURE.alt
+        assert shown["pictures"] == [PICTURE.jpeg_url if case is INSTAGRAM else PICTURE.url]
+    card = only(await world.send(ORGANISATION)).more["content"]["article"]
+    assert (card["source"], card["title"], card["thumbnailAltText"]) == (
+        LINK,
+        "Pour-over coffee",
+        PICTURE.alt,
+    )
+    without_link = composed(ORGANISATION, "Water just off the boil", placement="none")
+    assert (
+        only(await world.send(ORGANISATION, without_link)).more["content"]["media"]["altText"] == PICTURE.alt
+    )
+
+
+@pytest.mark.parametrize("case", [X, ORGANISATION, BY_NAME["discord"]], ids=lambda case: case.name)
+async def test_a_picture_that_cannot_be_had_keeps_no_post(case: Case, world: World) -> None:
+    for_good = await world.send(case, pictures=NoCover(Refused("no_picture", "it is gone")))
+    assert isinstance(for_good.result, Performed)
+    for_now = await world.send(case, pictures=NoCover(NotSent("picture", "the publisher does not answer")))
+    assert (for_now.result, for_now.fake.accepted) == (None, ())
+
+
+async def test_instagram_takes_jpeg_and_no_post_without(world: World) -> None:
+    png = composed(INSTAGRAM, pictures=())
+    assert refusal(await world.send(INSTAGRAM, png)) == "picture"
+
+
+async def test_a_container_that_takes_its_time_is_waited_for(world: World) -> None:
+    sent = await world.send(INSTAGRAM, fake=FakeInstagram(polls=1))
+    assert isinstance(sent.result, Performed)
+    assert sent.waits == []
+
+
+async def test_a_container_that_has_expired_is_made_again(world: World) -> None:
+    class Slow(FakeInstagram):
+        """A day goes by before it is asked to publish."""
+
+        days = 0
+
+        def status_of(self, container: Any) -> str:
+            if len(self.containers) == 1:
+                container.made -= timedelta(days=1)
+            return super().status_of(container)
+
+    sent = await world.send(INSTAGRAM, fake=Slow(polls=0))
+    assert isinstance(sent.result, Performed)
+    assert only(sent).more["container"] == list(sent.fake.containers)[-1]  # type: ignore[attr-defined]
+    assert len(sent.fake.containers) == 2  # type: ignore[attr-defined]
+
+
+# -- the link beside the text ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "case",
+    [X_COMMENTED, THREADS_COMMENTED, BY_NAME["linkedin organisation, with a comment"]],
+    ids=lambda case: case.name,
+)
+async def test_the_link_answers_the_post_that_it_belongs_to(case: Case, world: World) -> None:
+    sent = await world.send(case)
+    post, comment = sent.fake.accepted
+    assert (comment.kind, comment.more["answers"]) == ("comment", post.id)
+    assert LINK in comment.text
+    assert LINK not in post.text
+
+
+# -- the same text again -----------------------------------------------------------------------------------------------
+
+
+async def test_what_was_posted_before_we_began_is_not_ours(world: World) -> None:
+    """X and LinkedIn refuse the text of an earlier post; that it stands there does not mean that this one went out."""
+    long_ago = NOW - timedelta(days=2)
+    x, linkedin = FakeX(), FakeLinkedIn()
+    for case, fake in ((X, x), (ORGANISATION, linkedin)):
+        fake.now = lambda: long_ago
+        post = composed(case)
+        assert isinstance((await world.send(case, post, fake=fake, begun=long_ago)).result, Performed)
+        fake.now = lambda: datetime.now(UTC)
+        again = await world.send(case, post, fake=fake)
+        assert refusal(again) == "duplicate"
+        assert len(fake.accepted) == 1
+
+
+async def test_a_lost_post_of_a_person_is_in_doubt_when_linkedin_may_have_forgotten_it(world: World) -> None:
+    begun = NOW - timedelta(hours=2)
+    sent = await world.send(PERSON, fault="reset_after", match="POST /rest/posts", begun=begun)
+    assert isinstance(sent.result, InDoubt)
+    assert sent.counted == (1, 0)
+
+
+async def test_linkedin_tells_hashtags_its_own_way(world: World) -> None:
+    class Templated(FakeLinkedIn):
+        def _shown(self, post: Accepted) -> dict[str, Any]:
+            shown = super()._shown(post)
+            return shown | {"commentary": shown["commentary"].replace("#Coffee", r"{hashtag|\#|Coffee}")}
+
+    post = composed(ORGANISATION, "Brew [well] #Coffee")
+    sent = await world.send(
+        ORGANISATION, post, fault="cut_after", match="POST /rest/posts", fake=Templated(compares=False)
+    )
+    assert isinstance(sent.result, Performed)
+    assert sent.counted == (1, 0)
+
+
+# -- what they refuse ----------------------------------------------------------------------------------------------------
+
+
+async def test_refusals_have_reasons_that_say_what_to_do(world: World) -> None:
+    x = FakeX()
+    x.credits_left = 0
+    linkedin = FakeLinkedIn(versions=frozenset({"203001"}))
+    instagram = FakeInstagram(polls=0)
+    instagram.media_type = lambda _: None
+    for case, fake, reason in (
+        (X, x, "no_credits"),
+        (ORGANISATION, linkedin, "version_retired"),
+        (INSTAGRAM, instagram, "picture"),
+    ):
+        assert refusal(await world.send(case, fake=fake)) == reason
+        sending = CHANNELS[case.channel].sending
+        assert sending is not None
+        assert reason in sending.errors
+
+
+async def test_a_days_limit_is_waited_for(world: World) -> None:
+    class Tired(FakeX):
+        def limited(self, request: Request) -> Reply:
+            tomorrow = str(int((self.now() + timedelta(hours=9)).timestamp()))
+            told = {"x-user-limit-24hour-remaining": "0", "x-user-limit-24hour-reset": tomorrow}
+            return as_json({"title": "Too Many Requests"}, 429, told | {"x-rate-limit-reset": "1"})
+
+    sent = await world.send(X, fault="limited", match="POST /2/tweets", fake=Tired(compares=False))
+    assert isinstance(sent.result, Performed)
+    assert timedelta(hours=8) < sent.waits[0] <= timedelta(hours=9)
+
+    full = FakeThreads(polls=0)
+    full.quota = 0
+    sent = await world.send(THREADS, fake=full)
+    assert (sent.result, sent.counted) == (None, (0, 0))
+    assert min(sent.waits) > timedelta(minutes=59)
+
+
+@pytest.mark.parametrize("text", ["a|b", "{x}", "@a", "[b](c)", "<d>", "*e* _f_ ~g~", "\\", "# h", "#i #2"])
+def test_linkedin_shows_what_was_written(text: str) -> None:
+    assert _seen(escaped(text)) == text
+    assert CHANNELS["linkedin"].limits[0].count(text) == len(escaped(text))
