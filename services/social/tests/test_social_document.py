@@ -5,19 +5,69 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import asyncpg
+import httpx
 import pytest
+from pydantic import SecretStr
 
+from chassis import ServiceKey
+from chassis.testing import serving
 from envelope.brand.payloads import SocialCreate
+from social.api import create_api
+from social.calendar import Slots
+from social.sending import DuePosts
+from social.urls import FeedUrls
 from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
 
 
 @pytest.mark.parametrize("thorough", DEPTHS)
 async def test_social_is_as_documented(
-    social: Any, new_command: Callable[..., SocialCreate], tmp_path: Path, thorough: bool
+    social: Any,
+    social_service: Any,
+    social_database: asyncpg.Connection,
+    new_command: Callable[..., SocialCreate],
+    tmp_path: Path,
+    thorough: bool,
 ) -> None:
     for _ in range(30):
         await social.send(new_command(uuid4(), approval="everything"))
         await social.events(1)
     page = (await social.api.get("/v1/posts", params={"limit": 200})).json()
-    known = {"path.post_id": [each["post_id"] for each in page["items"]], "query.brand": ["daily-grind"]}
-    await fuzz(social.api, tmp_path, known=known, thorough=thorough)
+    await social_database.execute(
+        """
+        insert into channel_posts (post_id, brand_slug, content_id, asked_as, entry, material, channel, account, text, state, due_at,
+                                   in_queue)
+        select gen_random_uuid(), 'daily-grind', gen_random_uuid(), 'mastodon', 'mastodon',
+               '{"title": "Tea", "keyword": "tea", "description": "", "points": [], "tags": [], "link": null, "pictures": [],
+                 "language": null}',
+               'mastodon', 'mastodon-eu', 'Tea.', 'planned', now() + each * interval '1 day', true
+        from generate_series(1, 30) as each
+        """
+    )
+    elsewhere = await social_database.fetch("select post_id from channel_posts")
+    posts = [str(each["post_id"]) for each in elsewhere]
+    slots = {"slots": [{"times": ["09:00"]}]}
+    (await social.api.put("/v1/brands/daily-grind/accounts/mastodon-eu/slots", json=slots)).raise_for_status()
+    known = {
+        "path.post_id": [
+            each
+            for both in zip([each["post_id"] for each in page["items"]], posts, strict=True)
+            for each in both
+        ],
+        "query.brand": ["daily-grind"],
+        "path.slug": ["daily-grind"],
+        "path.account": ["mastodon-eu"],
+    }
+    # Asked as often as there are routes with a wrong key, the process itself would let the asker wait.
+    key = ServiceKey(SecretStr(social.api.headers["X-Service-Key"]))
+    database, urls = social_service.database, FeedUrls.under(social.url)
+    app = create_api(database, key, urls, DuePosts(database, Slots(), at_once=1), feeds=_nothing)
+    async with (
+        serving(app) as origin,
+        httpx.AsyncClient(base_url=origin, headers=social.api.headers, trust_env=False, timeout=20) as api,
+    ):
+        await fuzz(api, tmp_path, known=known, thorough=thorough)
+
+
+async def _nothing(*_: Any) -> None:
+    raise AssertionError("nobody asks for a page")

@@ -13,6 +13,7 @@ from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
 from chassis.http.service_key import API_PREFIX
 from messaging import Database
+from social import calendar
 from social.review import answer_refusals, review_routes
 from social.sending import DuePosts
 from social.urls import FeedUrls
@@ -34,8 +35,9 @@ def create_api(
         answers=database,
         description=DESCRIPTION,
     )
-    add_routes(app, review_routes(database, urls, due))
+    add_routes(app, review_routes(database, urls, due), *calendar.routes(database, due))
     answer_refusals(app)
+    calendar.answer_refusals(app)
     keep_audit_log(app, database)
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:

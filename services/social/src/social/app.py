@@ -11,6 +11,7 @@ from envelope.brand.payloads import PostSend, SocialCreate, SocialErase
 from messaging import QueuePolicy, Service, on_batch, on_each
 from receipts import Door
 from social.api import create_api
+from social.calendar import Slots
 from social.channels import CHANNELS
 from social.erasure import erase
 from social.handlers import Handlers
@@ -32,7 +33,7 @@ _MORE_SECONDS: Final = 30.0
 def build(settings: Settings) -> Service:
     service = Service("social", settings, CATALOGUE)
     urls = FeedUrls.under(settings.public_url)
-    due = DuePosts(service.database, at_once=settings.posts_at_once)
+    due = DuePosts(service.database, Slots(), at_once=settings.posts_at_once)
     # Composing takes a few milliseconds a command; small batches keep the pages answering meanwhile.
     policy = QueuePolicy(
         max_batch_size=25,

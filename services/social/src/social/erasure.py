@@ -84,6 +84,10 @@ async def _remove(connection: Connection, brand: str) -> dict[str, int]:
         "channel_rules": _count(
             await connection.execute("delete from channel_rules where brand_slug = $1", brand)
         ),
+        "posting_rules": _count(
+            await connection.execute("delete from posting_rules where brand_slug = $1", brand)
+        ),
+        "repeats": _count(await connection.execute("delete from repeats where brand_slug = $1", brand)),
         "posts": _count(await connection.execute("delete from posts where brand_slug = $1", brand)),
         "accounts": _count(await connection.execute("delete from accounts where brand_slug = $1", brand)),
     }

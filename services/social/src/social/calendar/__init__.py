@@ -1,1 +1,16 @@
 """When posts go out: slots of accounts, the queue, repetitions, and what a person moves."""
+
+from fastapi import APIRouter
+
+from messaging import Database
+from social.calendar.placing import Slots
+from social.calendar.routes import answer_refusals, entry_routes, export_routes
+from social.calendar.slot_routes import slot_routes
+from social.sending import DuePosts
+
+__all__ = ["Slots", "answer_refusals", "routes"]
+
+
+def routes(database: Database, due: DuePosts) -> tuple[APIRouter, ...]:
+    """All of this room."""
+    return (entry_routes(database, due), export_routes(database), slot_routes(database))

@@ -5,18 +5,19 @@ A slot is a time of the day on a day of the week, by the clocks of a zone. Where
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final, Self
 from zoneinfo import ZoneInfo
 
 from chassis.quiet_hours import QuietHours
-from chassis.time_zones import moment
+from chassis.time_zones import moment, zone_called
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-DEFAULT_SPACING: Final = timedelta(minutes=10)
+LATE: Final = timedelta(minutes=1)
+"""What is overdue by less is on time."""
 HORIZON: Final = timedelta(days=3660)
 """How far ahead slots are looked for; whatever has none until then has none."""
 _TWO_WEEKS: Final = timedelta(days=14)
@@ -37,6 +38,21 @@ class Rules:
     """Two posts are never closer; more than nothing."""
     quiet: QuietHours | None = None
 
+    @classmethod
+    def read(cls, written: Mapping[str, Any]) -> Self:
+        """Of `{"time_zone", "slots": [{"days", "times"}], "spacing_minutes", "quiet_hours": {"begin", "end"} or None}`.
+
+        Raises:
+            UntimelyError: there is no such zone, or quiet hours never end.
+        """
+        zone, quiet = written["time_zone"], written["quiet_hours"]
+        return cls(
+            zone=zone_called(zone),
+            week=week_of(written["slots"]),
+            spacing=timedelta(minutes=written["spacing_minutes"]),
+            quiet=None if quiet is None else QuietHours.read(quiet["begin"], quiet["end"], zone),
+        )
+
     @property
     def has_slots(self) -> bool:
         return any(self.week)
@@ -46,6 +62,8 @@ class Rules:
         latest, end = after, after + within
         # What the clocks skip may be a moment of the next day: none is forgotten, and none comes twice.
         day = after.astimezone(self.zone).date() - timedelta(days=1)
+        # Periods follow each other as slots do: few are looked up.
+        quiet = None if self.quiet is None else self.quiet.period(after)
         while self.has_slots:
             for clock in self.week[day.weekday()]:
                 slot = moment(day, clock, self.zone)
@@ -53,7 +71,9 @@ class Rules:
                     return
                 if slot > latest:
                     latest = slot
-                    if not self.is_quiet(slot):
+                    if self.quiet and quiet and slot >= quiet.ends:
+                        quiet = self.quiet.period(slot)
+                    if quiet is None or slot < quiet.begins:
                         yield slot
             day += timedelta(days=1)
 
@@ -63,6 +83,15 @@ class Rules:
     def has_any(self, after: datetime) -> bool:
         """Whether quiet hours leave a slot in the two weeks after a moment."""
         return next(self.slots(after, _TWO_WEEKS), None) is not None
+
+
+def week_of(lines: Iterable[Mapping[str, Any]]) -> tuple[tuple[time, ...], ...]:
+    """Of each day the times that its lines name: `{"days": ["mon", "wed"], "times": ["09:00"]}`."""
+    week: list[set[time]] = [set() for _ in DAYS]
+    for line in lines:
+        for day in line["days"]:
+            week[DAYS.index(day)].update(map(time.fromisoformat, line["times"]))
+    return tuple(tuple(sorted(times)) for times in week)
 
 
 class Account:
@@ -107,7 +136,7 @@ class Account:
 
 
 def spaced_out(rules: Rules, last: datetime | None, due: Sequence[datetime], now: datetime) -> list[datetime]:
-    """When posts go out of which some are overdue: in their order, and never closer to each other than they may be.
+    """When posts go out of which some may be overdue: in their order, and never closer to each other than they may be.
 
     Args:
         rules: of the account.
@@ -117,7 +146,7 @@ def spaced_out(rules: Rules, last: datetime | None, due: Sequence[datetime], now
     """
     times: list[datetime] = []
     for each in due:
-        earliest = max(each, now)
+        earliest = each if now - each <= LATE else now
         if last is not None:
             earliest = max(earliest, last + rules.spacing)
         if earliest != each and (quiet := rules.quiet) is not None and quiet.holds(earliest):

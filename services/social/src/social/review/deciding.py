@@ -85,8 +85,11 @@ async def approve(
             if pending.sent is None:
                 await _post(tx, urls, pending)
             else:
-                await sending.plan(tx.connection, post_id)
-                database.once_committed(due.call)
+                refusal = await due.plan(tx.connection, pending.sent)
+                if refusal is not None:
+                    raise domain.DecidedOtherwiseError(
+                        f"{refusal.detail}; give it a time to post it all the same"
+                    )
         else:
             if not await store.set_time(tx.connection, pending, publish_at):
                 raise PastTimeError

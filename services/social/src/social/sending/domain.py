@@ -117,6 +117,14 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
+class Time:
+    """When a post goes out; None: now. `in_queue`: that is a slot of its account, which may become another post's."""
+
+    due_at: datetime | None = None
+    in_queue: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class New:
     """A post that a command asks for."""
 

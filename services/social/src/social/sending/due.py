@@ -2,16 +2,18 @@
 
 import asyncio
 from datetime import timedelta
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
+from chassis import Connection
 from chassis.database.pool import DatabaseUnavailableError
 from envelope import Message
 from envelope.brand.payloads import PostSend
 from messaging import Database, Transaction
+from social.domain import Refusal
 from social.sending import store
-from social.sending.domain import ChannelPost
+from social.sending.domain import ChannelPost, Time
 
 log = structlog.get_logger(__name__)
 
@@ -21,20 +23,40 @@ SHORTEST_SLEEP: Final = timedelta(milliseconds=100)
 """Between two looks while more is due than may be sent at once."""
 
 
+class Times(Protocol):
+    """When posts go out whose time no person sets."""
+
+    async def place(self, connection: Connection, post: ChannelPost) -> Time | Refusal:
+        """When a post goes out whose account and text are known, or why it does not; the caller has its row locked, and plans it."""
+
+    async def space_out(self, connection: Connection) -> None:
+        """Has those that were missed go out one after the other; asked before what is due is claimed, in that transaction."""
+
+
 class DuePosts:
     """Claims posts that are due, a bounded number of each channel at a time, and has them sent.
 
     The claim and the command are one transaction, so each post is asked for once.
     """
 
-    def __init__(self, database: Database, *, at_once: int) -> None:
+    def __init__(self, database: Database, times: Times, *, at_once: int) -> None:
         self._database = database
+        self._times = times
         self._at_once = at_once
         self._called = asyncio.Event()
 
     def call(self) -> None:
         """Something has become due, here and now."""
         self._called.set()
+
+    async def plan(self, connection: Connection, post: ChannelPost) -> Refusal | None:
+        """Gives a post its time, now or later; or says why it is not posted. The caller has its row locked."""
+        time = await self._times.place(connection, post)
+        if isinstance(time, Refusal):
+            return time
+        await store.plan(connection, post.post_id, time.due_at, in_queue=time.in_queue)
+        self._database.once_committed(self.call)
+        return None
 
     async def run(self) -> None:
         """Goes on until it is cancelled, asleep until the next is due."""
@@ -56,6 +78,7 @@ class DuePosts:
     async def tick(self) -> int:
         """Has what is due sent; returns how many."""
         async with self._database.transaction() as tx:
+            await self._times.space_out(tx.connection)
             posts = await store.claim_due(tx.connection, at_once=self._at_once)
             for post in posts:
                 send_next(tx, post)

@@ -2,14 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import structlog
 
-from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import PostSend, SocialFailed, SocialPosted
 from messaging import Context, Database, Record, RetryLater, Transaction, Unprocessable, WaitFor
@@ -36,13 +35,6 @@ log = structlog.get_logger(__name__)
 
 MAX_DETAIL: Final = 2000
 _NO_CODE: Final = re.compile(r"[^a-z0-9_]+")
-
-Planning = Callable[[Connection, ChannelPost, Account], Awaitable[datetime | Refusal | None]]
-"""When a post is to go out that no person decides about; None: now."""
-
-
-async def at_once(_: Connection, __: ChannelPost, ___: Account) -> None:
-    """Every post goes out as soon as it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +64,6 @@ class Sender:
         pictures: PublishedPictures,
         due: DuePosts,
         patience: Patience,
-        planning: Planning = at_once,
     ) -> None:
         self._database = database
         self._door = door
@@ -81,7 +72,6 @@ class Sender:
         self._pictures = pictures
         self._due = due
         self._patience = patience
-        self._planning = planning
 
     async def post_send(self, message: DomainMessage[PostSend], context: Context) -> Record | None:
         async with self._database.connection() as connection:
@@ -130,12 +120,9 @@ class Sender:
             else:
                 settled = await store.find(tx.connection, post.post_id)
                 assert settled is not None
-                due_at = await self._planning(tx.connection, settled, account)
-                if isinstance(due_at, Refusal):
-                    await _refuse(tx, message, post, due_at)
+                if (refusal := await self._due.plan(tx.connection, settled)) is not None:
+                    await _refuse(tx, message, post, refusal)
                     return
-                await store.plan(tx.connection, post.post_id, due_at)
-                self._database.once_committed(self._due.call)
             after = await store.find(tx.connection, post.post_id)
             assert after is not None
             now: datetime = await tx.connection.fetchval("select clock_timestamp()")

@@ -117,16 +117,20 @@ async def plan_for(connection: Connection, post_id: UUID, due_at: datetime) -> b
     return True
 
 
-async def plan(connection: Connection, post_id: UUID, due_at: datetime | None = None) -> None:
-    """Has it sent at that time, or now."""
+async def plan(
+    connection: Connection, post_id: UUID, due_at: datetime | None = None, *, in_queue: bool = False
+) -> None:
+    """Has it sent at that time, which may be a slot of its account, or now."""
     await connection.execute(
         """
         update channel_posts set state = 'planned', due_at = coalesce($2, clock_timestamp()), held_until = null,
-               claimed_at = null, retry_at = null, reason = '', detail = ''
+               claimed_at = null, retry_at = null, reason = '', detail = '', in_queue = $3,
+               moves = moves + (due_at is not null)::int, moved_at = clock_timestamp()
         where post_id = $1
         """,
         post_id,
         due_at,
+        in_queue,
     )
 
 

@@ -1,0 +1,241 @@
+"""What a person does to the times of posts: moves one, puts it first, takes it out of the queue, puts the queue into another order.
+
+Each in one transaction, which holds the account's lock. The same again changes nothing.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from chassis import Connection
+from chassis.http.callers import Caller
+from envelope.brand.payloads import SocialFailed
+from messaging import Database, Transaction
+from social.calendar import entries, store
+from social.calendar.entries import Entry
+from social.calendar.slots import Account, NoSlotError, Rules
+from social.sending import DuePosts
+from social.sending.store import plan
+
+log = structlog.get_logger(__name__)
+
+CALLED_OFF: Final = "called_off"
+"""The state of a post that a person has taken out, and why it is so."""
+_MOVABLE: Final = {"planned": "", "called_off": CALLED_OFF}
+"""States with what must be the reason for them, if anything."""
+
+
+class UnknownEntryError(LookupError):
+    """There is no such post with a time, or none that the caller may see."""
+
+    def __init__(self, post_id: UUID) -> None:
+        super().__init__(
+            f"no post {post_id} has a time on another platform; GET /v1/calendar lists those that have one"
+        )
+
+
+class NotMovableError(ValueError):
+    """It is too late for that, or the time is taken; the message says what happened and what to do."""
+
+
+class GoneByError(ValueError):
+    """The time has gone by."""
+
+
+async def move(
+    database: Database, due: DuePosts, post_id: UUID, at: datetime | None, caller: Caller
+) -> Entry:
+    """Has a post go out at a time, or in the next free slot of its account, also if it had been called off.
+
+    Raises:
+        UnknownEntryError: see there.
+        NotMovableError: it is sent, or being sent; the time is taken, quiet, or there is no slot.
+        GoneByError: the time has gone by.
+    """
+    async with database.transaction() as tx:
+        entry = await _locked(tx.connection, post_id, caller)
+        _demand_movable(entry)
+        planned = entry.state == "planned"
+        if planned and (entry.in_queue if at is None else entry.at == at):
+            return entry
+        assert entry.account is not None
+        stored = await store.find_rules(tx.connection, entry.brand_slug, entry.account)
+        now = await store.now(tx.connection)
+        account = None
+        if stored is not None:
+            taken = await store.taken(tx.connection, entry.account, now, but=[post_id])
+            account = Account(stored.rules, taken)
+        if at is None:
+            if account is None or stored is None or not stored.rules.has_slots:
+                raise _without_slots(entry.brand_slug, entry.account)
+            found = _next(account, now)
+        else:
+            found = at
+            _demand_free(at, now, account, None if stored is None else stored.rules)
+        await plan(tx.connection, post_id, found, in_queue=at is None)
+        database.once_committed(due.call)
+        return await _as_it_is_now(tx, entry, caller)
+
+
+async def put_first(database: Database, post_id: UUID, caller: Caller) -> Entry:
+    """Has a planned post go out in the next free slot, and the others of its queue behind it.
+
+    Raises:
+        UnknownEntryError, NotMovableError: see `move`.
+    """
+    async with database.transaction() as tx:
+        entry = await _locked(tx.connection, post_id, caller)
+        _demand_movable(entry)
+        if entry.state != "planned":
+            raise NotMovableError(f"post {post_id} was called off; give it a time first")
+        assert entry.account is not None
+        await _requeue(tx.connection, entry.brand_slug, entry.account, [post_id])
+        return await _as_it_is_now(tx, entry, caller)
+
+
+async def call_off(database: Database, post_id: UUID, caller: Caller) -> Entry:
+    """Takes a post out: it is not sent, until it is given a time again.
+
+    Raises:
+        UnknownEntryError, NotMovableError: see `move`.
+    """
+    async with database.transaction() as tx:
+        entry = await _locked(tx.connection, post_id, caller)
+        _demand_movable(entry)
+        if entry.state == CALLED_OFF:
+            return entry
+        row = await tx.connection.fetchrow(
+            """
+            update channel_posts set state = $2, in_queue = false, held_until = null, reason = $2, detail = $3,
+                   moves = moves + 1, moved_at = clock_timestamp()
+            where post_id = $1 returning asked_as, correlation_id
+            """,
+            post_id,
+            CALLED_OFF,
+            f"{caller.name} took it out of the calendar",
+        )
+        assert row is not None
+        if entry.repetition == 0:
+            failed = SocialFailed(
+                brand_slug=entry.brand_slug,
+                content_id=entry.content_id,
+                platform=row["asked_as"],
+                reason=CALLED_OFF,
+                detail=f"post {post_id} was called off by {caller.name}",
+            )
+            tx.send(failed, correlation_id=row["correlation_id"])
+        return await _as_it_is_now(tx, entry, caller)
+
+
+async def reorder(
+    database: Database, brand: str, account: str, post_ids: Sequence[UUID], caller: Caller
+) -> list[Entry]:
+    """Puts the queue of a brand's account into this order, those that are not named behind; returns it.
+
+    Raises:
+        NotMovableError: one of them is not in the queue, or the account has no slots.
+    """
+    async with database.transaction() as tx:
+        await store.lock_accounts(tx.connection, [account])
+        queued = {each.post_id for each in await store.queue(tx.connection, brand, account)}
+        for each in post_ids:
+            if each not in queued:
+                raise NotMovableError(
+                    f"post {each} has no slot of {account}; GET /v1/calendar/{each} tells how it stands"
+                )
+        await _requeue(tx.connection, brand, account, post_ids)
+        log.info("queue_reordered", brand=brand, account=account, by=caller.name)
+        return await queue_of(tx.connection, brand, account)
+
+
+async def queue_of(connection: Connection, brand: str, account: str) -> list[Entry]:
+    """Posts that have a slot of an account, in their order."""
+    queued = await store.queue(connection, brand, account)
+    return await entries.of_ids(connection, [each.post_id for each in queued])
+
+
+async def _requeue(connection: Connection, brand: str, account: str, first: Sequence[UUID]) -> None:
+    """Gives the slots anew, to these first."""
+    stored = await store.find_rules(connection, brand, account)
+    if stored is None or not stored.rules.has_slots:
+        raise _without_slots(brand, account)
+    queued = [each.post_id for each in await store.queue(connection, brand, account)]
+    order = [*first, *(each for each in queued if each not in set(first))]
+    now = await store.now(connection)
+    free = Account(stored.rules, await store.taken(connection, account, now, but=order))
+    after, times = now, {}
+    for each in order:
+        times[each] = after = _next(free, after)
+    await store.set_times(connection, times, in_queue=True)
+
+
+def _next(account: Account, after: datetime) -> datetime:
+    try:
+        return account.take(after)
+    except NoSlotError:
+        raise NotMovableError("the account has no free slot; give it more of them") from None
+
+
+def _demand_free(at: datetime, now: datetime, account: Account | None, rules: Rules | None) -> None:
+    if at <= now:
+        raise GoneByError("at: has gone by; take a later time, or leave it out for the next free slot")
+    if account is None or rules is None:
+        return
+    if (near := account.too_close(at)) is not None:
+        minutes = int(rules.spacing.total_seconds() // 60)
+        raise NotMovableError(
+            f"another post goes out on {_told(near)}, and posts of this account are {minutes} minutes apart; the next time that is"
+            f" free is {_told(account.free_from(at))}"
+        )
+    if rules.quiet is not None and rules.quiet.holds(at):
+        ends = rules.quiet.period(at).ends
+        raise NotMovableError(f"that is within the account's quiet hours, which end on {_told(ends)}")
+
+
+def _demand_movable(entry: Entry) -> None:
+    why = _MOVABLE.get(entry.state)
+    if why is None or (why and entry.reason != why):
+        detail = f": {entry.detail}" if entry.detail else ""
+        raise NotMovableError(
+            f"post {entry.post_id} is {entry.state.replace('_', ' ')}{detail}; only what is planned can be moved"
+        )
+
+
+def _without_slots(brand: str, account: str) -> NotMovableError:
+    return NotMovableError(
+        f"{account} has no slots for {brand}; give a time, or set them with PUT /v1/brands/{brand}/accounts/{account}/slots"
+    )
+
+
+def _told(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+async def _locked(connection: Connection, post_id: UUID, caller: Caller) -> Entry:
+    """The post, and its account, until the transaction ends: the account first, as whoever gives slots has it."""
+    before = await entries.find(connection, post_id, caller.brands)
+    if before is None or before.account is None:
+        raise UnknownEntryError(post_id)
+    await store.lock_accounts(connection, [before.account])
+    await connection.execute("select from channel_posts where post_id = $1 for update", post_id)
+    entry = await entries.find(connection, post_id, caller.brands)
+    if entry is None or entry.account != before.account:
+        raise UnknownEntryError(post_id)
+    return entry
+
+
+async def _as_it_is_now(tx: Transaction, before: Entry, caller: Caller) -> Entry:
+    (after,) = await entries.of_ids(tx.connection, [before.post_id])
+    log.info(
+        "post_moved",
+        post_id=str(after.post_id),
+        brand=after.brand_slug,
+        account=after.account,
+        before=f"{before.state} {before.at.isoformat()}",
+        after=f"{after.state} {after.at.isoformat()}",
+        by=caller.name,
+    )
+    return after

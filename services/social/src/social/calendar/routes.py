@@ -1,0 +1,166 @@
+"""Requests about the calendar: what goes out when, as a list and as iCalendar; and the posts that a person moves in it."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
+
+from chassis.http import calendars
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, MayReview, conditional, refusal, router
+from chassis.http.calendars import icalendar
+from chassis.http.callers import Caller
+from chassis.http.problems import ProblemResponse
+from messaging import Database
+from social.calendar import entries, moving
+from social.calendar.entries import Entry
+from social.calendar.models import SLUG_PATTERN, CalendarPage, EntryView, Moving
+from social.calendar.moving import GoneByError, NotMovableError, UnknownEntryError
+from social.sending import DuePosts
+
+LATE: Final = refusal(
+    HTTPStatus.CONFLICT, "It is not as you believe, or the time is taken; `detail` says what to do."
+)
+_UTC: Final = ZoneInfo("UTC")
+
+Brand = Annotated[
+    str,
+    Query(description="Slug of the brand.", pattern=SLUG_PATTERN, max_length=63, examples=["daily-grind"]),
+]
+
+
+def answer_refusals(app: FastAPI) -> None:
+    """Has the application answer what cannot be done by a sentence."""
+    for error, status in (
+        (UnknownEntryError, HTTPStatus.NOT_FOUND),
+        (NotMovableError, HTTPStatus.CONFLICT),
+        (GoneByError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    ):
+        app.add_exception_handler(error, _refused_with(status))
+
+
+def _refused_with(status: HTTPStatus) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def refused(_: Request, error: Exception) -> Response:
+        return ProblemResponse(status, str(error))
+
+    return refused
+
+
+def entry_routes(database: Database, due: DuePosts) -> APIRouter:
+    routes = router("/calendar", tags=["calendar"])
+
+    @routes.get("", summary="What goes out when", response_model=CalendarPage, responses=READ)
+    async def get_calendar(
+        caller: MayRead,
+        brand: Brand,
+        begin: calendars.From = None,
+        to: calendars.To = None,
+        zone: calendars.Zone = "UTC",
+        after: calendars.After = None,
+        limit: calendars.Limit = 50,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """Posts that went out, or are to, the earliest first; those that wait for a person are under `/v1/posts`."""
+        clocks, place = calendars.clocks(zone), _place(after)
+        found: list[Entry] = []
+        if caller.may_see(brand):
+            async with database.connection() as connection:
+                span = calendars.span(begin, to)
+                found = await entries.page(connection, brand, *span, after=place, limit=limit + 1)
+        page = found[:limit]
+        answer = CalendarPage(
+            items=tuple(EntryView.of(each, clocks) for each in page),
+            next=calendars.place(page[-1].at, str(page[-1].post_id)) if len(found) > limit else None,
+        )
+        return conditional(answer.model_dump_json(), if_none_match)
+
+    @routes.get("/{post_id}", summary="Read the time of a post", responses=UNKNOWN)
+    async def get_entry(caller: MayRead, post_id: UUID, zone: calendars.Zone = "UTC") -> EntryView:
+        """One for another platform that has a time, or had."""
+        clocks = calendars.clocks(zone)
+        async with database.connection() as connection:
+            entry = await entries.find(connection, post_id, caller.brands)
+        if entry is None:
+            raise UnknownEntryError(post_id)
+        return EntryView.of(entry, clocks)
+
+    @routes.put("/{post_id}", summary="Move a post", responses={**UNKNOWN, **LATE})
+    async def move_post(caller: MayReview, post_id: UUID, request: Moving) -> EntryView:
+        """To a time, or into the next free slot of its account; also one that was called off. The same again changes nothing."""
+        return EntryView.of(await moving.move(database, due, post_id, request.at, caller), _UTC)
+
+    @routes.post("/{post_id}/first", summary="Put a post first", responses={**UNKNOWN, **LATE})
+    async def put_first(caller: MayReview, post_id: UUID) -> EntryView:
+        """It takes the next free slot, and the others of its queue follow it."""
+        return EntryView.of(await moving.put_first(database, post_id, caller), _UTC)
+
+    @routes.post("/{post_id}/call-off", summary="Call off a post", responses={**UNKNOWN, **LATE})
+    async def call_off(caller: MayReview, post_id: UUID) -> EntryView:
+        """It is not sent, until it is moved to a time again. The others keep theirs."""
+        return EntryView.of(await moving.call_off(database, post_id, caller), _UTC)
+
+    return routes
+
+
+def export_routes(database: Database) -> APIRouter:
+    routes = router("", tags=["calendar"])
+
+    @routes.get(
+        "/calendar.ics",
+        summary="The calendar for other programs",
+        response_class=Response,
+        responses=calendars.EXPORTED,
+    )
+    async def get_icalendar(
+        caller: MayRead,
+        brand: Brand,
+        begin: calendars.From = None,
+        to: calendars.To = None,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """The same posts, two thousand at most; one that is moved keeps its UID."""
+        found: list[Entry] = []
+        if caller.may_see(brand):
+            async with database.connection() as connection:
+                found = await entries.page(
+                    connection, brand, *calendars.span(begin, to), limit=calendars.MOST_EXPORTED
+                )
+        return calendars.exported(f"{brand}: posts", map(_event, found), if_none_match)
+
+    return routes
+
+
+def _event(entry: Entry) -> icalendar.Event:
+    what = entry.state.replace("_", " ")
+    return icalendar.Event(
+        uid=f"{entry.post_id}@social.brand-engine",
+        starts_at=entry.at,
+        summary=f"{entry.account or entry.channel}: {entry.title}",
+        changed_at=entry.changed_at,
+        sequence=entry.moves,
+        status="CANCELLED" if entry.state == moving.CALLED_OFF else "CONFIRMED",
+        description="\n\n".join(filter(None, (entry.text, f"({what}) {entry.detail}".strip()))),
+        url=entry.post_url or entry.link,
+        categories=(entry.brand_slug, entry.channel, what),
+    )
+
+
+def _place(after: str | None) -> tuple[datetime, UUID] | None:
+    if (place := calendars.after_place(after)) is None:
+        return None
+    try:
+        return place[0], UUID(place[1])
+    except ValueError:
+        raise HTTPException(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "after: is not the `next` of a page; leave it out for the first"
+        ) from None
+
+
+def seen(caller: Caller, slug: str) -> str:
+    """The brand of a path; another's is as one that has nothing."""
+    if not caller.may_see(slug):
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no brand '{slug}' that your key may see")
+    return slug

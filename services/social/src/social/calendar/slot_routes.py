@@ -1,0 +1,169 @@
+"""Requests about the slots of accounts, and the queue that fills them."""
+
+from http import HTTPStatus
+from typing import Annotated, Final
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter, HTTPException, Path, Response
+
+from chassis import Connection
+from chassis.http.api import (
+    ETAG,
+    READ,
+    UNKNOWN,
+    IfNoneMatch,
+    MayOperate,
+    MayRead,
+    MayReview,
+    add_routes,
+    conditional,
+    refusal,
+    router,
+)
+from messaging import Database
+from social.calendar import moving, store
+from social.calendar.models import (
+    NAME_PATTERN,
+    SLUG_PATTERN,
+    EntryView,
+    Ordering,
+    Queue,
+    SlotsList,
+    SlotsRequest,
+    SlotsView,
+)
+from social.calendar.routes import LATE, seen
+from social.calendar.store import StoredRules
+from social.channels import FEED
+
+MOST_ACCOUNTS: Final = 100
+"""With slots, of one brand."""
+_UTC: Final = ZoneInfo("UTC")
+
+Slug = Annotated[
+    str, Path(description="Of the brand.", examples=["daily-grind"], pattern=SLUG_PATTERN, max_length=63)
+]
+AccountName = Annotated[
+    str,
+    Path(
+        description="Of the account at the gateway.",
+        examples=["mastodon-eu"],
+        pattern=NAME_PATTERN,
+        max_length=63,
+    ),
+]
+
+
+def slot_routes(database: Database) -> APIRouter:
+    routes = APIRouter()
+    add_routes(routes, _slots(database), _queue(database))
+    return routes
+
+
+def _slots(database: Database) -> APIRouter:
+    routes = router("/brands/{slug}/accounts", tags=["slots"])
+
+    @routes.get("", summary="List slots", responses=READ, response_model=SlotsList)
+    async def list_slots(caller: MayRead, slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
+        """Of all accounts of a brand that have some."""
+        brand = seen(caller, slug)
+        async with database.connection() as connection:
+            found = [await _shown(connection, each) for each in await store.rules_of(connection, brand)]
+        return conditional(SlotsList(items=tuple(found)).model_dump_json(), if_none_match)
+
+    @routes.get("/{account}/slots", summary="Read the slots of an account", responses=UNKNOWN)
+    async def get_slots(caller: MayRead, slug: Slug, account: AccountName) -> SlotsView:
+        """With the next ones that are free."""
+        async with database.connection() as connection:
+            return await _shown(connection, await _known(connection, seen(caller, slug), account))
+
+    @routes.put(
+        "/{account}/slots",
+        summary="Set the slots of an account",
+        responses={
+            200: {"headers": ETAG, "description": "They are now as given."},
+            201: {"model": SlotsView, "description": "The account had none."},
+            **UNKNOWN,
+            **refusal(HTTPStatus.CONFLICT, "As many accounts of the brand have slots as may have."),
+        },
+    )
+    async def put_slots(
+        caller: MayOperate, slug: Slug, account: AccountName, request: SlotsRequest, response: Response
+    ) -> SlotsView:
+        """For posts to come. Those that have their time keep it, until the queue is put into an order anew."""
+        brand = seen(caller, slug)
+        if account == FEED:
+            raise HTTPException(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                "the built-in feed has no slots: what is to appear there later is approved for a time, under /v1/posts",
+            )
+        async with database.transaction() as tx:
+            await store.lock_accounts(tx.connection, [account])
+            now = await store.now(tx.connection)
+            if request.slots and not request.rules().has_any(now):
+                raise HTTPException(
+                    HTTPStatus.UNPROCESSABLE_ENTITY,
+                    "slots: all of them lie within the quiet hours, so nothing would ever go out; change either",
+                )
+            if await store.put_rules(tx.connection, brand, account, request.model_dump()):
+                if await store.count_rules(tx.connection, brand) > MOST_ACCOUNTS:
+                    raise HTTPException(
+                        HTTPStatus.CONFLICT,
+                        f"{MOST_ACCOUNTS} accounts of '{brand}' have slots, which is all; remove some",
+                    )
+                response.status_code = HTTPStatus.CREATED
+            return await _shown(tx.connection, await _known(tx.connection, brand, account))
+
+    @routes.delete(
+        "/{account}/slots",
+        summary="Remove the slots of an account",
+        status_code=HTTPStatus.NO_CONTENT,
+        responses=UNKNOWN,
+    )
+    async def delete_slots(caller: MayOperate, slug: Slug, account: AccountName) -> None:
+        """Posts to come go out at once; those that have their time keep it. Removing what is not there is no error."""
+        brand = seen(caller, slug)
+        async with database.transaction() as tx:
+            await store.lock_accounts(tx.connection, [account])
+            await store.delete_rules(tx.connection, brand, account)
+
+    return routes
+
+
+def _queue(database: Database) -> APIRouter:
+    routes = router("/brands/{slug}/accounts", tags=["slots"])
+
+    @routes.get("/{account}/queue", summary="Read the queue of an account", responses=UNKNOWN)
+    async def get_queue(caller: MayRead, slug: Slug, account: AccountName) -> Queue:
+        """The brand's posts that have a slot of the account, in their order."""
+        brand = seen(caller, slug)
+        async with database.connection() as connection:
+            found = await moving.queue_of(connection, brand, account)
+        return Queue(items=tuple(EntryView.of(each, _UTC) for each in found))
+
+    @routes.put(
+        "/{account}/queue", summary="Put the queue of an account into order", responses={**UNKNOWN, **LATE}
+    )
+    async def put_queue(caller: MayReview, slug: Slug, account: AccountName, request: Ordering) -> Queue:
+        """Gives the slots anew, in this order; with no names, only to close gaps, or after the slots have changed."""
+        found = await moving.reorder(database, seen(caller, slug), account, request.post_ids, caller)
+        return Queue(items=tuple(EntryView.of(each, _UTC) for each in found))
+
+    return routes
+
+
+async def _known(connection: Connection, brand: str, account: str) -> StoredRules:
+    stored = await store.find_rules(connection, brand, account)
+    if stored is None:
+        raise HTTPException(
+            HTTPStatus.NOT_FOUND,
+            f"'{account}' has no slots for '{brand}'; set them with PUT /v1/brands/{brand}/accounts/{account}/slots",
+        )
+    return stored
+
+
+async def _shown(connection: Connection, stored: StoredRules) -> SlotsView:
+    now = await store.now(connection)
+    taken = await store.taken(connection, stored.account, now)
+    queued = await store.count_queue(connection, stored.brand_slug, stored.account)
+    return SlotsView.of(stored, taken, queued, now)
