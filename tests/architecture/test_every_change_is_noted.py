@@ -16,6 +16,8 @@ CHANGES_NOTHING = {
     "/v1/chat/completions": "likewise",
     "/v1/accounts/{name}/requests": "likewise: what services ask of others is in their receipts",
     "/v1/accounts/{name}/fences": "likewise",
+    "/v1/accounts/{name}/mail": "likewise",
+    "/v1/accounts/{name}/authorizations/complete": "it writes its own row, in the transaction that begins when the provider has answered",
     "/v1/accounts/{name}/check": "what is learned is the other side's, and a transaction must not wait for it",
     "/v1/dead-letters/outcomes": "asks about more ids than an address has room for",
 }

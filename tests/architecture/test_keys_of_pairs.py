@@ -33,6 +33,7 @@ OPENS = {
     ("monitor", "gateway"): {
         "GET /v1/accounts",
         "POST /v1/accounts/{name}/requests",
+        "POST /v1/accounts/{name}/mail",
         "GET /v1/spend",
     },
     ("publisher", "orchestrator"): {"GET /v1/content", "GET /v1/content/{content_id}"},

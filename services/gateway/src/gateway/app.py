@@ -8,7 +8,18 @@ from chassis import App, ServiceKey
 from chassis.http.audit import log as audit_log
 from chassis.http.service_key import Pair, PairKeys
 from gateway import environment
-from gateway.accounts import Apps, AskingAccounts, Health, Registry, Renewing, Sender, fences
+from gateway.accounts import (
+    Apps,
+    AskingAccounts,
+    Authorizing,
+    Health,
+    Mailing,
+    Registry,
+    Renewing,
+    Sender,
+    Turns,
+    fences,
+)
 from gateway.calls import Paying
 from gateway.calls.store import sent_by_brand
 from gateway.credentials import Accounts, Keyring
@@ -39,6 +50,7 @@ ASKED_BY_MONITOR: Final = frozenset(
     {
         "GET /v1/accounts",
         "POST /v1/accounts/{name}/requests",
+        "POST /v1/accounts/{name}/mail",
         "GET /v1/spend",
     }
 )
@@ -71,11 +83,17 @@ class Gateway(App):
         registry, apps = Registry(self.connections, keyring), Apps(self.connections, keyring)
         sender = Sender(robot(settings.robot_about), resolve, settings.egress_reachable_networks)
         renewing = Renewing(self.connections, registry, apps, sender)
-        account_gates = Gates(self.connections, fences.under_way)
-        self._asking = AskingAccounts(
-            self.connections, registry, renewing, account_gates, self.paying, sender
-        )
+        turns = Turns(self.connections, Gates(self.connections, fences.under_way))
+        self._asking = AskingAccounts(self.connections, registry, renewing, turns, self.paying, sender)
         health = Health(self.connections, registry, renewing, sender)
+        connected = ConnectedAccounts(
+            registry,
+            apps,
+            self._asking,
+            Mailing(self.connections, registry, turns, sender),
+            Authorizing(self.connections, keyring, registry, apps, sender),
+            health,
+        )
         rooms = Rooms(
             self.connections,
             spending,
@@ -83,7 +101,7 @@ class Gateway(App):
             searching,
             writing,
             reader,
-            ConnectedAccounts(registry, apps, self._asking, health),
+            connected,
         )
         pairs = (
             Pair("orchestrator", settings.orchestrator_to_gateway_key, ASKED_BY_ORCHESTRATOR),

@@ -9,8 +9,18 @@ from chassis import Connections
 from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
-from gateway.accounts import Apps, AskingAccounts, Health, Registry
-from gateway.accounts.routes import CHECK, FENCES, MAX_REQUEST_BYTES, REQUESTS, account_routes
+from gateway.accounts import Apps, AskingAccounts, Authorizing, Health, Mailing, Registry
+from gateway.accounts.login_routes import BEGIN, COMPLETE, login_routes
+from gateway.accounts.routes import (
+    CHECK,
+    FENCES,
+    MAIL,
+    MAX_REQUEST_BYTES,
+    REQUESTS,
+    ROTATE,
+    account_routes,
+    asking_routes,
+)
 from gateway.calls.routes import spend_routes
 from gateway.credentials import Accounts
 from gateway.credentials.routes import provider_routes
@@ -33,6 +43,8 @@ class ConnectedAccounts:
     registry: Registry
     apps: Apps
     asking: AskingAccounts
+    mailing: Mailing
+    authorizing: Authorizing
     health: Health
 
 
@@ -59,12 +71,15 @@ def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
         description=DESCRIPTION,
     )
     app.add_exception_handler(ProblemError, answer_problem)
+    connected = rooms.connected
     add_routes(
         app,
         search_routes(rooms.searching),
         chat_routes(rooms.writing),
         provider_routes(rooms.accounts, KINDS),
-        account_routes(rooms.connected.registry, rooms.connected.asking, rooms.connected.health),
+        account_routes(connected.registry, connected.health),
+        asking_routes(connected.asking, connected.mailing),
+        *login_routes(connected.registry, connected.apps, connected.authorizing, connected.health),
         spend_routes(rooms.connections, rooms.spending),
         page_routes(rooms.reader),
     )
@@ -72,7 +87,7 @@ def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
     keep_audit_log(
         app,
         rooms.connections,
-        changes_nothing=[COMPLETIONS, SEARCH, REQUESTS, FENCES, CHECK],
-        shown_once=["/v1/accounts/{name}"],
+        changes_nothing=[COMPLETIONS, SEARCH, REQUESTS, MAIL, FENCES, CHECK, COMPLETE],
+        shown_once=["/v1/accounts/{name}", ROTATE, BEGIN],
     )
     return app

@@ -55,4 +55,10 @@ async def test_the_gateway_is_as_documented(
             "body.model": list(accounts),
             "body.provider": list(accounts),
         }
-        await fuzz(api, tmp_path, known=known, thorough=thorough)
+        await fuzz(
+            api,
+            tmp_path,
+            known=known,
+            thorough=thorough,
+            unreached=["POST /v1/accounts/{name}/rotate"],  # by then, those that are known are disconnected
+        )

@@ -1,7 +1,6 @@
 """Asking an account on behalf of a service: whether it may be asked this, in its turn, fenced, and paid for where it costs something."""
 
 import asyncio
-import random
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -11,15 +10,16 @@ from uuid import UUID, uuid4
 
 import structlog
 
-from chassis import Connection, Connections, DatabaseUnavailableError
+from chassis import Connection, Connections
 from gateway.accounts import fences, store
 from gateway.accounts.domain import OPERATORS, Effect
 from gateway.accounts.kind import AccessRefused, Answer, Ask, NoAnswer, NotSent, Request, refusal
 from gateway.accounts.registry import Opened, Registry, needs_reconnecting
 from gateway.accounts.renewing import Renewing
 from gateway.accounts.sending import Deadline, Sender
+from gateway.accounts.turns import Turns, waits
 from gateway.calls import Asked, Paying, fingerprint
-from gateway.limits import Gates, Go, Wait
+from gateway.limits import Go, Wait
 from gateway.outcomes import Failed, Paid
 from gateway.problems import Problem, ProblemError
 
@@ -30,7 +30,7 @@ _PATIENCE: Final = timedelta(seconds=5)
 _MARGIN: Final = timedelta(seconds=1)
 """From when a request writes nothing any more until nobody waits for it."""
 _AGAIN_AFTER: Final = timedelta(seconds=30)
-_CHECK_AGAIN: Final = timedelta(days=1)
+CHECK_AGAIN: Final = timedelta(days=1)
 _HIDDEN: Final = b"***"
 GOOD_FOR_ALL: Final = frozenset({"accept", "accept-language", "if-match", "if-none-match", "prefer"})
 """Headers that a service may send to any kind."""
@@ -63,7 +63,7 @@ class AskingAccounts:
         connections: of the gateway's database.
         registry: of accounts.
         renewing: of credentials that end by themselves.
-        gates: how much each account may be asked.
+        turns: of requests.
         paying: for what costs something.
         sender: the way out.
     """
@@ -73,14 +73,14 @@ class AskingAccounts:
         connections: Connections,
         registry: Registry,
         renewing: Renewing,
-        gates: Gates,
+        turns: Turns,
         paying: Paying,
         sender: Sender,
     ) -> None:
         self._connections = connections
         self._registry = registry
         self._renewing = renewing
-        self._gates = gates
+        self._turns = turns
         self._paying = paying
         self._sender = sender
         self._in_hand: set[asyncio.Task[Any]] = set()
@@ -129,7 +129,7 @@ class AskingAccounts:
         opened = await self._renewing.fresh(opened)
         cost = opened.kind.cost(opened.own, wanted.request)
         if not cost:
-            call = await self._begin(opened, wanted, deadline)
+            call = await self._turns.begin(opened, wanted.brand, wanted.effect, deadline)
             return await self._carry_out(call, opened, ask, wanted, deadline)
         return await self._pay(opened, ask, wanted, deadline, cost)
 
@@ -138,11 +138,11 @@ class AskingAccounts:
         told: list[Told] = []
 
         async def turn(connection: Connection) -> Go | Wait:
-            decided = await self._turn(connection, opened, wanted, deadline)
+            decided = await self._turns.turn(connection, opened, wanted.brand, wanted.effect, deadline)
             if isinstance(decided, UUID):
                 begun.append(decided)
                 return Go(datetime.now(UTC), datetime.now(UTC), None)
-            return replace(decided, problem=_waits(decided))
+            return replace(decided, problem=waits(decided))
 
         async def send() -> Paid:
             try:
@@ -170,42 +170,13 @@ class AskingAccounts:
         await self._paying.once(asked, send, turn)
         return told[-1]
 
-    async def _begin(self, opened: Opened, wanted: Wanted, deadline: Deadline) -> UUID:
-        """The request's place among those under way, once its turn has come."""
-        clock = asyncio.get_running_loop().time
-        patience = clock() + min(_PATIENCE.total_seconds(), deadline.left / 2)
-        while True:
-            async with self._connections.connection() as connection, connection.transaction():
-                decided = await self._turn(connection, opened, wanted, deadline)
-            if isinstance(decided, UUID):
-                return decided
-            seconds = decided.time.total_seconds()
-            if clock() + seconds > patience:
-                raise ProblemError(_waits(decided))
-            # Not all at the same moment: they would wait for each other's locks.
-            await asyncio.sleep(seconds * random.uniform(1.0, 1.2))  # noqa: S311  (no secret)
-
-    async def _turn(
-        self, connection: Connection, opened: Opened, wanted: Wanted, deadline: Deadline
-    ) -> UUID | Wait:
-        name, brand = opened.account.name, wanted.brand or OPERATORS
-        if wanted.effect is not None:
-            await fences.pass_fence(connection, wanted.effect)
-        bounds = opened.settings.bounds(wanted.seconds)
-        decided = await self._gates.turn(connection, f"{fences.GATE}{name}", brand, bounds)
-        if isinstance(decided, Wait):
-            return decided
-        # What is left is looked up before the row is written: the time in the row ends after the request's own.
-        within = timedelta(seconds=deadline.left) + _MARGIN
-        return await fences.begin(connection, name, brand, wanted.effect, within)
-
     async def _carry_out(
         self, call: UUID, opened: Opened, ask: Ask, wanted: Wanted, deadline: Deadline
     ) -> Told:
         try:
             return await self._send(opened, ask, wanted, deadline)
         finally:
-            await self._end(call)
+            await self._turns.end(call)
 
     async def _send(self, opened: Opened, ask: Ask, wanted: Wanted, deadline: Deadline) -> Told:
         answer = await self._exchange(opened, ask, wanted, deadline)
@@ -215,7 +186,7 @@ class AskingAccounts:
             answer = await self._exchange(opened, ask, wanted, deadline)
         now = datetime.now(UTC)
         if (pause := opened.kind.pause(answer, now)) is not None:
-            await self._gates.answered(f"{fences.GATE}{opened.account.name}", pause)
+            await self._turns.rest(opened, pause)
         await self._look_at_refusal(opened, answer)
         shown = opened.kind.shown(wanted.request, answer)
         return Told(without_secrets(shown, opened), None if pause is None else now + pause)
@@ -244,16 +215,8 @@ class AskingAccounts:
             return
         log.warning("account_refused", account=opened.account.name, kind=opened.account.kind, why=why)
         async with self._connections.connection() as connection:
-            await store.found_refused(connection, opened.account, why, _CHECK_AGAIN)
+            await store.found_refused(connection, opened.account, why, CHECK_AGAIN)
         raise ProblemError(needs_reconnecting(opened.account.name, why))
-
-    async def _end(self, call: UUID) -> None:
-        try:
-            async with self._connections.connection() as connection:
-                await fences.end(connection, call)
-        except DatabaseUnavailableError as error:
-            # Its time ends by itself.
-            log.warning("account_call_not_ended", call_id=str(call), error=str(error))
 
 
 def _permitted(opened: Opened, request: Request) -> Ask:
@@ -265,7 +228,7 @@ def _permitted(opened: Opened, request: Request) -> Ask:
     given = {name.lower() for name in request.headers}
     if missing := sorted(opened.kind.needed_headers - given):
         raise ProblemError(_not_allowed(opened, f"the header {missing[0]} is missing"))
-    found = refusal(opened.kind.asks, request)
+    found = refusal(opened.kind.asks, request, opened.settings)
     if isinstance(found, str):
         raise ProblemError(_not_allowed(opened, found))
     return found
@@ -298,16 +261,6 @@ def _not_allowed(opened: Opened, why: str) -> Problem:
         "account.request_not_allowed",
         f"{opened.account.name} ({opened.account.kind}) is not asked this: {why}",
         HTTPStatus.UNPROCESSABLE_ENTITY,
-    )
-
-
-def _waits(wait: Wait) -> Problem:
-    return Problem(
-        "limit.reached",
-        wait.problem.detail,
-        HTTPStatus.TOO_MANY_REQUESTS,
-        transient=True,
-        retry_at=datetime.now(UTC) + wait.time,
     )
 
 

@@ -6,11 +6,12 @@ What is not among the `asks` of a kind is not asked, whoever wants it: a key of 
 import base64
 import json
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import socket
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Protocol
 from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
@@ -147,8 +148,14 @@ class AccessRefused(Exception):  # noqa: N818
     """The other side does not know these credentials, or not any more. The message says what to do."""
 
 
-Checked = Callable[[Any], str | None]
-"""Of a JSON or form body: why it is not sent, or None."""
+Checked = Callable[[Any, Any], str | None]
+"""Of a JSON or form body and the account's settings: why it is not sent, or None."""
+_SEGMENTS: Final = {
+    "": "[^/]+",
+    "path": ".+",
+    "version": r"v[0-9]{1,2}\.[0-9]{1,2}",
+    "number": "[0-9]{1,30}|me",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +164,8 @@ class Ask:
 
     Args:
         method: of HTTP.
-        path: with `{name}` for one segment and `{name:path}` for several; without the credentials.
+        path: with `{name}` for one segment, `{name:path}` for several, `{name:number}` and `{name:version}`; without the
+            credentials.
         query: names that may be given, with what their values look like; None: any name that changes nothing by itself.
         body: looks at JSON or form.
         origin: of the provider, where it is another than that of the account.
@@ -171,16 +179,16 @@ class Ask:
 
     @property
     def regex(self) -> re.Pattern[str]:
-        parts = re.split(r"(\{\w+(?::path)?\})", self.path)
+        parts = re.split(r"\{(\w+(?::\w+)?)\}", self.path)
         return re.compile(
             "".join(
-                (".+" if part.endswith(":path}") else "[^/]+") if part.startswith("{") else re.escape(part)
-                for part in parts
+                f"(?:{_SEGMENTS[part.partition(':')[2]]})" if place % 2 else re.escape(part)
+                for place, part in enumerate(parts)
             )
         )
 
 
-def refusal(asks: Sequence[Ask], request: Request) -> str | Ask:
+def refusal(asks: Sequence[Ask], request: Request, settings: Any = None) -> str | Ask:
     """What of a kind's `asks` the request is, or why it is none."""
     if not _PLAIN.fullmatch(request.path) or _SNEAKING.search(request.path):
         return "its path has characters that a path of ours never has"
@@ -190,7 +198,7 @@ def refusal(asks: Sequence[Ask], request: Request) -> str | Ask:
     for ask in asks:
         if ask.method != request.method or not ask.regex.fullmatch(request.path):
             continue
-        problem = _query_problem(ask, request) or _document_problem(ask, request)
+        problem = _query_problem(ask, request) or _document_problem(ask, request, settings)
         if problem is None:
             return ask
         why = problem
@@ -207,16 +215,24 @@ def _query_problem(ask: Ask, request: Request) -> str | None:
     return None
 
 
-def _document_problem(ask: Ask, request: Request) -> str | None:
+def _document_problem(ask: Ask, request: Request, settings: Any) -> str | None:
     if isinstance(request.document, dict):
         for name in request.document:
             if name.lower() in {"_method", "method", "access_token", "batch"}:
                 return f"{name} in a body could ask for something else"
-    return None if ask.body is None else ask.body(request.document)
+    return None if ask.body is None else ask.body(request.document, settings)
 
 
-Exchange = Callable[[Outgoing], Coroutine[Any, Any, Answer]]
-"""Asks the account's own side, for the kind itself: nothing of it is a service's. Raises `NotSent`, `NoAnswer`."""
+class Exchange(Protocol):
+    """For questions of a kind's own; nothing of them is a service's."""
+
+    async def __call__(self, request: Outgoing) -> Answer:
+        """Raises NotSent, NoAnswer."""
+        ...
+
+    async def connect(self, host: str, port: int) -> socket.socket:
+        """A connection where no HTTP is spoken. Raises NotSent."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from chassis import Connection, Connections, redaction
 from gateway.accounts import store
 from gateway.accounts.domain import Account, State
 from gateway.accounts.kind import Credentials, Kind, Own
 from gateway.accounts.kinds import KINDS
+from gateway.accounts.kinds.webhook import WebhookCredentials
 from gateway.accounts.store import Connecting
 from gateway.credentials import Keyring
 from gateway.problems import Problem, ProblemError
@@ -122,6 +123,24 @@ class Registry:
         async with self._connections.connection() as connection:
             return await store.set_sealed(connection, opened.account.name, opened.account.generation, sealed)
 
+    async def rotate(self, name: str) -> SecretStr:
+        """The new signing secret of a webhook; the one before signs, too, until the next time.
+
+        Raises:
+            ProblemError: `account.not_connected`; `account.request_not_allowed`: it is no webhook.
+        """
+        async with self._connections.connection() as connection, connection.transaction():
+            await store.lock(connection, name)
+            row = await store.find(connection, name)
+            if row is None:
+                raise ProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
+            opened = self._opened(row)
+            if not isinstance(opened.credentials, WebhookCredentials):
+                raise ProblemError(_no_webhook(name))
+            new = opened.credentials.rotated()
+            await store.set_sealed(connection, name, row.account.generation, self.seal(name, new))
+        return new.secret
+
     async def disconnect(self, name: str) -> None:
         """Raises ProblemError: `account.not_connected`."""
         async with self._connections.connection() as connection:
@@ -203,6 +222,14 @@ def needs_reconnecting(name: str, detail: str | None) -> Problem:
         "account.needs_reconnecting",
         f"{name} takes no requests: {detail or 'its access was refused'} (`brandctl accounts connect`)",
         HTTPStatus.FAILED_DEPENDENCY,
+    )
+
+
+def _no_webhook(name: str) -> Problem:
+    return Problem(
+        "account.request_not_allowed",
+        f"{name} has no signing secret: give it other credentials with `brandctl accounts connect`",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
     )
 
 

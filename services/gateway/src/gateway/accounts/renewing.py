@@ -9,8 +9,8 @@ import structlog
 
 from chassis import Connections
 from gateway.accounts import store
-from gateway.accounts.apps import Apps
 from gateway.accounts.kind import AccessRefused, NoAnswer, NotSent
+from gateway.accounts.oauth.apps import Apps
 from gateway.accounts.registry import Opened, Registry, needs_reconnecting
 from gateway.accounts.sending import Sender
 from gateway.problems import Problem, ProblemError

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 
 from gateway.accounts.domain import Effect
 from gateway.accounts.kind import Request
+from gateway.accounts.mail import Mail
 from gateway.requests import Brand
 
 _HeaderText = Annotated[str, StringConstraints(pattern=r"^[ -~]*$", max_length=1000)]
@@ -166,3 +167,34 @@ class AccountAnswer(BaseModel):
     """Only the beginning of the body is here."""
     retry_at: datetime | None = None
     """Nothing more is asked of the account before."""
+
+
+_Address = Annotated[str, StringConstraints(pattern=r"^[^\s<>@,;:\"()\[\]\\]{1,64}@[A-Za-z0-9.-]{1,253}$")]
+_Line = Annotated[str, StringConstraints(pattern=r"^[^\r\n\x00]*$", min_length=1, max_length=500)]
+
+
+class MailRequest(BaseModel):
+    """A mail to be handed in."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    brand: Brand | None = None
+    to: Annotated[list[_Address], Field(min_length=1, max_length=50)]
+    subject: _Line
+    text: Annotated[str, StringConstraints(min_length=1, max_length=200_000)]
+    html: Annotated[str, StringConstraints(max_length=500_000)] | None = None
+    message_id: Annotated[str, StringConstraints(pattern=r"^<[A-Za-z0-9._+-]{1,100}@[A-Za-z0-9.-]{1,100}>$")]
+    """The same for every attempt: `<…@acme.example>`."""
+    seconds: Annotated[float, Field(ge=1, le=120)] = 30.0
+
+    def mail(self) -> Mail:
+        return Mail(tuple(dict.fromkeys(self.to)), self.subject, self.text, self.html, self.message_id)
+
+
+class MailAnswer(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    accepted: list[str]
+    """Addresses that the server takes responsibility for."""
+    refused: dict[str, str]
+    """Others, with what it says of each."""

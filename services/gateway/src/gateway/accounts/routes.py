@@ -14,21 +14,38 @@ from gateway.accounts.asking import AskingAccounts, Wanted
 from gateway.accounts.domain import ALL_BRANDS, Account
 from gateway.accounts.health import Health
 from gateway.accounts.kinds import KINDS
+from gateway.accounts.mail import Mailing
 from gateway.accounts.registry import Registry, checked_settings, not_connected
-from gateway.accounts.requests import AccountAnswer, AccountRequest, Closing
+from gateway.accounts.requests import AccountAnswer, AccountRequest, Closing, MailAnswer, MailRequest
 from gateway.accounts.store import Connecting
 from gateway.problems import NO_KEYS, ProblemError
 from gateway.requests import BRAND_PATTERN, Brand
 
 REQUESTS: Final = "/v1/accounts/{name}/requests"
 FENCES: Final = "/v1/accounts/{name}/fences"
+MAIL: Final = "/v1/accounts/{name}/mail"
+ROTATE: Final = "/v1/accounts/{name}/rotate"
 CHECK: Final = "/v1/accounts/{name}/check"
 MAX_REQUEST_BYTES: Final = 16_000_000
 """Of a picture in base64, and some."""
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=63)]
-KindName = Literal["bluesky", "ghost", "mastodon", "webhook", "wordpress"]
-assert set(KINDS) == set(KindName.__args__)  # type: ignore[attr-defined]
-_Brands = Annotated[
+KindName = Literal[
+    "bluesky",
+    "devto",
+    "discord",
+    "ghost",
+    "instagram",
+    "linkedin",
+    "mastodon",
+    "slack",
+    "smtp",
+    "telegram",
+    "threads",
+    "webhook",
+    "wordpress",
+    "x",
+]
+Brands = Annotated[
     list[Annotated[str, StringConstraints(pattern=rf"{BRAND_PATTERN}|^\*$", max_length=63)]],
     Field(min_length=1, max_length=1000),
 ]
@@ -97,7 +114,7 @@ class ConnectAccount(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     kind: KindName
-    brands: _Brands
+    brands: Brands
     settings: dict[str, Any] = {}
     credentials: dict[Annotated[str, StringConstraints(max_length=50)], SecretStr] | None = None
     """Left out: those that it has are kept, if kind and address stay as they are."""
@@ -113,7 +130,8 @@ class Connected(BaseModel):
     """Of a webhook, for the receiver to check signatures with; shown this once."""
 
 
-def account_routes(registry: Registry, asking: AskingAccounts, health: Health) -> APIRouter:
+def account_routes(registry: Registry, health: Health) -> APIRouter:
+    """What is connected, for operators and, to look at, for services."""
     routes = router("/accounts", tags=["Accounts"])
 
     @routes.get("", dependencies=[needs(Scope.READ)], summary="What is connected")
@@ -123,7 +141,7 @@ def account_routes(registry: Registry, asking: AskingAccounts, health: Health) -
 
     @routes.get("/{name}", dependencies=[needs(Scope.OPERATE)], summary="One of them", responses=UNKNOWN)
     async def read_account(name: Annotated[Name, Path()]) -> AccountView:
-        return await _view(registry, name)
+        return await view(registry, name)
 
     @routes.put(
         "/{name}",
@@ -133,11 +151,10 @@ def account_routes(registry: Registry, asking: AskingAccounts, health: Health) -
     )
     async def connect(name: Annotated[Name, Path()], request: ConnectAccount) -> Connected:
         kind = KINDS[request.kind]
-        brands = [ALL_BRANDS] if ALL_BRANDS in request.brands else sorted(set(request.brands))
         given = None if request.credentials is None else _visible(request.credentials)
         try:
             settings = checked_settings(kind, request.settings)
-            connecting = Connecting(name, request.kind, brands, settings)
+            connecting = Connecting(name, request.kind, brands_of(request.brands), settings)
             credentials = await registry.connect(connecting, given)
         except ValueError as error:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
@@ -155,15 +172,32 @@ def account_routes(registry: Registry, asking: AskingAccounts, health: Health) -
         await registry.disconnect(name)
 
     @routes.post(
+        "/{name}/rotate",
+        dependencies=[needs(Scope.ADMIN)],
+        summary="Give a webhook another signing secret",
+        responses={**UNKNOWN, **NO_KEYS},
+    )
+    async def rotate(name: Annotated[Name, Path()]) -> Connected:
+        """Messages are signed with both until the next rotation, so that the receiver can change over in between."""
+        return Connected(name=name, secret=(await registry.rotate(name)).get_secret_value())
+
+    @routes.post(
         "/{name}/check",
         dependencies=[needs(Scope.OPERATE)],
         summary="Look whether an account works",
         responses={**UNKNOWN, **NO_KEYS},
     )
     async def check(name: Annotated[Name, Path()]) -> AccountView:
-        await _view(registry, name)
+        await view(registry, name)
         await health.look(name)
-        return await _view(registry, name)
+        return await view(registry, name)
+
+    return routes
+
+
+def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
+    """What services ask of accounts."""
+    routes = router("/accounts", tags=["Accounts"])
 
     @routes.post(
         "/{name}/requests",
@@ -189,6 +223,17 @@ def account_routes(registry: Registry, asking: AskingAccounts, health: Health) -
         )
 
     @routes.post(
+        "/{name}/mail",
+        dependencies=[needs(Scope.SUBMIT)],
+        summary="Hand mail in at a mail server",
+        responses=FROM_ACCOUNTS,
+    )
+    async def mail(name: Annotated[Name, Path()], request: MailRequest) -> MailAnswer:
+        """Of several addresses some may be refused; twice the same `message_id` is the same mail to whoever gets it."""
+        taken = await mailing.send(name, request.brand, request.mail(), request.seconds)
+        return MailAnswer(accepted=list(taken.accepted), refused=taken.refused)
+
+    @routes.post(
         "/{name}/fences",
         dependencies=[needs(Scope.SUBMIT)],
         status_code=HTTPStatus.NO_CONTENT,
@@ -201,7 +246,11 @@ def account_routes(registry: Registry, asking: AskingAccounts, health: Health) -
     return routes
 
 
-async def _view(registry: Registry, name: str) -> AccountView:
+def brands_of(given: list[str]) -> list[str]:
+    return [ALL_BRANDS] if ALL_BRANDS in given else sorted(set(given))
+
+
+async def view(registry: Registry, name: str) -> AccountView:
     for each in await registry.described():
         if each.name == name:
             return AccountView.of(each)

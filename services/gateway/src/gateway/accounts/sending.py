@@ -15,7 +15,7 @@ import httpcore
 import httpx
 
 from chassis.http.spans import client_span
-from gateway.accounts.kind import Answer, Exchange, NoAnswer, NotSent, Outgoing
+from gateway.accounts.kind import Answer, NoAnswer, NotSent, Outgoing
 from gateway.egress.addresses import Network
 from gateway.egress.connecting import GuardedConnections, Resolve
 from gateway.egress.decoding import decoder
@@ -97,14 +97,37 @@ class Sender:
                 raise NoAnswer(f"{request.shown}: {why}") from None
             raise NotSent(f"{request.shown}: {why}") from None
 
-    def asking(self, seconds: float) -> Exchange:
+    def asking(self, seconds: float) -> "Asking":
         """For questions of a kind's own, which take so long together at most."""
-        deadline = Deadline(seconds)
+        return Asking(self, Deadline(seconds))
 
-        async def send(request: Outgoing) -> Answer:
-            return await self.send(request, deadline)
+    async def connect(self, host: str, port: int, deadline: Deadline) -> socket.socket:
+        """A connection to an address that was checked, for what is not HTTP.
 
-        return send
+        Raises:
+            NotSent: nobody answers there, or it may not be asked.
+        """
+        last: OSError | None = None
+        try:
+            async with asyncio.timeout(min(deadline.left, _CONNECT_SECONDS)):
+                guarded = GuardedConnections(self._resolve, self._exceptions)
+                for address, its_port in await guarded.checked(host, port):
+                    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+                    made = socket.socket(family, socket.SOCK_STREAM)
+                    made.setblocking(False)
+                    try:
+                        await asyncio.get_running_loop().sock_connect(made, (address, its_port))
+                    except OSError as error:
+                        made.close()
+                        last = error
+                    except BaseException:
+                        made.close()
+                        raise
+                    else:
+                        return made
+        except (OSError, EgressError) as error:
+            raise NotSent(f"{host}:{port}: {_told(error)}") from None
+        raise NotSent(f"{host}:{port}: cannot be reached: {last}")
 
     async def _exchange(self, request: Outgoing, wire: "_Wire") -> Answer:
         url = httpx.URL(request.url)
@@ -142,6 +165,20 @@ class Sender:
             return Answer(answer.status, found, body, truncated)
         finally:
             await connection.aclose()
+
+
+class Asking:
+    """Asks within one time."""
+
+    def __init__(self, sender: Sender, deadline: Deadline) -> None:
+        self._sender = sender
+        self._deadline = deadline
+
+    async def __call__(self, request: Outgoing) -> Answer:
+        return await self._sender.send(request, self._deadline)
+
+    async def connect(self, host: str, port: int) -> socket.socket:
+        return await self._sender.connect(host, port, self._deadline)
 
 
 class _Wire(httpcore.AsyncNetworkBackend):

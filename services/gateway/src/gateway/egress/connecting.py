@@ -65,7 +65,7 @@ class GuardedConnections(httpcore.AsyncNetworkBackend):
             httpcore.ConnectError, httpcore.ConnectTimeout: nobody answers at any address.
         """
         last: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
-        for address, its_port in (await self._checked(host, port))[:_MAX_TRIED]:
+        for address, its_port in (await self.checked(host, port))[:_MAX_TRIED]:
             try:
                 return await self._inner.connect_tcp(
                     address, its_port, timeout, local_address, socket_options
@@ -80,7 +80,12 @@ class GuardedConnections(httpcore.AsyncNetworkBackend):
     async def sleep(self, seconds: float) -> None:
         await self._inner.sleep(seconds)
 
-    async def _checked(self, host: str, port: int) -> Sequence[Endpoint]:
+    async def checked(self, host: str, port: int) -> Sequence[Endpoint]:
+        """Where a connection may be made; as `connect_tcp` does by itself.
+
+        Raises:
+            RefusedError, PassingError: as there.
+        """
         found = await self._looked_up(host.strip("[]"), port)
         for address, _ in found:
             # One is enough: a name with a public and a private address is made to slip past.

@@ -51,7 +51,7 @@ class BlueskyCredentials(Credentials):
     refresh: SecretStr | None = None
 
 
-def _own_post(body: Any) -> str | None:
+def _own_post(body: Any, settings: Any) -> str | None:
     return (
         None if isinstance(body, dict) and body.get("collection") == _POSTS else f"only {_POSTS} is written"
     )

@@ -17,7 +17,7 @@ class MastodonSettings(KindSettings):
     """Of the server: `https://mastodon.social`."""
 
 
-def _public(body: Any) -> str | None:
+def _public(body: Any, settings: Any) -> str | None:
     visibility = body.get("visibility", "public") if isinstance(body, dict) else "public"
     return None if visibility in _PUBLIC else "a post that is not public is a message to somebody"
 

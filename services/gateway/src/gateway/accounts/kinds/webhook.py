@@ -67,6 +67,9 @@ class WebhookCredentials(Credentials):
     previous: Annotated[SecretStr, AfterValidator(_checked)] | None = None
     """The one before, which signs too until the next rotation."""
 
+    def rotated(self) -> "WebhookCredentials":
+        return WebhookCredentials(secret=new_secret(), previous=self.secret)
+
 
 class Webhook(Kind):
     name: ClassVar = "webhook"

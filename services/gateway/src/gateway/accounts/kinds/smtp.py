@@ -1,0 +1,116 @@
+"""A mail server that takes mail for others (RFC 5321, 6409). What is sent there is asked by `POST …/mail`, not as a request."""
+
+import asyncio
+import re
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
+
+import httpx
+from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
+
+from gateway.accounts.domain import Looked
+from gateway.accounts.kind import AccessRefused, Credentials, Exchange, Kind, KindSettings, NotSent, Own
+
+if TYPE_CHECKING:
+    from aiosmtplib import SMTP
+
+_SENDER: Final = re.compile(r"(?:[^<>\r\n\"@]{1,100} <)?[^\s<>@\"]{1,64}@[A-Za-z0-9.-]{1,253}>?")
+
+
+def _sender(text: str) -> str:
+    if not _SENDER.fullmatch(text) or ("<" in text) != text.endswith(">"):
+        raise ValueError("is no sender: write it like Acme <news@acme.example>")
+    return text
+
+
+class SmtpSettings(KindSettings):
+    host: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.-]{1,253}$")]
+    port: Annotated[int, Field(ge=1, le=65_535)] = 587
+    security: Literal["starttls", "tls", "plain"] = "starttls"
+    """Without `starttls` or `tls`, everybody on the way reads mail and password."""
+    sender: Annotated[str, AfterValidator(_sender)]
+    """`Acme <news@acme.example>`"""
+    authority: Annotated[str, StringConstraints(max_length=20_000)] | None = None
+    """Certificate of the authority that is believed beside the usual ones, PEM: of a mail server of one's own."""
+
+
+class SmtpCredentials(Credentials):
+    user: str | None = None
+    password: SecretStr | None = None
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Self:
+        if (self.user is None) != (self.password is None):
+            raise ValueError("give user and password, or neither")
+        return self
+
+
+class Smtp(Kind):
+    name: ClassVar = "smtp"
+    settings: ClassVar = SmtpSettings
+    credentials: ClassVar = SmtpCredentials
+
+    async def look(self, exchange: Exchange, own: Own) -> Looked:
+        async with session(exchange, own, self.seconds):
+            return Looked(own.settings.sender, {"host": own.settings.host})
+
+
+@asynccontextmanager
+async def session(exchange: Exchange, own: Own, seconds: float) -> "AsyncIterator[SMTP]":
+    """A connection over which mail can be handed in: encrypted unless the settings say plain, and logged in.
+
+    Raises:
+        AccessRefused: the server does not take user and password.
+        NotSent: it cannot be had now.
+    """
+    # Rarely needed, and not small.
+    import aiosmtplib  # noqa: PLC0415
+
+    settings, credentials = own.settings, own.credentials
+    made = await exchange.connect(settings.host, settings.port)
+    smtp = aiosmtplib.SMTP(
+        hostname=settings.host,
+        sock=made,
+        use_tls=settings.security == "tls",
+        start_tls=settings.security == "starttls",
+        tls_context=await asyncio.to_thread(_trust, settings.authority),
+        timeout=seconds,
+    )
+    try:
+        await smtp.connect()
+        if credentials.user is not None and credentials.password is not None:
+            await smtp.login(credentials.user, credentials.password.get_secret_value())
+    except aiosmtplib.SMTPAuthenticationError as error:
+        smtp.close()
+        if error.code < PERMANENT:
+            raise NotSent(f"{settings.host} takes no log-ins now ({error.code})") from None
+        raise AccessRefused(
+            f"{settings.host} does not take user and password ({error.code}): connect again"
+        ) from None
+    except (aiosmtplib.SMTPException, OSError, ssl.SSLError) as error:
+        smtp.close()
+        raise NotSent(f"{settings.host}:{settings.port}: {_reason(error)}") from None
+    try:
+        yield smtp
+    finally:
+        smtp.close()
+
+
+PERMANENT: Final = 500
+"""From there on, a server's answer is its last word; below, it may be another one later."""
+
+
+def _trust(authority: str | None) -> ssl.SSLContext:
+    context = httpx.create_ssl_context()
+    if authority is not None:
+        context.load_verify_locations(cadata=authority)
+    return context
+
+
+def _reason(error: BaseException) -> str:
+    text = str(error) or type(error).__name__
+    if "certificate" in text.lower():
+        return f"its certificate is not to be trusted: {text[:200]}"
+    return text[:200]

@@ -1,0 +1,26 @@
+"""Threads, https://developers.facebook.com/docs/threads/posts."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from gateway.accounts.kind import Ask
+from gateway.accounts.oauth.graph import FIELDS, NODE, PAGES, USER, GraphKind
+
+
+class Threads(GraphKind):
+    name: ClassVar = "threads"
+    base: ClassVar = "https://graph.threads.net"
+    authorize_url: ClassVar = "https://threads.net/oauth/authorize"
+    token_url: ClassVar = "https://graph.threads.net/oauth/access_token"  # noqa: S105
+    scopes: ClassVar[Sequence[str]] = ("threads_basic", "threads_content_publish")
+    short: ClassVar = "th"
+    version: ClassVar = "v1.0"
+    me_fields: ClassVar = "id,username"
+    asks: ClassVar[Sequence[Ask]] = (
+        Ask("POST", f"{USER}/threads", {}),
+        Ask("POST", f"{USER}/threads_publish", {"creation_id": "[0-9]+"}),
+        Ask("GET", f"{USER}/threads", PAGES),
+        Ask("GET", f"{USER}/replies", PAGES),
+        Ask("GET", f"{USER}/threads_publishing_limit", {"fields": FIELDS}),
+        Ask("GET", NODE, {"fields": FIELDS}),
+    )
