@@ -89,6 +89,7 @@ ELSEWHERE: Final = {
     "documents add",  # shows the name of a file of one's own
     "drafts edit",  # opens an editor: see the tests of drafts
     "providers connect",
+    "site export",  # shows the name of a file of one's own
     "submit",  # these two: see the tests of cycles
     "watch",
     "topology declare",  # these two show the catalogue
@@ -140,7 +141,7 @@ class Forger(ThreadingHTTPServer):
             monitor.http_api.create_api(anything, anything, anything),
             research.http_api.create_api(anything, anything, look_again=lambda: None),
             gateway.http_api.create_api(anything, anything),
-            social.api.create_api(anything, anything, anything, feeds=anything),
+            social.api.create_api(anything, anything, anything, anything, feeds=anything),
             publisher.api.create_api(anything, anything, anything, sites=anything),
         )
         self.documents = [each.openapi() for each in apps]

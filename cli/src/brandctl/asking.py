@@ -123,8 +123,12 @@ class ServiceClient:
                 f"the {self.service} service at {self._url} cannot be reached: {error}"
             ) from error
         if not response.is_success:
-            raise ServiceError(f"{_detail(response)} (HTTP {response.status_code})", response.status_code)
+            raise self._refused(response)
         return response
+
+    @staticmethod
+    def _refused(response: httpx.Response) -> ServiceError:
+        return ServiceError(f"{_detail(response)} (HTTP {response.status_code})", response.status_code)
 
     def _object(self, response: httpx.Response) -> dict[str, Any]:
         if response.status_code == httpx.codes.NO_CONTENT:

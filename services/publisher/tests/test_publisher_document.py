@@ -27,6 +27,11 @@ async def test_the_publisher_is_as_documented(database: Database, tmp_path: Path
     logo = BytesIO()
     Image.new("RGB", (60, 20), (200, 0, 0)).save(logo, "PNG")
     slugs = [f"brand-{number}" for number in range(20)]
+    async with database.connection() as connection:
+        await connection.execute(
+            "insert into sites (brand_slug, name, description, language) select slug, slug, '', 'en' from unnest($1::text[]) as slug",
+            slugs,
+        )
     async with (
         serving(app) as origin,
         httpx.AsyncClient(base_url=origin, headers={"X-Service-Key": KEY}) as api,

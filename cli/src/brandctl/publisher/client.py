@@ -1,9 +1,11 @@
 """The publisher's HTTP API, as far as operators need it."""
 
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 from urllib.parse import quote
 
-from brandctl.asking import ServiceClient
+import httpx
+
+from brandctl.asking import ServiceClient, ServiceError
 
 
 class Sites(ServiceClient):
@@ -16,6 +18,19 @@ class Sites(ServiceClient):
 
     def decide(self, brand: str, changes: dict[str, Any]) -> dict[str, Any]:
         return self._ask("PATCH", _site(brand), json=changes)
+
+    def export(self, brand: str, to: IO[bytes], address: str | None) -> None:
+        """Writes the archive as it comes. Pictures that nobody has asked for yet are drawn for it, which takes its time."""
+        params = {} if address is None else {"address": address}
+        try:
+            with self._http.stream("GET", f"{self._url}{_site(brand)}/export", params=params) as response:
+                if not response.is_success:
+                    response.read()
+                    raise self._refused(response)
+                for part in response.iter_bytes():
+                    to.write(part)
+        except httpx.HTTPError as error:
+            raise ServiceError(f"the site of {brand} could not be exported to its end: {error}") from error
 
     def reset(self, brand: str) -> None:
         self._ask("DELETE", _site(brand))

@@ -1,12 +1,17 @@
 """`brandctl site`: what a brand decides about its site."""
 
+import re
+import shutil
 from enum import StrEnum
-from typing import Annotated, Any
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Annotated, Any, Final
+from zipfile import BadZipFile, ZipFile
 
 import typer
 
 from brandctl.asking import AsJson, KeyFile
-from brandctl.errors import UsageError
+from brandctl.errors import CommandError, UsageError
 from brandctl.publisher.client import PublisherUrl, Sites
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
@@ -25,6 +30,9 @@ For example:
     brandctl site set acme --clear address
 """,
 )
+
+_FILE: Final = re.compile(r"[a-z0-9-]+(?:/[a-z0-9_-][a-z0-9._-]*)+")
+"""Names that the publisher gives: whatever answers, nothing is written elsewhere than into the folder."""
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 
@@ -97,6 +105,62 @@ def decide(
         raise UsageError("say what is to change; brandctl site set --help lists what there is")
     with Sites.at(publisher_url, key_file) as sites:
         _show(sites.decide(brand, changes), as_json=as_json)
+
+
+@app.command(name="export")
+def export(
+    brand: Brand,
+    to: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="New or empty; or the name of an archive, site.zip.")
+    ],
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the files will be found, such as https://example.org/news, for canonical addresses, feeds and the site map.",
+            show_default="where the site is now",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    publisher_url: PublisherUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """The whole site as files that link to each other: to be opened from the folder, or put on any host.
+
+    Pages, lists, tags, feeds, site map and covers are there; the search, which needs the publisher, is not.
+    """
+    is_archive = to.suffix == ".zip"
+    if not is_archive and to.exists() and not (to.is_dir() and not any(to.iterdir())):
+        raise UsageError(f"{to} is there and not an empty folder: name another, or empty it")
+    with Sites.at(publisher_url, key_file) as sites, TemporaryFile() as archive:
+        sites.export(brand, archive, address)
+        with _opened(archive) as files:
+            names = [name for name in files.namelist() if _FILE.fullmatch(name)]
+            if not is_archive:
+                _unpack(files, names, to)
+        if is_archive:
+            archive.seek(0)
+            with to.open("wb") as kept:
+                shutil.copyfileobj(archive, kept)
+    if as_json:
+        print_json({"brand": brand, "files": len(names), "to": str(to)})
+    else:
+        note(f"{brand}: {len(names)} files in {to}" + ("" if is_archive else "; open its index.html"))
+
+
+def _opened(archive: IO[bytes]) -> ZipFile:
+    try:
+        return ZipFile(archive)
+    except BadZipFile as error:
+        raise CommandError("what came is no archive; is that the publisher's address?") from error
+
+
+def _unpack(files: ZipFile, names: list[str], to: Path) -> None:
+    """Without the folder that is named like the brand."""
+    for name in names:
+        path = to.joinpath(*name.split("/")[1:])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with files.open(name) as file, path.open("wb") as kept:
+            shutil.copyfileobj(file, kept)
 
 
 @app.command(name="views")

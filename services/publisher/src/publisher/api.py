@@ -12,6 +12,8 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.service_key import API_PREFIX
 from messaging import Database
+from publisher.covers import Covers
+from publisher.exporting import export_routes
 from publisher.logos import FILES, logo_routes
 from publisher.site_settings import site_settings_routes
 from publisher.urls import SiteUrls
@@ -20,11 +22,23 @@ from publisher.views import view_routes
 DESCRIPTION: Final = "How the sites look. What they say comes with the articles."
 
 
-def create_api(database: Database, authorise: Authorise, urls: SiteUrls, *, sites: ASGIApp) -> FastAPI:
+def create_api(
+    database: Database,
+    authorise: Authorise,
+    urls: SiteUrls,
+    *,
+    sites: ASGIApp,
+    covers: Covers | None = None,
+    articles_per_page: int = 12,
+) -> FastAPI:
     """The API under `/v1`, behind the key; everything else is the sites'."""
     app = api("Brand Engine: publisher", authorise, files=FILES, description=DESCRIPTION)
     add_routes(
-        app, logo_routes(database, urls), site_settings_routes(database, urls), view_routes(database, urls)
+        app,
+        logo_routes(database, urls),
+        site_settings_routes(database, urls),
+        export_routes(database, urls, covers or Covers(database), articles_per_page=articles_per_page),
+        view_routes(database, urls),
     )
     keep_audit_log(app, database)
 

@@ -41,8 +41,15 @@ def build(settings: Settings) -> Service:
     covers = Covers(service.database, most_bytes=settings.covers_max_megabytes * 1_000_000)
     views = Views(service.database)
     service.background("views", views.keep_writing)
-    sites = create_app(
-        service.database, urls, articles_per_page=settings.articles_per_page, covers=covers, views=views
+    per_page = settings.articles_per_page
+    sites = create_app(service.database, urls, articles_per_page=per_page, covers=covers, views=views)
+    api = create_api(
+        service.database,
+        ServiceKey(settings.service_key),
+        urls,
+        sites=sites,
+        covers=covers,
+        articles_per_page=per_page,
     )
-    service.serve(create_api(service.database, ServiceKey(settings.service_key), urls, sites=sites))
+    service.serve(api)
     return service

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from chassis import Connection, DatabaseUnavailableError
+from chassis import DatabaseUnavailableError
 from chassis.http.conditional import respond
 from chassis.http.public.headers import CONTENT_SECURITY_POLICY, SecurityHeaders
 from messaging import Database
@@ -18,13 +18,12 @@ from publisher import finding, logos, rendering, store
 from publisher.covers import Covers, Format
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, clean_line, is_slug, tag_slug
 from publisher.erasure import is_erased
-from publisher.rendering import Beside, Listing, Renderer
+from publisher.rendering import Listing, Renderer
 from publisher.site_settings import URLS, Addresses, look
 from publisher.urls import SiteUrls
 from publisher.views import Views
 
 _FEED_ENTRIES = 20
-_MORE_ARTICLES = 3
 _MAX_WANTED = 100
 _MOST_FOUND = 20
 _MAX_SITES = 1_000
@@ -213,7 +212,7 @@ class Pages:
         async with self._database.connection() as connection:
             page = await store.page(connection, site.brand_slug, slug)
             former = None if page else await store.former(connection, site.brand_slug, slug)
-            beside = await _beside(connection, site, slug) if page else Beside()
+            beside = await finding.beside_article(connection, site, slug) if page else finding.Beside()
         if former is not None and former.moved_to is not None:
             return _moved(_urls(request).article(site.brand_slug, former.moved_to))
         if page is None and former is None:
@@ -330,16 +329,6 @@ class Pages:
             return None
         async with self._database.connection() as connection:
             return await store.site(connection, BrandSlug(brand))
-
-
-async def _beside(connection: Connection, site: Site, slug: PageSlug) -> Beside:
-    """Related articles, or, where there are none, the newest."""
-    tags = await finding.tags_of_page(connection, site, slug)
-    related = await finding.related(connection, site.brand_slug, slug, _MORE_ARTICLES)
-    if related:
-        return Beside(tuple(related), are_related=True, tags=tuple(tags))
-    newest = await store.newest(connection, site.brand_slug, _MORE_ARTICLES + 1)
-    return Beside(tuple(page for page in newest if page.slug != slug)[:_MORE_ARTICLES], tags=tuple(tags))
 
 
 def _urls(request: Request) -> SiteUrls:

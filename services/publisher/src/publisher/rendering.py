@@ -20,7 +20,7 @@ from publisher import domain
 from publisher.colours import parse, readable_on
 from publisher.covers import Cover, Format
 from publisher.domain import SLUG_PATTERN, Author, BrandSlug, Page, PageSlug, PageSummary, Site
-from publisher.finding import Tag
+from publisher.finding import Beside, Tag
 from publisher.markup import plain_text, sanitise
 from publisher.site_settings import look
 from publisher.urls import SiteUrls
@@ -40,15 +40,6 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What stands beside an article: those to read next, and its tags."""
-
-    next: tuple[PageSummary, ...] = ()
-    are_related: bool = False
-    tags: tuple[Tag, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Picture:
     """What a page says of a picture; width and height in pixels."""
 
@@ -65,6 +56,7 @@ class Renderer:
 
     def __init__(self, urls: SiteUrls) -> None:
         self._public = self._urls = urls
+        self._moved_to: SiteUrls | None = None
         self._templates = templates("publisher", urls, ASSETS)
         self._templates.globals.update(
             direction=domain.direction, language_tag=domain.language_tag, look=look
@@ -78,10 +70,10 @@ class Renderer:
             source_list=lambda page: sorted(page.sources, key=lambda source: source.n),
         )
 
-    def seen_at(self, urls: SiteUrls) -> "Renderer":
-        """For visitors who find everything there; canonical addresses stay."""
+    def seen_at(self, urls: SiteUrls, canonical: SiteUrls | None = None) -> "Renderer":
+        """For visitors who find everything there; canonical addresses stay, unless others are given."""
         seen = copy(self)
-        seen._urls = urls  # noqa: SLF001 - its own
+        seen._urls, seen._moved_to = urls, canonical or self._moved_to  # noqa: SLF001 - its own
         return seen
 
     def sites(self, sites: Sequence[Site]) -> str:
@@ -101,8 +93,7 @@ class Renderer:
         return self._of_site("search.html.j2", site, wanted=wanted, pages=pages, are_all=are_all)
 
     def article(self, site: Site, page: Page, beside: Beside) -> str:
-        logo = site.logo.digest if site.logo else None
-        cover = Cover.of(page.content_id, page.title, site.name, site.brand_slug, logo, site.accent)
+        cover = cover_of(site, page)
         file = cover.file(Format.LINK)
         return self._of_site(
             "article.html.j2",
@@ -124,6 +115,10 @@ class Renderer:
 
     def gone(self, site: Site) -> str:
         return self._render("gone.html.j2", site=site, home=Home(site.name, self._urls.site(site.brand_slug)))
+
+    def moved(self, site: Site, slug: PageSlug) -> str:
+        """For where nobody can answer with a status."""
+        return self._of_site("moved.html.j2", site, slug=slug)
 
     def unavailable(self) -> str:
         return self._render("public/unavailable.html.j2", things="pages")
@@ -149,11 +144,13 @@ class Renderer:
     def robots(self, sites: Sequence[Site]) -> str:
         homes = [(self._canonical(site), site.brand_slug) for site in sites]
         maps = "".join(f"Sitemap: {home.absolute(home.sitemap(brand))}\n" for home, brand in homes)
-        searches = "".join(f"Disallow: {self._urls.search(site.brand_slug)}\n" for site in sites)
+        searches = "".join(
+            f"Disallow: {self._urls.search(site.brand_slug)}\n" for site in sites if self._urls.has_search
+        )
         return f"User-agent: *\nAllow: /\n{searches}\n{maps}" if maps else "User-agent: *\nAllow: /\n"
 
     def _canonical(self, site: Site) -> SiteUrls:
-        return self._public.at(site.brand_slug, site.settings.address)
+        return self._moved_to or self._public.at(site.brand_slug, site.settings.address)
 
     def _home(self, site: Site) -> str:
         home = self._canonical(site)
@@ -235,6 +232,11 @@ class Renderer:
             "height": height,
             "encodingFormat": format_.media_type,
         }
+
+
+def cover_of(site: Site, page: Page) -> Cover:
+    logo = site.logo.digest if site.logo else None
+    return Cover.of(page.content_id, page.title, site.name, site.brand_slug, logo, site.accent)
 
 
 def json_in_html(document: object) -> str:

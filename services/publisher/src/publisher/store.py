@@ -100,6 +100,19 @@ async def former(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Fo
     return None if row is None else Former(row["slug"] and PageSlug(row["slug"]))
 
 
+async def moves(connection: Connection, brand: BrandSlug, limit: int) -> list[tuple[PageSlug, PageSlug]]:
+    """Former addresses of pages that can be seen, and their addresses now; those that were left last first."""
+    rows = await connection.fetch(
+        """
+        select former.slug as before, pages.slug as now from former_addresses as former join pages using (content_id, brand_slug)
+        where former.brand_slug = $1 and taken_down_at is null order by left_at desc, former.slug limit $2
+        """,
+        brand,
+        limit,
+    )
+    return [(PageSlug(row["before"]), PageSlug(row["now"])) for row in rows]
+
+
 async def is_deleted(connection: Connection, article: Article) -> bool:
     """Whether the article was deleted while it was read; if not, nobody deletes it before the transaction ends."""
     await _lock_deleting(connection, article.content_id)

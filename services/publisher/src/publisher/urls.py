@@ -1,7 +1,7 @@
 """Where everything is found."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from chassis.http.public.addresses import PublicUrls
 from publisher.domain import BrandSlug, PageSlug
@@ -14,51 +14,55 @@ class SiteUrls(PublicUrls):
     own: BrandSlug | None = None
     """Whose site is all there is at this origin, so that it begins at the root."""
 
-    def at(self, brand: BrandSlug, address: str | None) -> Self:
+    def at(self, brand: BrandSlug, address: str | None) -> "SiteUrls":
         """Where the brand's site has its canonical addresses: at an origin of its own, if it has one, else here."""
-        return self if address is None else type(self)(address, "", brand)
+        return self if address is None else SiteUrls(address, "", brand)
+
+    def beginning(self, brand: BrandSlug) -> str:
+        """Of all addresses of the brand's site."""
+        return self.root if brand == self.own else f"{self.prefix}/sites/{brand}/"
 
     def site(self, brand: BrandSlug) -> str:
-        return self.root if brand == self.own else f"{self.prefix}/sites/{brand}/"
+        return self.beginning(brand)
 
     def listing(self, brand: BrandSlug, number: int) -> str:
         """The nth page of the list of articles; the first is the site itself."""
-        return self.site(brand) if number == 1 else f"{self.site(brand)}page/{number}"
+        return self.site(brand) if number == 1 else f"{self.beginning(brand)}page/{number}"
 
     def article(self, brand: BrandSlug, slug: PageSlug) -> str:
-        return self.site(brand) + slug
+        return self.beginning(brand) + slug
 
     def tag(self, brand: BrandSlug, tag: PageSlug, number: int = 1) -> str:
-        first = f"{self.site(brand)}tags/{tag}"
+        first = f"{self.beginning(brand)}tags/{tag}"
         return first if number == 1 else f"{first}/page/{number}"
 
     def author(self, brand: BrandSlug, author: PageSlug) -> str:
-        return f"{self.site(brand)}authors/{author}"
+        return f"{self.beginning(brand)}authors/{author}"
 
     def search(self, brand: BrandSlug) -> str:
-        return f"{self.site(brand)}search/"
+        return f"{self.beginning(brand)}search/"
 
     def cover(self, brand: BrandSlug, slug: PageSlug, file: str) -> str:
         """`file` is the digest of the cover and its format: `0123456789abcdef.png`."""
-        return f"{self.site(brand)}covers/{slug}-{file}"
+        return f"{self.beginning(brand)}covers/{slug}-{file}"
 
     def logo(self, brand: BrandSlug, digest: str) -> str:
-        return f"{self.site(brand)}logo-{digest}.png"
+        return f"{self.beginning(brand)}logo-{digest}.png"
 
     def look(self, brand: BrandSlug, digest: str) -> str:
-        return f"{self.site(brand)}look-{digest}.css"
+        return f"{self.beginning(brand)}look-{digest}.css"
 
     def style(self, name: str, version: str) -> str:
         return f"{self.asset(name)}?v={version}"
 
     def feed(self, brand: BrandSlug) -> str:
-        return f"{self.site(brand)}feed.xml"
+        return f"{self.beginning(brand)}feed.xml"
 
     def rss(self, brand: BrandSlug) -> str:
-        return f"{self.site(brand)}rss.xml"
+        return f"{self.beginning(brand)}rss.xml"
 
     def sitemap(self, brand: BrandSlug) -> str:
-        return f"{self.site(brand)}sitemap.xml"
+        return f"{self.beginning(brand)}sitemap.xml"
 
     def icon(self, brand: BrandSlug) -> str:
-        return f"{self.site(brand)}favicon.svg"
+        return f"{self.beginning(brand)}favicon.svg"

@@ -1,0 +1,42 @@
+"""An archive (ZIP) that leaves while it is made: no more than a file of it is held."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Final
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+from publisher.exporting.files import File
+
+_READABLE: Final = 0o644 << 16
+
+
+class _Outgoing:
+    """What was written and has not left."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, part: bytes) -> int:
+        self._parts.append(bytes(part))
+        return len(part)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def taken(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+
+async def archive(files: AsyncIterator[File], folder: str, changed_at: datetime) -> AsyncIterator[bytes]:
+    """All of them in a folder, as of one time: the same files are the same archive."""
+    outgoing = _Outgoing()
+    as_of = changed_at.astimezone(UTC).timetuple()[:6]
+    with ZipFile(outgoing, "w") as packed:  # type: ignore[call-overload]  # it asks for nothing else of what cannot be sought in
+        async for file in files:
+            about = ZipInfo(f"{folder}/{file.name}", as_of)
+            about.compress_type = ZIP_STORED if file.is_packed else ZIP_DEFLATED
+            about.external_attr = _READABLE
+            packed.writestr(about, file.body)
+            yield outgoing.taken()
+    yield outgoing.taken()
