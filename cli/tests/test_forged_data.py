@@ -24,7 +24,9 @@ import research.http_api
 import social.api
 from brandctl.app import app, main
 from brandctl.completion import places
+from chassis.http.api import api
 from orchestrator.api import http_api
+from receipts import serve_receipts
 
 FORGED: Final = "forged\x1b[2J\x1b]0;title\x07\x9b2J\u202e\r\u2066\x00"
 SEEN: Final = "forged"
@@ -70,6 +72,10 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "posts list": (),
     "posts reject": (ID, "--reason", "no"),
     "providers disconnect": ("brave",),
+    "receipts": (ID,),
+    "receipts confirm": (ID, "--url", "https://example.com/1"),
+    "receipts list": (),
+    "receipts repeat": (ID, "--yes"),
     "schedules": ("acme", "weekly"),
     "schedules list": ("acme",),
     "schedules set": ("acme", "weekly", "tea", "--cron", "0 6 * * SUN"),
@@ -144,7 +150,9 @@ class Forger(ThreadingHTTPServer):
             social.api.create_api(anything, anything, anything, anything, feeds=anything),
             publisher.api.create_api(anything, anything, anything, sites=anything),
         )
-        self.documents = [each.openapi() for each in apps]
+        receipts = api("Receipts", anything)
+        serve_receipts(receipts, anything)
+        self.documents = [each.openapi() for each in (*apps, receipts)]
 
     def told(self, method: str, path: str) -> tuple[int, Any]:
         parts = path.strip("/").split("/")

@@ -31,6 +31,7 @@ from brandctl.orchestrator import (
     workflows_app,
 )
 from brandctl.publisher import site_app
+from brandctl.receipts import app as receipts_app
 from brandctl.research import documents_app, sources_app
 from brandctl.social import posts_app
 from brandctl.terminal import note, say
@@ -59,6 +60,7 @@ app.add_typer(drafts_app)
 app.add_typer(posts_app)
 app.add_typer(providers_app)
 app.add_typer(keys_app)
+app.add_typer(receipts_app)
 app.add_typer(schedules_app)
 app.add_typer(site_app)
 app.add_typer(sources_app)

@@ -57,6 +57,15 @@ CORPUS: Sequence[Json] = (
     ),
 )
 
+RECEIPTS: Sequence[Json] = (
+    row("On other people's servers"),
+    graph(
+        "Posts and publications that are not confirmed",
+        target("max by (job, state) (brand_engine_receipts)", "{{job}} {{state}}"),
+        description="In doubt: may have arrived, and wait for a decision (brandctl receipts list). Abandoned: nobody looks what became of them.",
+    ),
+)
+
 
 def service(name: str) -> Json:
     job = f'job="{name}"'
@@ -180,6 +189,7 @@ def service(name: str) -> Json:
             ),
             *(CORPUS if name == "research" else ()),
             *((*WRITING, *SCHEDULES) if name == "orchestrator" else ()),
+            *(RECEIPTS if name in {"publisher", "social"} else ()),
             *requests(job),
             row("Outbox"),
             graph(

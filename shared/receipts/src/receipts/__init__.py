@@ -10,7 +10,7 @@ from receipts.effects import Absent, Effect, Found, InDoubt, Performed, Step, Un
 from receipts.errors import EffectRefused, GatewayAway, NotSent, NotSentYet, Refused, UnknownOutcome
 from receipts.performing import Receipts, UnknownReceiptError
 from receipts.routes import serve_receipts
-from receipts.store import forget
+from receipts.store import counts, forget
 
 __all__ = [
     "Absent",
@@ -38,6 +38,7 @@ __all__ = [
     "UnknownOutcome",
     "UnknownReceiptError",
     "Work",
+    "counts",
     "forget",
     "serve_receipts",
 ]
