@@ -13,6 +13,8 @@ from pydantic import SecretStr
 from chassis import ServiceKey
 from chassis.testing import serving
 from envelope.brand.payloads import SocialCreate
+from receipts import Receipts
+from receipts.testing import DirectDoor
 from social.api import create_api
 from social.calendar import Slots
 from social.sending import DuePosts
@@ -48,7 +50,17 @@ async def test_social_is_as_documented(
     posts = [str(each["post_id"]) for each in elsewhere]
     slots = {"slots": [{"times": ["09:00"]}]}
     (await social.api.put("/v1/brands/daily-grind/accounts/mastodon-eu/slots", json=slots)).raise_for_status()
+    receipts = [str(uuid4()) for _ in range(30)]
+    await social_database.execute(
+        """
+        insert into receipts (receipt_id, kind, account, brand_slug, subject, prepared, steps, step, state)
+        select id::uuid, 'mastodon', 'mastodon', 'daily-grind', 'a post', '{}', array['post'], 'post', 'in_doubt'
+        from unnest($1::text[]) as id
+        """,
+        receipts,
+    )
     known = {
+        "path.receipt_id": receipts,
         "path.post_id": [
             each
             for both in zip([each["post_id"] for each in page["items"]], posts, strict=True)
@@ -61,7 +73,8 @@ async def test_social_is_as_documented(
     # Asked as often as there are routes with a wrong key, the process itself would let the asker wait.
     key = ServiceKey(SecretStr(social.api.headers["X-Service-Key"]))
     database, urls = social_service.database, FeedUrls.under(social.url)
-    app = create_api(database, key, urls, DuePosts(database, Slots(), at_once=1), feeds=_nothing)
+    due = DuePosts(database, Slots(), at_once=1)
+    app = create_api(database, key, urls, due, feeds=_nothing, receipts=Receipts(database, DirectDoor({})))
     async with (
         serving(app) as origin,
         httpx.AsyncClient(base_url=origin, headers=social.api.headers, trust_env=False, timeout=20) as api,

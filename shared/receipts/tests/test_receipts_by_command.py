@@ -26,7 +26,6 @@ async def receipts(world: World, tmp_path: Path) -> AsyncIterator[Operator]:
 
 
 async def test_somebody_finds_one_in_doubt_and_has_it_repeated(world: World, receipts: Operator) -> None:
-    assert (await receipts("list")).err.strip() == "nothing is under way or in doubt"
     world.plain.faults.inject("reset_before", "POST /items")
     assert isinstance(await world.receipts.perform(world.effect, world.steps(detect=None)), InDoubt)
     (listed,) = (await receipts.json("list", "--state", "in_doubt"))["items"]
@@ -34,22 +33,7 @@ async def test_somebody_finds_one_in_doubt_and_has_it_repeated(world: World, rec
     shown = await receipts("show", listed["receipt_id"])
     assert "an item at plain: in doubt" in shown.out
     assert "make  lost" in shown.out
-    # Nobody is there to be asked whether it was looked for.
-    unasked = await receipts("repeat", listed["receipt_id"])
-    assert (unasked.code, "--yes" in unasked.err) == (2, True)
     repeated = await receipts("repeat", listed["receipt_id"], "--yes")
     assert (repeated.code, repeated.err.strip()) == (0, "an item at plain: ready")
     late = await receipts("confirm", listed["receipt_id"], "--url", "https://example.com/1")
     assert (late.code, "is not in doubt: it is ready" in late.err) == (1, True)
-
-
-async def test_a_service_that_cannot_be_asked_is_told_of(world: World, receipts: Operator) -> None:
-    alone = Operator(
-        receipts.folder, receipts.variables | {"PUBLISHER_URL": "http://127.0.0.1:1"}, "receipts"
-    )
-    listed = await alone("list")
-    assert (listed.code, "publisher service" in listed.err) == (1, True)
-    unknown = await receipts("show", str(world.effect.receipt_id))
-    assert (unknown.code, "there is no receipt" in unknown.err) == (1, True)
-    nowhere = await receipts("confirm", str(world.effect.receipt_id))
-    assert (nowhere.code, "--url" in nowhere.err) == (2, True)

@@ -13,6 +13,7 @@ from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
 from chassis.http.service_key import API_PREFIX
 from messaging import Database
+from receipts import Receipts, serve_receipts
 from social import calendar
 from social.review import answer_refusals, review_routes
 from social.sending import DuePosts
@@ -24,7 +25,13 @@ DESCRIPTION: Final = (
 
 
 def create_api(
-    database: Database, authorise: Authorise, urls: FeedUrls, due: DuePosts, *, feeds: ASGIApp
+    database: Database,
+    authorise: Authorise,
+    urls: FeedUrls,
+    due: DuePosts,
+    *,
+    feeds: ASGIApp,
+    receipts: Receipts | None = None,
 ) -> FastAPI:
     """The API under `/v1`, behind the key; everything else is the feeds'."""
     app = api(
@@ -38,6 +45,8 @@ def create_api(
     add_routes(app, review_routes(database, urls, due), *calendar.routes(database, due))
     answer_refusals(app)
     calendar.answer_refusals(app)
+    if receipts is not None:
+        serve_receipts(app, receipts)
     keep_audit_log(app, database)
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:

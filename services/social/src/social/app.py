@@ -51,7 +51,9 @@ def build(settings: Settings) -> Service:
         policy=policy,
     )
     feeds = create_app(service.database, urls, posts_per_page=settings.posts_per_page)
-    service.serve(create_api(service.database, _callers(orchestrator, settings), urls, due, feeds=feeds))
+    callers = _callers(orchestrator, settings)
+    service.serve(create_api(service.database, callers, urls, due, feeds=feeds, receipts=sender.receipts))
+    sender.receipts.watched_by(service)
     service.background("appointments", Appointments(service.database, urls).run)
     service.background("due_posts", due.run)
     service.gauge("posts", "Posts that a person has to decide about, by state.", "state", count_pending)

@@ -67,7 +67,7 @@ class Sender:
     ) -> None:
         self._database = database
         self._door = door
-        self._receipts = Receipts(database, door, self.settled)
+        self.receipts = Receipts(database, door, self.settled)
         self._standing = standing
         self._pictures = pictures
         self._due = due
@@ -172,7 +172,7 @@ class Sender:
         )
         try:
             async with asyncio.timeout(way.seconds):
-                return await self._receipts.perform(effect, way.steps(prepared, self._pictures))
+                return await self.receipts.perform(effect, way.steps(prepared, self._pictures))
         except TimeoutError as error:
             late = f"it took more than {way.seconds:g} s, which is all the time that {post.channel} is given"
             raise NotSentYet("no_answer", late) from error
