@@ -13,8 +13,21 @@ import pytest
 
 from envelope.brand import CATALOGUE
 from fakes import Fake, Kind, serving
+from gateway.accounts.kind import refusal
+from gateway.accounts.kinds import KINDS
+from gateway.accounts.requests import AccountRequest
 from messaging import Database, Service, ServiceSettings, WaitFor
-from receipts import Answer, Connected, Effect, EffectRefused, InDoubt, NotSentYet, Performed, Receipts
+from receipts import (
+    Answer,
+    Connected,
+    Effect,
+    EffectRefused,
+    InDoubt,
+    NotSentYet,
+    Performed,
+    Receipts,
+    UnknownOutcome,
+)
 from receipts.testing import DirectDoor
 from social.channels import CHANNELS, Composed, Picture, Pictures
 from tests.fixtures.channels.cases import Case
@@ -31,8 +44,8 @@ PICTURE = Picture(
 NOW = datetime.now(UTC)
 _ATTEMPTS = 12
 _SILENT = {"hang_before", "hang_after", "late"}
-_LATE = 0.5
-"""Seconds, more than is waited for an answer."""
+_LATE = 0.3
+"""Seconds after which what is late is done."""
 
 
 def composed(case: Case, text: str | None = None, **changes: Any) -> Composed:
@@ -69,11 +82,41 @@ class NoCover:
 
 
 class AccountsDoor(DirectDoor):
-    """Where an account is an address by itself, `/` is all of it."""
+    """Where an account is an address by itself, `/` is all of it. What the gateway would not let through is in `refused`."""
+
+    def __init__(self, case: Case, network: Fake) -> None:
+        account = Connected("account", case.channel, "@acme", "ok", facts=case.facts(network))
+        super().__init__(
+            {"account": network.url + case.path(network)},
+            headers={"account": case.headers(network)},
+            accounts=(account,),
+        )
+        self._kind = KINDS[case.channel]
+        self._settings = self._kind.settings.model_validate(case.settings)
+        self._network = network
+        self.refused: list[str] = []
 
     async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
+        found = refusal(self._kind.asks, AccountRequest.model_validate(asked).request(), self._settings)
+        if isinstance(found, str):
+            self.refused.append(found)
+        unheard = {each.lower() for each in asked.get("headers", {})} - self._kind.headers
+        self.refused += [f"header {each}" for each in unheard]
         path = "" if asked["path"] == "/" else asked["path"]
-        return await super()._ask(name, {**asked, "path": path}, seconds)
+        asking = asyncio.ensure_future(super()._ask(name, {**asked, "path": path}, seconds))
+        silence = asyncio.ensure_future(self._silence())
+        await asyncio.wait({asking, silence}, return_when=asyncio.FIRST_COMPLETED)
+        silence.cancel()
+        if asking.done():
+            return asking.result()
+        asking.cancel()
+        raise UnknownOutcome("no answer")
+
+    async def _silence(self) -> None:
+        """Returns when a request has come to where no answer will: waiting longer would tell nothing."""
+        faults = [each for each in self._network.faults.planned if each.kind in _SILENT and not each.fired]
+        while not any(each.fired for each in faults):  # noqa: ASYNC110 - a fake tells nobody
+            await asyncio.sleep(0.01)
 
 
 @dataclass
@@ -83,6 +126,8 @@ class Sent:
     fake: Fake
     result: Performed | InDoubt | EffectRefused | None
     waits: list[timedelta]
+    refused: list[str]
+    """What the gateway would not have let through."""
 
     @property
     def struck(self) -> bool:
@@ -93,6 +138,13 @@ class Sent:
         """(posts, comments)."""
         kinds = [each.kind for each in self.fake.accepted]
         return kinds.count("post"), kinds.count("comment")
+
+
+@asynccontextmanager
+async def _door(case: Case, network: Fake) -> AsyncIterator[AccountsDoor]:
+    door = AccountsDoor(case, network)
+    yield door
+    await door.aclose()
 
 
 @dataclass
@@ -115,7 +167,7 @@ class World:
         sending = CHANNELS[case.channel].sending
         assert sending is not None
         prepared = sending.prepare(post or composed(case), begun)
-        async with serving(fake or case.fake()) as network, self._door(case, network) as door:
+        async with serving(fake or case.fake()) as network, _door(case, network) as door:
             if fault is not None:
                 pattern, _, number = match.partition(" ")[2].partition(" ")
                 method = match.partition(" ")[0]
@@ -123,33 +175,19 @@ class World:
                 network.faults.inject(fault, f"{method} {pattern}", skip=skip, seconds=_LATE)
             effect = Effect(uuid4(), case.channel, "account", "acme", "a post", prepared)
             receipts = Receipts(self.database, door, margin_seconds=0.1)
-            # Where no answer ever comes, nobody waits for long; elsewhere a busy machine may take its time.
             steps = sending.steps(prepared, pictures or Cover())
-            if fault in _SILENT:
-                steps = [replace(step, seconds=0.4) for step in steps]
             waits: list[timedelta] = []
             for _ in range(_ATTEMPTS):
                 try:
-                    return Sent(network, await receipts.perform(effect, steps), waits)
+                    return Sent(network, await receipts.perform(effect, steps), waits, door.refused)
                 except NotSentYet:
                     continue
                 except WaitFor as error:
                     waits.append(error.after or timedelta())
                     await self._pass(effect.receipt_id, waits[-1], late=fault == "late")
                 except EffectRefused as error:
-                    return Sent(network, error, waits)
-            return Sent(network, None, waits)
-
-    @asynccontextmanager
-    async def _door(self, case: Case, network: Fake) -> AsyncIterator[DirectDoor]:
-        account = Connected("account", case.channel, "@acme", "ok", facts=case.facts(network))
-        door = AccountsDoor(
-            {"account": network.url + case.path(network)},
-            headers={"account": case.headers(network)},
-            accounts=(account,),
-        )
-        yield door
-        await door.aclose()
+                    return Sent(network, error, waits, door.refused)
+            return Sent(network, None, waits, door.refused)
 
     async def _pass(self, receipt_id: UUID, time: timedelta, *, late: bool) -> None:
         """The receipt's moments move into the past; what is late needs real time to come."""

@@ -25,8 +25,8 @@ def whole(case: Case) -> tuple[int, int]:
 def problem(case: Case, match: str, fault: Kind, end: Sent) -> str | None:
     """What is wrong with how it ended."""
     most, counted = whole(case), end.counted
-    if not end.struck:
-        return "the fault did not strike"
+    if end.refused or not end.struck:
+        return f"not let through by the gateway: {end.refused}" if end.refused else "the fault did not strike"
     if counted[0] > most[0] or counted[1] > most[1]:
         return f"posted twice: {counted}"
     match end.result:
