@@ -1,5 +1,6 @@
 """The composition root."""
 
+from datetime import timedelta
 from typing import Final
 
 from chassis import ServiceKey
@@ -33,7 +34,8 @@ _MORE_SECONDS: Final = 30.0
 def build(settings: Settings) -> Service:
     service = Service("social", settings, CATALOGUE)
     urls = FeedUrls.under(settings.public_url)
-    due = DuePosts(service.database, Slots(), at_once=settings.posts_at_once)
+    tick = timedelta(seconds=settings.post_tick_seconds)
+    due = DuePosts(service.database, Slots(), at_once=settings.posts_at_once, tick=tick)
     # Composing takes a few milliseconds a command; small batches keep the pages answering meanwhile.
     policy = QueuePolicy(
         max_batch_size=25,
@@ -41,7 +43,7 @@ def build(settings: Settings) -> Service:
         handler_timeout=max(each.sending.seconds for each in CHANNELS.values() if each.sending)
         + _MORE_SECONDS,
     )
-    orchestrator = _orchestrator(settings)
+    orchestrator = _orchestrator(service, settings)
     sender = _sender(service, settings, due, orchestrator, settings.max_attempts or policy.max_attempts or 1)
     service.consume(
         "social-commands",
@@ -69,20 +71,24 @@ def _callers(orchestrator: ServiceClient | None, settings: Settings) -> Authoris
     return with_service_key if orchestrator is None else KeysKeptElsewhere(orchestrator, with_service_key)
 
 
-def _orchestrator(settings: Settings) -> ServiceClient | None:
+def _orchestrator(service: Service, settings: Settings) -> ServiceClient | None:
     if settings.orchestrator_url is None:
         return None
     peer = Peer(
         "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
     )
-    return ServiceClient(peer, timeout_seconds=_ASKING_SECONDS, max_bytes=_MOST_ANSWERED)
+    client = ServiceClient(peer, timeout_seconds=_ASKING_SECONDS, max_bytes=_MOST_ANSWERED)
+    service.closes(client)
+    return client
 
 
-def _pages(settings: Settings) -> ServiceClient | None:
+def _pages(service: Service, settings: Settings) -> ServiceClient | None:
     if settings.pages_url is None:
         return None
     peer = Peer("the publisher", settings.pages_url, "PAGES_URL", None)
-    return ServiceClient(peer, timeout_seconds=_READING_SECONDS, max_bytes=_MOST_BYTES_OF_A_PICTURE)
+    client = ServiceClient(peer, timeout_seconds=_READING_SECONDS, max_bytes=_MOST_BYTES_OF_A_PICTURE)
+    service.closes(client)
+    return client
 
 
 def _sender(
@@ -94,11 +100,12 @@ def _sender(
 ) -> Sender:
     connected = settings.gateway_url is not None
     door = Door(settings.gateway_url, settings.key_for_gateway if connected else None)
+    service.closes(door)
     return Sender(
         service.database,
         door,
         standing=Standing(orchestrator, service.dependency("orchestrator", outages=(UnavailableError,))),
-        pictures=PublishedPictures(_pages(settings)),
+        pictures=PublishedPictures(_pages(service, settings)),
         due=due,
         patience=Patience(settings.post_pauses, most_attempts),
     )

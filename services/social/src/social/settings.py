@@ -28,6 +28,8 @@ class Settings(ServiceSettings, KeyedSettings):
     pages_url: WebAddress | None = None
     # Seconds between attempts to send a post; after the last it is parked.
     post_retry_seconds: Annotated[tuple[float, ...], NoDecode] = (60.0, 300.0, 1800.0)
+    # Seconds after which a time that was set on another replica is seen at the latest.
+    post_tick_seconds: float = Field(default=5.0, ge=0.05, le=60)
     # Posts of one channel that are sent at the same time; one that does not answer is not waited for by the others.
     posts_at_once: int = Field(default=6, ge=1, le=100)
 

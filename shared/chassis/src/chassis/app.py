@@ -4,7 +4,7 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import asyncpg
 import structlog
@@ -29,6 +29,10 @@ from chassis.tasks import cancel_all
 log = structlog.get_logger(__name__)
 
 Background = Callable[[], Awaitable[None]]
+
+
+class Closeable(Protocol):
+    async def aclose(self) -> None: ...
 
 
 class App:
@@ -58,6 +62,7 @@ class App:
         self.metrics.add_collector(self._wrong_keys.collector())
         self._app: Starlette = Starlette()
         self._background: list[tuple[str, Background]] = [("metrics", self.metrics.keep_sampling)]
+        self._closeables: list[Closeable] = []
         self._stop = asyncio.Event()
         self._started = False
         self._servers: list[uvicorn.Server] = []
@@ -77,6 +82,10 @@ class App:
     def gauge(self, name: str, documentation: str, label: str, read: Read) -> None:
         """Shows `<system>_{name}` under `/metrics`: what `read` finds in the tables, every 15 seconds."""
         self.metrics.add_gauge(TableGauge(name, documentation, label, read))
+
+    def closes(self, thing: Closeable) -> None:
+        """Closes it at shutdown, when nothing that could use it is running any more."""
+        self._closeables.append(thing)
 
     # -- life --------------------------------------------------------------------------------------------------------
 
@@ -192,6 +201,9 @@ class App:
         await asyncio.gather(serving, return_exceptions=True)
         await cancel_all(tasks)
         await self._disconnect()
+        for thing in self._closeables:
+            with suppress(Exception):
+                await thing.aclose()
         await self.connections.close()
         await asyncio.to_thread(traces.flush)
         log.info("service_stopped")

@@ -16,6 +16,7 @@ from social.channels import (
     slack,
     telegram,
     threads,
+    webhook,
     x,
 )
 from social.channels.channel import (
@@ -32,7 +33,8 @@ from social.channels.feed import FEED
 
 BUILT_IN: Final = feed.CHANNEL
 REMOTE: Final = tuple(
-    each.CHANNEL for each in (x, bluesky, mastodon, linkedin, threads, discord, instagram, telegram, slack)
+    each.CHANNEL
+    for each in (x, bluesky, mastodon, linkedin, threads, discord, instagram, telegram, slack, webhook)
 )
 CHANNELS: Final = {channel.name: channel for channel in (BUILT_IN, *REMOTE)}
 

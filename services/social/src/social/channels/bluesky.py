@@ -1,9 +1,156 @@
-"""Bluesky, and other servers of the AT protocol."""
+"""Bluesky, and other servers of the AT protocol.
 
-from typing import Final
+A post is a record under a key that we choose: sent twice, it is one, and nothing has to be looked up.
+"""
 
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final
+from uuid import UUID
+
+from receipts import Answer, Content, Refused, Step, UnknownOutcome, Work
+from receipts.answers import expect, quoted
 from social import counting
-from social.channels.channel import Channel, Limit
+from social.channels.channel import Channel, Composed, Facet, Limit, Pictures, Sending
+from social.cutting import cut
+
+POSTS: Final = "app.bsky.feed.post"
+_MOST_BYTES_OF_A_PICTURE: Final = 2_000_000
+_MOST_DESCRIPTION: Final = 300
+_SORTABLE: Final = "234567abcdefghijklmnopqrstuvwxyz"
+_CLOCK_BITS: Final = 10
+
+
+def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+    moment = now.astimezone(UTC)
+    picture = post.pictures[0] if post.pictures else None
+    return {
+        "rkey": record_key(moment, post.post_id),
+        "record": {
+            "$type": POSTS,
+            "text": post.text,
+            "createdAt": f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z",
+            "facets": [_facet(each) for each in post.facets],
+            **({"langs": [post.language]} if post.language else {}),
+        },
+        "card": _card(post),
+        "picture": None
+        if picture is None
+        else {
+            "url": picture.url,
+            "alt": picture.alt,
+            "type": picture.media_type,
+            "width": picture.width,
+            "height": picture.height,
+        },
+    }
+
+
+def record_key(moment: datetime, post_id: UUID) -> str:
+    """A TID, https://atproto.com/specs/tid: microseconds, and 10 bits that keep two posts of a moment apart."""
+    microseconds = int(moment.timestamp() * 1_000_000)
+    number = (microseconds << _CLOCK_BITS) | (post_id.int & (1 << _CLOCK_BITS) - 1)
+    return "".join(_SORTABLE[number >> shift & 31] for shift in range(60, -1, -5))
+
+
+def _facet(facet: Facet) -> Mapping[str, Any]:
+    kind = f"app.bsky.richtext.facet#{facet.kind}"
+    feature = {"$type": kind, "uri" if facet.kind == "link" else "tag": facet.target}
+    return {"index": {"byteStart": facet.start, "byteEnd": facet.end}, "features": [feature]}
+
+
+def _card(post: Composed) -> Mapping[str, Any] | None:
+    """What a reader sees of the article below the text."""
+    if post.link is None or post.placement != "in_text":
+        return None
+    description = cut(post.description, lambda text: len(text) <= _MOST_DESCRIPTION)
+    return {"uri": post.link, "title": post.title, "description": description}
+
+
+def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+    post = Step("post", _post, repeatable=True, seconds=30)
+    if prepared["picture"] is None:
+        return [post]
+    return [Step("upload", partial(_upload, pictures), repeatable=True, seconds=50), post]
+
+
+async def _upload(pictures: Pictures, work: Work) -> Mapping[str, Any]:
+    """A picture that cannot be had, or is too large, is left out: nobody waits for it."""
+    picture = work.prepared["picture"]
+    try:
+        data = await pictures.read(picture["url"])
+    except Refused:
+        return {}
+    if len(data) > _MOST_BYTES_OF_A_PICTURE:
+        return {}
+    content = Content(picture["type"], data)
+    answer = await work.account.request(
+        "POST", "/xrpc/com.atproto.repo.uploadBlob", content=content, seconds=40
+    )
+    return {"blob": _member(_expected(answer), "blob")}
+
+
+async def _post(work: Work) -> Mapping[str, Any]:
+    did, handle = await _account(work)
+    record = dict(work.prepared["record"])
+    if (embed := _embed(work.prepared, work.remote.get("blob"))) is not None:
+        record["embed"] = embed
+    rkey = work.prepared["rkey"]
+    body = {"repo": did, "collection": POSTS, "rkey": rkey, "record": record}
+    answer = await work.account.request("POST", "/xrpc/com.atproto.repo.putRecord", json=body)
+    uri = _member(_expected(answer), "uri")
+    return {"id": uri, "url": f"https://bsky.app/profile/{handle or did}/post/{rkey}"}
+
+
+async def _account(work: Work) -> tuple[str, str]:
+    """DID and handle; the gateway knows them as soon as it has looked at the account."""
+    facts = await work.account.facts()
+    if facts.get("did"):
+        return facts["did"], facts.get("handle", "")
+    answer = _expected(await work.account.request("GET", "/xrpc/com.atproto.server.getSession"))
+    return str(_member(answer, "did")), str(_member(answer, "handle"))
+
+
+def _embed(prepared: Mapping[str, Any], blob: Any) -> Mapping[str, Any] | None:
+    if (card := prepared["card"]) is not None:
+        return {"$type": "app.bsky.embed.external", "external": card | ({"thumb": blob} if blob else {})}
+    if blob is None:
+        return None
+    picture = prepared["picture"]
+    image: dict[str, Any] = {"image": blob, "alt": picture["alt"]}
+    if picture["width"] and picture["height"]:
+        image["aspectRatio"] = {"width": picture["width"], "height": picture["height"]}
+    return {"$type": "app.bsky.embed.images", "images": [image]}
+
+
+def _expected(answer: Answer) -> Answer:
+    return expect(answer, {HTTPStatus.OK}, {HTTPStatus.BAD_REQUEST: _refused})
+
+
+def _refused(answer: Answer) -> Exception:
+    error = answer.json.get("error") if isinstance(answer.json, Mapping) else None
+    if error in {"ExpiredToken", "InvalidToken"}:
+        return Refused("needs_reconnecting", f"the session is over{quoted(answer)}")
+    too_long = "too big" in answer.text or "too big" in quoted(answer)
+    return Refused("text_too_long" if too_long else "refused", f"the server refuses the post{quoted(answer)}")
+
+
+def _member(answer: Answer, name: str) -> Any:
+    if not isinstance(answer.json, Mapping) or name not in answer.json:
+        raise UnknownOutcome(f"the answer has no {name}")
+    return answer.json[name]
+
+
+ERRORS: Final = {
+    "needs_reconnecting": "the app password was withdrawn, or the session has ended: connect the account again",
+    "text_too_long": "the text is longer than Bluesky allows: edit the post",
+    "refused": "Bluesky refuses the post: edit it, then try again",
+    "limit": "Bluesky has been asked too often",
+    "unreachable": "Bluesky cannot be reached",
+    "no_answer": "Bluesky took too long to answer",
+}
 
 CHANNEL: Final = Channel(
     "bluesky",
@@ -18,4 +165,5 @@ CHANNEL: Final = Channel(
     hashtags=2,
     opening=1,
     source="https://github.com/bluesky-social/atproto/blob/main/lexicons/app/bsky/feed/post.json",
+    sending=Sending(prepare, steps, ERRORS, seconds=120),
 )

@@ -17,8 +17,6 @@ from social.sending.domain import ChannelPost, Time
 
 log = structlog.get_logger(__name__)
 
-LONGEST_SLEEP: Final = timedelta(seconds=5)
-"""How late a time that was set on another replica may be seen."""
 SHORTEST_SLEEP: Final = timedelta(milliseconds=100)
 """Between two looks while more is due than may be sent at once."""
 
@@ -37,11 +35,20 @@ class DuePosts:
     """Claims posts that are due, a bounded number of each channel at a time, and has them sent.
 
     The claim and the command are one transaction, so each post is asked for once.
+
+    Args:
+        database: the service's.
+        times: gives posts their times.
+        at_once: posts of one channel that are being sent at a time.
+        tick: how late a time that was set on another replica may be seen.
     """
 
-    def __init__(self, database: Database, times: Times, *, at_once: int) -> None:
+    def __init__(
+        self, database: Database, times: Times, *, at_once: int, tick: timedelta = timedelta(seconds=5)
+    ) -> None:
         self._database = database
         self._times = times
+        self._tick = tick
         self._at_once = at_once
         self._called = asyncio.Event()
 
@@ -69,7 +76,7 @@ class DuePosts:
                 raise
             except Exception:
                 log.exception("due_posts_failed")
-                pause = LONGEST_SLEEP
+                pause = self._tick
             try:
                 await asyncio.wait_for(self._called.wait(), pause.total_seconds())
             except TimeoutError:
@@ -88,8 +95,8 @@ class DuePosts:
         async with self._database.connection() as connection:
             due = await store.until_next(connection)
         if due is None:
-            return LONGEST_SLEEP
-        return min(max(due, SHORTEST_SLEEP), LONGEST_SLEEP)
+            return self._tick
+        return min(max(due, SHORTEST_SLEEP), self._tick)
 
 
 def send_next(tx: Transaction, post: ChannelPost, *, caused_by: Message | None = None) -> None:

@@ -134,10 +134,10 @@ class Sender:
     # -- sending ----------------------------------------------------------------------------------------------------------
 
     async def _send(self, message: DomainMessage[PostSend], context: Context, post: ChannelPost) -> Record:
-        held = await self._standing.of(post.brand_slug, post.content_id)
-        if held is not None:
-            return _held(message, post, held)
         try:
+            held = await self._standing.of(post.brand_slug, post.content_id)
+            if held is not None:
+                return _held(message, post, held)
             result = await self._perform(post)
         except NotSentYet as error:
             return self._again(message, context, post, _plain(post, error.reason, error.detail))

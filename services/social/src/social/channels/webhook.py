@@ -1,0 +1,95 @@
+"""Any system that takes signed messages, https://www.standardwebhooks.com: a newsletter, a chat of one's own, another scheduler.
+
+The gateway signs. `webhook-id` is the same however often a message comes: a receiver keeps it, and takes each once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from receipts import Answer, Refused, Step, Work
+from receipts.answers import expect, quoted
+from social import counting
+from social.channels.channel import Channel, Composed, Limit, Pictures, Sending
+
+_TAKEN: Final = frozenset(
+    {
+        HTTPStatus.OK,
+        HTTPStatus.CREATED,
+        HTTPStatus.ACCEPTED,
+        HTTPStatus.NON_AUTHORITATIVE_INFORMATION,
+        HTTPStatus.NO_CONTENT,
+    }
+)
+_MOST_CHARACTERS: Final = 10_000
+
+
+def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
+    return {
+        "id": f"post-{post.post_id}",
+        "body": {
+            "type": "post.created",
+            "timestamp": now.astimezone(UTC).isoformat(),
+            "data": {
+                "post_id": str(post.post_id),
+                "brand": post.brand_slug,
+                "content_id": str(post.content_id),
+                "title": post.title,
+                "text": post.text,
+                "link": post.link,
+                "hashtags": list(post.hashtags),
+                "language": post.language,
+                "pictures": [asdict(each) for each in post.pictures],
+            },
+        },
+    }
+
+
+def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
+    return [Step("post", _post, repeatable=True, seconds=30)]
+
+
+async def _post(work: Work) -> Mapping[str, Any]:
+    headers = {"webhook-id": work.prepared["id"]}
+    answer = await work.account.request("POST", "/", json=work.prepared["body"], headers=headers)
+    expect(answer, _TAKEN, {HTTPStatus.GONE: _gone, HTTPStatus.UNAUTHORIZED: _unsigned})
+    url = answer.json.get("url") if isinstance(answer.json, Mapping) else None
+    return {"url": url} if _is_address(url) else {}
+
+
+def _gone(answer: Answer) -> Exception:
+    return Refused("needs_reconnecting", f"the receiver wants no more messages{quoted(answer)}")
+
+
+def _unsigned(answer: Answer) -> Exception:
+    return Refused("needs_reconnecting", f"the receiver does not accept the signature{quoted(answer)}")
+
+
+def _is_address(url: Any) -> bool:
+    return isinstance(url, str) and urlsplit(url).scheme in {"http", "https"}
+
+
+ERRORS: Final = {
+    "needs_reconnecting": "the receiver does not take our messages: connect the account again with the secret that it expects",
+    "refused": "the receiver refuses the message: see what it expects, then try again",
+    "limit": "the receiver has been asked too often",
+    "unreachable": "the receiver cannot be reached",
+    "no_answer": "the receiver took too long to answer",
+}
+
+CHANNEL: Final = Channel(
+    "webhook",
+    "Webhook",
+    (Limit("characters", _MOST_CHARACTERS, counting.utf16_units),),
+    headline=False,
+    points=5,
+    bulleted=True,
+    hashtags=3,
+    note="The link and the pictures stand beside the text, in fields of their own.",
+    source="https://www.standardwebhooks.com",
+    drafted=False,
+    sending=Sending(prepare, steps, ERRORS, seconds=60, placements=("none", "in_text")),
+)

@@ -1,0 +1,151 @@
+"""Social with a gateway beside it, an orchestrator that says what it is told, and networks on this machine."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+from cryptography.fernet import Fernet
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from chassis.testing import running, serving
+from fakes import Fake
+from fakes import serving as playing
+from fakes.channels.bluesky import FakeBluesky
+from fakes.channels.mastodon import FakeMastodon
+from fakes.channels.webhook import SECRET, FakeWebhook
+from gateway.app import Gateway
+from gateway.settings import Settings as GatewaySettings
+from messaging import Service
+from social.app import build
+from social.settings import Settings
+
+KEY = "test-service-key-0123456789"
+
+
+@dataclass
+class Orchestrator:
+    """Says of brands and articles what it is told; `away`: answers nobody."""
+
+    paused_at: str | None = None
+    taken_down_at: str | None = None
+    deleted: bool = False
+    away: bool = False
+    asked: list[str] = field(default_factory=list)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        self.asked.append(request.url.path)
+        await self._answer(request.url.path)(scope, receive, send)
+
+    def _answer(self, path: str) -> Response:
+        if self.away:
+            return JSONResponse({}, 503)
+        if path.startswith("/v1/brands/"):
+            return JSONResponse({"paused_at": self.paused_at})
+        if self.deleted:
+            return JSONResponse({"detail": "it was deleted"}, 410)
+        return JSONResponse({"taken_down_at": self.taken_down_at})
+
+
+class Networks:
+    """Other people's servers, and how accounts there are connected at the gateway."""
+
+    def __init__(
+        self, api: httpx.AsyncClient, mastodon: FakeMastodon, bluesky: FakeBluesky, webhook: FakeWebhook
+    ) -> None:
+        self._api = api
+        self.mastodon = mastodon
+        self.bluesky = bluesky
+        self.webhook = webhook
+
+    @property
+    def all(self) -> tuple[Fake, ...]:
+        return self.mastodon, self.bluesky, self.webhook
+
+    async def connect(self, *kinds: str) -> None:
+        """Under the name of its kind, each, for the brand `daily-grind`."""
+        for kind in kinds:
+            await self.connect_as(kind, kind)
+
+    async def connect_as(self, name: str, kind: str) -> None:
+        settings = {
+            "mastodon": (self.mastodon.url, {"token": self.mastodon.token}),
+            "bluesky": (
+                self.bluesky.url,
+                {"identifier": self.bluesky.handle, "password": self.bluesky.password},
+            ),
+            "webhook": (f"{self.webhook.url}/hook", {"secret": SECRET}),
+        }
+        url, credentials = settings[kind]
+        body = {
+            "kind": kind,
+            "brands": ["daily-grind"],
+            "settings": {"url": url, "per_minute": 60_000, "together": 1000},
+            "credentials": credentials,
+        }
+        answer = await self._api.put(f"/v1/accounts/{name}", json=body)
+        assert answer.status_code == 200, answer.text
+
+
+@pytest.fixture
+async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[Gateway]:
+    given = {
+        "database_url": await make_database("gateway"),
+        "service_key": KEY,
+        "http_port": 0,
+        "gateway_keys": Fernet.generate_key().decode(),
+        "egress_reachable_networks": "127.0.0.1/32",
+    }
+    async with running(Gateway(GatewaySettings.model_validate(given))) as app:
+        yield app
+
+
+@pytest.fixture
+async def networks(gateway: Gateway) -> AsyncIterator[Networks]:
+    url, headers = f"http://127.0.0.1:{gateway.port}", {"X-Service-Key": KEY}
+    async with (
+        playing(FakeMastodon(keeps_keys=False)) as mastodon,
+        playing(FakeBluesky()) as bluesky,
+        playing(FakeWebhook()) as webhook,
+        httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=30) as api,
+    ):
+        yield Networks(api, mastodon, bluesky, webhook)
+
+
+@pytest.fixture
+async def orchestrator() -> AsyncIterator[tuple[Orchestrator, str]]:
+    made = Orchestrator()
+    async with serving(made) as url:
+        yield made, url
+
+
+@pytest.fixture
+async def social_settings(
+    database_url: str,
+    rabbitmq_url: str,
+    free_port: Callable[[], int],
+    gateway: Gateway,
+    orchestrator: tuple[Orchestrator, str],
+) -> dict[str, Any]:
+    port = free_port()
+    return {
+        "rabbitmq_url": rabbitmq_url,
+        "database_url": database_url,
+        "http_port": port,
+        "public_url": f"http://127.0.0.1:{port}",
+        "service_key": KEY,
+        "gateway_url": f"http://127.0.0.1:{gateway.port}",
+        "orchestrator_url": orchestrator[1],
+        "post_retry_seconds": "0.1,0.1,0.1",
+        "post_tick_seconds": 0.2,
+    }
+
+
+@pytest.fixture
+def social_service(social_settings: dict[str, Any]) -> Service:
+    """Put together with a gateway and an orchestrator."""
+    return build(Settings.model_validate(social_settings))

@@ -1,0 +1,188 @@
+"""Posts on other platforms: each once, none for another's failure, none that nobody wants any more."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+
+from chassis.testing import eventually
+from envelope.brand.payloads import SocialCreate
+from services.social.tests.sending.conftest import Networks, Orchestrator
+
+NewCommand = Callable[..., SocialCreate]
+
+
+async def told(social: Any, count: int) -> dict[str, str]:
+    """Of the next events: where each channel's post is, or why it is not."""
+    events = await social.events(count)
+    return {event["platform"]: event.get("post_url") or event["reason"] for event in events}
+
+
+async def posts(social: Any, **query: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await social.api.get("/v1/posts", params=query)).json()["items"]
+    return found
+
+
+async def test_each_channel_has_its_own_text_once_and_a_repeated_command_finds_it(
+    social: Any, networks: Networks, new_command: NewCommand
+) -> None:
+    await networks.connect("mastodon", "bluesky", "webhook")
+    command = new_command(channels=("feed", "Mastodon", "bluesky", "webhook", "x", "pigeon"), language="en")
+    await social.send(command)
+    first = await told(social, 6)
+    assert (first["x"], first["pigeon"]) == ("channel_not_connected", "unknown_channel")
+    assert first["Mastodon"] == f"{networks.mastodon.url}/@acme/1"
+    assert first["bluesky"].startswith("https://bsky.app/profile/acme.example/post/")
+    assert first["webhook"].startswith(f"{networks.webhook.url}/messages/post-")
+
+    [toot], [skeet], [message] = (each.accepted for each in networks.all)
+    assert command.published_url in toot.text
+    assert toot.more["language"] == "en"
+    [link, *_] = (each for each in skeet.more["facets"] if "uri" in each["features"][0])
+    start, end = link["index"]["byteStart"], link["index"]["byteEnd"]
+    assert skeet.text.encode()[start:end].decode() == command.published_url
+    assert skeet.more["embed"]["external"]["uri"] == command.published_url
+    assert message.more["link"] == command.published_url
+    assert len({toot.text, skeet.text, message.text}) == 3
+
+    await social.send(command.model_copy(update={"approval": "everything"}))
+    assert await told(social, 6) == first
+    assert [len(each.accepted) for each in networks.all] == [1, 1, 1]
+
+
+async def test_only_what_failed_is_tried_again_then_parked_and_retried_by_a_person(
+    social: Any, networks: Networks, new_command: NewCommand
+) -> None:
+    await networks.connect("mastodon", "bluesky")
+    fault = networks.mastodon.faults.inject("error_before", "GET /api/v2/instance", times=None)
+    await social.send(new_command(channels=("bluesky", "mastodon")))
+    ended = await told(social, 2)
+    assert ended["bluesky"].startswith("https://bsky.app/")
+    assert ended["mastodon"] == "no_answer"
+    assert fault.fired == 4
+    reason, detail = await social.dead_letter()
+    assert (reason, "brandctl posts retry" in detail) == ("permanent", True)
+    [failed] = await posts(social, state="failed")
+    assert (failed["channel"], failed["account"], failed["reason"]) == ("mastodon", "mastodon", "no_answer")
+    assert "took too long" in failed["detail"]
+
+    networks.mastodon.faults.clear()
+    again = [await social.api.post(f"/v1/posts/{failed['post_id']}/retry") for _ in range(2)]
+    assert [each.status_code for each in again] == [200, 200]
+    assert await told(social, 1) == {"mastodon": f"{networks.mastodon.url}/@acme/1"}
+    assert [len(each.accepted) for each in networks.all] == [1, 1, 0]
+    late = await social.api.post(f"/v1/posts/{failed['post_id']}/retry")
+    assert (late.status_code, "has not failed" in late.json()["detail"]) == (409, True)
+
+
+async def test_an_account_is_named_where_there_are_several_and_posts_once(
+    social: Any, networks: Networks, new_command: NewCommand
+) -> None:
+    await networks.connect_as("mastodon-eu", "mastodon")
+    await social.send(new_command(channels=("mastodon-eu", "mastodon")))
+    ended = await told(social, 2)
+    assert sorted(ended.values()) == [f"{networks.mastodon.url}/@acme/1", "same_account"]
+
+    await networks.connect_as("mastodon-us", "mastodon")
+    await social.send(new_command(channels=("mastodon",), published_url="https://daily-grind.example/other"))
+    assert await told(social, 1) == {"mastodon": "channel_ambiguous"}
+    [failed] = [each for each in await posts(social, state="failed") if each["reason"] == "channel_ambiguous"]
+    assert "mastodon-eu, mastodon-us" in failed["detail"]
+
+
+async def test_each_channels_post_waits_is_edited_within_its_rules_and_goes_out_at_its_time(
+    social: Any, networks: Networks, new_command: NewCommand, social_database: asyncpg.Connection
+) -> None:
+    await networks.connect("mastodon", "bluesky")
+    await social.send(new_command(channels=("feed", "mastodon", "bluesky"), approval="everything"))
+    assert await told(social, 3) == dict.fromkeys(("feed", "mastodon", "bluesky"), "needs_review")
+    waiting = {each["channel"]: each for each in await posts(social)}
+    assert set(waiting) == {"feed", "mastodon", "bluesky"}
+    assert waiting["bluesky"]["counts"][0]["maximum"] == 300
+    toot, skeet = (f"/v1/posts/{waiting[name]['post_id']}" for name in ("mastodon", "bluesky"))
+
+    text = "w" * 400
+    assert (await social.api.post(f"{skeet}/edit", json={"version": 1, "text": text})).status_code == 422
+    edited = await social.api.post(
+        f"{toot}/edit", json={"version": 1, "text": f"{text} https://example.org/a#b #Tea"}
+    )
+    assert (edited.status_code, edited.json()["version"]) == (200, 2)
+    at = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    planned = await social.api.post(f"{toot}/approve", json={"version": 2, "publish_at": at})
+    assert planned.json()["state"] == "scheduled"
+    off = await social.api.post(f"{toot}/unschedule")
+    assert (off.json()["state"], off.json()["publish_at"]) == ("waiting", None)
+    await social.api.post(f"{toot}/approve", json={"version": 2, "publish_at": at})
+    assert networks.mastodon.accepted == ()
+    await social_database.execute("update channel_posts set due_at = now() where state = 'planned'")
+    assert await told(social, 1) == {"mastodon": f"{networks.mastodon.url}/@acme/1"}
+    assert networks.mastodon.accepted[0].text.startswith(text)
+
+    rejected = [
+        await social.api.post(f"{skeet}/reject", json={"version": 1, "reason": "off our tone"})
+        for _ in range(2)
+    ]
+    assert rejected[0].json() == rejected[1].json()
+    assert await told(social, 1) == {"bluesky": "rejected"}
+    assert networks.bluesky.accepted == ()
+    decisions = (await social.api.get(f"{toot}/decisions")).json()["items"]
+    assert [each["decision"] for each in decisions] == ["scheduled", "called_off", "scheduled", "edited"]
+
+
+async def test_nothing_goes_out_for_a_paused_brand_or_a_page_that_is_gone(
+    social: Any,
+    networks: Networks,
+    new_command: NewCommand,
+    orchestrator: tuple[Orchestrator, str],
+    social_database: asyncpg.Connection,
+) -> None:
+    state, _ = orchestrator
+    await networks.connect("mastodon")
+    state.paused_at = "2026-11-22T12:00:00Z"
+    await social.send(new_command(channels=("mastodon",)))
+
+    async def held_for(reason: str) -> bool:
+        await social_database.execute("update channel_posts set held_until = now()")
+        return bool(await social_database.fetchval("select bool_and(reason = $1) from channel_posts", reason))
+
+    async def is_kept(reason: str) -> bool:
+        return any(each["reason"] == reason for each in await posts(social))
+
+    await eventually(lambda: held_for("brand_paused"))
+    [held] = await posts(social, state="scheduled")
+    assert "brandctl brands resume" in held["detail"]
+    state.paused_at, state.taken_down_at = None, "2026-11-22T12:00:00Z"
+    await eventually(lambda: held_for("page_taken_down"))
+    state.taken_down_at = None
+    assert networks.mastodon.accepted == ()
+
+    async def is_out() -> bool:
+        await social_database.execute("update channel_posts set held_until = now()")
+        return len(networks.mastodon.accepted) == 1
+
+    await eventually(is_out)
+    assert await told(social, 1) == {"mastodon": f"{networks.mastodon.url}/@acme/1"}
+
+    state.deleted = True
+    other = {"title": "Cold brew", "keyword": "cold brew", "key_points": (), "channels": ("mastodon",)}
+    await social.send(new_command(meta_description="It takes twelve hours.", published_url=None, **other))
+    assert await told(social, 1) == {"mastodon": "article_deleted"}
+
+    # Nobody knows: it waits, and is not lost.
+    state.deleted, state.away = False, True
+    await social.send(new_command(meta_description="Coarse grounds.", published_url=None, **other))
+    await eventually(lambda: is_kept("orchestrator"))
+    assert len(networks.mastodon.accepted) == 1
+
+
+async def test_a_token_that_is_valid_no_more_is_told_in_plain_words(
+    social: Any, networks: Networks, new_command: NewCommand
+) -> None:
+    await networks.connect("mastodon")
+    networks.mastodon.token = "another"
+    await social.send(new_command(channels=("mastodon",)))
+    assert await told(social, 1) == {"mastodon": "needs_reconnecting"}
+    [failed] = await posts(social, state="failed")
+    assert "connect the account again" in failed["detail"]
+    assert "mastodon-token" not in str(failed)
