@@ -42,6 +42,7 @@ OPENS = {
         "GET /v1/content/{content_id}",
         "GET /v1/keys/{key_id}/introspection",
     },
+    ("monitor", "orchestrator"): {"GET /v1/activity"},
 }
 KEYS = {pair: f"{number}-of-{'-and-'.join(pair)}-7Kq" for number, pair in enumerate(OPENS)}
 FORMER = "formerly-shared-by-both-9Zx"

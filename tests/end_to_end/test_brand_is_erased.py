@@ -327,7 +327,12 @@ async def test_nothing_is_left_anywhere_but_that_there_was_such_a_brand(everythi
     removed = {receipt["service"]: receipt["removed"] for receipt in erasure["receipts"]}
     assert set(removed) == set(SERVICES)
     assert removed["research"] == {"research": 1, "documents": 1, "sources": 1}
-    assert removed["monitor"] == {"dead_letters": 1}
+    assert removed["monitor"] == {
+        "dead_letters": 1,
+        "notifications": 0,
+        "notification_messages": 0,
+        "notification_routes": 0,
+    }
     assert (
         removed["social"]["posts"] == removed["publisher"]["pages"] == removed["publisher"]["addresses"] == 1
     )
@@ -470,7 +475,7 @@ async def test_every_table_that_names_brands_is_thought_of(everything: Everythin
         "research": {"research", "uploads", "brand_sources"},
         "publisher": {"pages", "sites", "logos", "site_settings", "former_addresses", "deleted_articles"},
         "social": {"posts", "pending_posts", "accounts"},
-        "monitor": set(),
+        "monitor": {"dead_messages", "notifications", "notification_messages", "notification_routes"},
     }
     for service, database in everything.databases.items():
         async with database.connection() as connection:

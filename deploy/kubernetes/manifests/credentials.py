@@ -20,6 +20,7 @@ SECRETS: Final[Mapping[str, frozenset[str]]] = {
             "monitor-to-gateway",
             "publisher-to-orchestrator",
             "social-to-orchestrator",
+            "monitor-to-orchestrator",
         )
     },
     "gateway-keys": frozenset({"keys"}),

@@ -47,6 +47,7 @@ _READS: Final = (
     ("orchestrator", "research"),
     ("publisher", "orchestrator"),
     ("social", "orchestrator"),
+    ("monitor", "orchestrator"),
     ("research", GATEWAY),
     ("publisher", GATEWAY),
     ("social", GATEWAY),

@@ -1,27 +1,48 @@
-"""What the monitor's tests share: its database, dead letters in it, and its API over real HTTP."""
+"""What the monitor's tests share: its database, dead letters in it, its API over real HTTP; and a gateway that notes what it is asked to send."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import httpx
 import pytest
 from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route as Path
 
 from chassis import ServiceKey
 from chassis.database.pool import Connections
 from chassis.http.server import server
+from chassis.testing import serving
 from envelope import DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
 from messaging import Database, DeadLetter, Reason
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
-from monitor.dead_letters import handlers
-from monitor.dead_letters.operations import Operations
+from monitor.dead_letters import Operations, handlers
 from monitor.http_api import create_api
+from monitor.notifications import (
+    Accounts,
+    Brands,
+    Budgets,
+    DeadLetters,
+    Gateway,
+    Noticing,
+    Orchestrator,
+    Routes,
+    Source,
+)
+from monitor.notifications.domain import Route
+from monitor.notifications.store import put_route
+from monitor.notifications.summary import Summaries
+from monitor.notifications.telling import Telling
 
 KEY = "test-service-key-0123456789"
 STACK = (
@@ -138,3 +159,188 @@ def new_death() -> Callable[..., DomainMessage[DeadLetter]]:
 @pytest.fixture
 def new_envelope() -> Callable[..., bytes]:
     return envelope
+
+
+SERVICE_KEY = SecretStr(KEY)
+
+
+def account(name: str, kind: str, brands: Sequence[str] = ("*",), **known: Any) -> dict[str, Any]:
+    plain = {"label": None, "state": "ok", "detail": None, "facts": {}, "scopes": [], "expires_at": None}
+    return plain | {"name": name, "kind": kind, "brands": list(brands)} | known
+
+
+def taken(**told: Any) -> Response:
+    """The gateway's word of what the account's own side has answered."""
+    plain = {"status": 200, "headers": {}, "json": {"ok": True}, "text": None, "truncated": False}
+    return JSONResponse(plain | told)
+
+
+def refused(status: int, kind: str, detail: str, **told: Any) -> Response:
+    """The gateway's own refusal."""
+    problem = {"type": kind, "title": kind, "status": status, "detail": detail}
+    return JSONResponse(problem | told, status, media_type="application/problem+json")
+
+
+@dataclass
+class Outside:
+    """The gateway and the orchestrator, as their documents have them; `answers` by account says what becomes of a message."""
+
+    url: str = ""
+    accounts: list[dict[str, Any]] = field(default_factory=list)
+    spend: dict[str, Any] = field(
+        default_factory=lambda: {"today": "2026-03-02", "scopes": [], "providers": []}
+    )
+    activity: list[dict[str, Any]] = field(default_factory=list)
+    answers: dict[str, Callable[[], Awaitable[Response]]] = field(default_factory=dict)
+    sent: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    asked: list[str] = field(default_factory=list)
+    away: bool = False
+
+    async def answer(self, request: Request) -> Response:
+        self.asked.append(f"{request.method} {request.url.path}")
+        if self.away:
+            return Response(status_code=503)
+        match request.url.path:
+            case "/v1/accounts":
+                return JSONResponse({"items": self.accounts})
+            case "/v1/spend":
+                return JSONResponse(self.spend)
+            case "/v1/activity":
+                recently = "since" in request.query_params
+                return JSONResponse(
+                    {
+                        "items": [each | ({} if recently else {"recently": None}) for each in self.activity],
+                        "next": None,
+                    }
+                )
+        name = request.path_params["name"]
+        body = await request.json()
+        answer = await self.answers[name]() if name in self.answers else taken()
+        if answer.status_code == 200 and json.loads(bytes(answer.body)).get("status", 200) == 200:
+            self.sent[name].append(body)
+        return answer
+
+
+@pytest.fixture
+async def outside() -> AsyncIterator[Outside]:
+    stand_in = Outside()
+    places = ("/v1/accounts", "/v1/spend", "/v1/activity", "/health/ready")
+    app = Starlette(
+        routes=[
+            *(Path(place, stand_in.answer) for place in places),
+            Path("/v1/accounts/{name}/{what}", stand_in.answer, methods=["POST"]),
+        ]
+    )
+    async with serving(app) as origin:
+        stand_in.url = origin
+        yield stand_in
+
+
+@dataclass
+class Office:
+    """A replica's loops, turned by hand."""
+
+    database: Database
+    outside: Outside
+    telling: Telling
+    noticing: Noticing
+    sources: list[Source]
+
+    async def set_route(self, name: str, **how: Any) -> None:
+        route = Route(name, how.pop("account", name), **{"group_seconds": 0} | how)
+        due = None if route.summary is None else how.get("due")
+        async with self.database.transaction() as tx:
+            if route.summary is not None and due is None:
+                due = await tx.connection.fetchval("select clock_timestamp() - interval '1 minute'")
+            await put_route(tx.connection, route, due)
+
+    async def look(self) -> None:
+        """All sources, whether it is time or not."""
+        await self.run("update notification_sources set look_at = now()")
+        for source in self.sources:
+            await self.noticing.look(source)
+
+    async def tell(self) -> None:
+        """Composes what is due, and sends it to the end."""
+        await self.telling.compose()
+        await self.telling._begin_sending()
+        while self.telling._sending:
+            await asyncio.wait(list(self.telling._sending.values()))
+            await self.telling._begin_sending()
+
+    async def turn(self) -> None:
+        await self.look()
+        await self.tell()
+
+    async def run(self, sql: str, *values: Any) -> None:
+        async with self.database.transaction() as tx:
+            await tx.connection.execute(sql, *values)
+
+    async def rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
+        async with self.database.connection() as connection:
+            return [dict(row) for row in await connection.fetch(sql, *values)]
+
+
+@pytest.fixture
+async def make_office(database: Database, outside: Outside) -> AsyncIterator[Callable[[], Office]]:
+    """Another replica, at each call."""
+    clients: list[Gateway | Orchestrator] = []
+
+    def make() -> Office:
+        gateway, orchestrator = Gateway(outside.url, SERVICE_KEY), Orchestrator(outside.url, SERVICE_KEY)
+        clients.extend((gateway, orchestrator))
+        often = timedelta(minutes=1)
+        sources = [
+            Source("dead_letters", often, DeadLetters(database, "https://monitor.example").look),
+            Source("accounts", often, Accounts(gateway).look, "the gateway"),
+            Source("budgets", often, Budgets(gateway).look, "the gateway"),
+            Source("brands", often, Brands(orchestrator).look, "the orchestrator"),
+            Source("routes", often, Routes(database).look),
+        ]
+        telling = Telling(database, gateway, Summaries(database, orchestrator, gateway))
+        return Office(database, outside, telling, Noticing(database, sources), sources)
+
+    yield make
+    for client in clients:
+        await client.aclose()
+
+
+@pytest.fixture
+def office(make_office: Callable[[], Office], outside: Outside) -> Office:
+    outside.accounts = [
+        account("ops", "webhook"),
+        account("pager", "webhook"),
+        account("chat", "telegram"),
+        account("acme-hook", "webhook", ("acme",)),
+        account("mail", "smtp"),
+    ]
+    return make_office()
+
+
+@pytest.fixture
+async def desk(database: Database, office: Office, outside: Outside) -> AsyncIterator[httpx.AsyncClient]:
+    """The API, with a gateway behind it."""
+    gateway = Gateway(outside.url, SERVICE_KEY)
+    app = create_api(database, Operations(database), ServiceKey(SERVICE_KEY), gateway, office.telling)
+    headers = {"X-Service-Key": KEY}
+    async with (
+        serving(app) as origin,
+        httpx.AsyncClient(base_url=origin, headers=headers, trust_env=False, timeout=20) as client,
+    ):
+        yield client
+    await gateway.aclose()
+
+
+@pytest.fixture
+def new_account() -> Callable[..., dict[str, Any]]:
+    return account
+
+
+@pytest.fixture
+def gateway_says() -> Callable[..., Response]:
+    return taken
+
+
+@pytest.fixture
+def gateway_refuses() -> Callable[..., Response]:
+    return refused

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import httpx
@@ -14,12 +15,25 @@ from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
 
 @pytest.mark.parametrize("thorough", DEPTHS)
 async def test_the_monitor_is_as_documented(
-    api: httpx.AsyncClient,
+    desk: httpx.AsyncClient,
+    office: Any,
     record: Callable[..., Awaitable[list[UUID]]],
     new_death: Callable[..., DomainMessage[DeadLetter]],
     tmp_path: Path,
     thorough: bool,
 ) -> None:
     ids = [str(each) for each in await record(new_death(b"garbage"), *(new_death() for _ in range(30)))]
-    known = {"path.dead_letter_id": ids, "query.before": ids, "body.ids[*]": ids}
-    await fuzz(api, tmp_path, known=known, thorough=thorough)
+    names = [f"route-{number}" for number in range(30)]
+    for name in names:
+        await office.set_route(name, account="ops")
+    await office.look()
+    noticed = [str(row["id"]) for row in await office.rows("select id from notifications")]
+    known = {
+        "path.dead_letter_id": ids,
+        "query.before": ids,
+        "body.ids[*]": ids,
+        "path.name": names,
+        "path.notification_id": noticed,
+        "body.account": ["ops"],
+    }
+    await fuzz(desk, tmp_path, known=known, thorough=thorough)

@@ -33,6 +33,7 @@ PAIRS: Final = (
     ("monitor", "gateway"),
     ("publisher", "orchestrator"),
     ("social", "orchestrator"),
+    ("monitor", "orchestrator"),
 )
 """Who asks whom. Each pair has a key of its own, `ORCHESTRATOR_TO_RESEARCH_KEY`, which opens what the first reads of the second."""
 
@@ -140,7 +141,7 @@ def environment(
         settings["MODEL_URL"] = f"{addresses.url('gateway')}/v1"
     if service == "gateway" and gateway_keys and not inherited.keys() & {"GATEWAY_KEYS", "GATEWAY_KEYS_FILE"}:
         settings["GATEWAY_KEYS_FILE"] = str(gateway_keys)
-    if service in {"publisher", "social"}:
+    if service in {"publisher", "social", "monitor"}:
         settings["PUBLIC_URL"] = addresses.url(service)
     return inherited | settings
 

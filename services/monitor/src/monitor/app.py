@@ -1,16 +1,22 @@
 """The only place that wires the service together."""
 
 from datetime import timedelta
+from functools import partial
+from typing import Final
 
 from chassis import ServiceKey
 from envelope import DeadLetterResolved
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DeadLettersErase
 from messaging import Service, on_batch
-from monitor import dead_letters
+from monitor import dead_letters, notifications
 from monitor.erasure import erase
 from monitor.http_api import create_api
 from monitor.settings import Settings
+
+OWN: Final = timedelta(seconds=15)
+OTHERS: Final = timedelta(minutes=2)
+"""Between two looks."""
 
 
 def build(settings: Settings) -> Service:
@@ -22,11 +28,67 @@ def build(settings: Settings) -> Service:
         on_batch(erase, DeadLettersErase),
     )
     operations = dead_letters.Operations(service.database)
-    service.serve(create_api(service.database, operations, ServiceKey(settings.service_key)))
+    gateway, orchestrator = _asked(settings)
+    summaries = notifications.Summaries(service.database, orchestrator, gateway)
+    telling = None if gateway is None else notifications.Telling(service.database, gateway, summaries)
+    service.serve(
+        create_api(service.database, operations, ServiceKey(settings.service_key), gateway, telling)
+    )
+    if telling is not None:
+        sources = _sources(service, settings, gateway, orchestrator)
+        service.background("noticing", notifications.Noticing(service.database, sources).run)
+        service.background("telling", telling.run)
+    service.background("notification_log", lambda: notifications.keep_log(service.database))
     retention = dead_letters.Retention(service.database, timedelta(days=settings.retention_days))
     service.background("retention", retention.run)
     service.background("renaming", lambda: dead_letters.rename(service.database))
     service.gauge(
         "dead_letters_open", "Dead letters that wait for a decision.", "queue", dead_letters.open_by_queue
     )
+    service.gauge(
+        "notifications_open",
+        "What was noticed and stands, by kind.",
+        "kind",
+        partial(notifications.open_by_kind, kinds=[kind.value for kind in notifications.Kind]),
+    )
+    service.gauge(
+        "notification_routes",
+        "Routes of notifications, by whether they work.",
+        "state",
+        notifications.routes_by_state,
+    )
     return service
+
+
+def _asked(settings: Settings) -> tuple[notifications.Gateway | None, notifications.Orchestrator | None]:
+    """Others that are asked, as far as they are set up."""
+    gateway = settings.gateway_url and notifications.Gateway(settings.gateway_url, settings.key_for_gateway)
+    orchestrator = settings.orchestrator_url and notifications.Orchestrator(
+        settings.orchestrator_url, settings.key_for_orchestrator
+    )
+    return gateway or None, orchestrator or None
+
+
+def _sources(
+    service: Service,
+    settings: Settings,
+    gateway: notifications.Gateway | None,
+    orchestrator: notifications.Orchestrator | None,
+) -> list[notifications.Source]:
+    """What is looked at. What is in the own database costs little; others are asked as often as people need to know."""
+    database = service.database
+    found = [
+        notifications.Source(
+            "dead_letters", OWN, notifications.DeadLetters(database, settings.public_url).look
+        ),
+        notifications.Source("routes", OWN, notifications.Routes(database).look),
+    ]
+    if gateway is not None:
+        found += [
+            notifications.Source("accounts", OTHERS, notifications.Accounts(gateway).look, "the gateway"),
+            notifications.Source("budgets", OTHERS, notifications.Budgets(gateway).look, "the gateway"),
+        ]
+    if orchestrator is not None:
+        look = notifications.Brands(orchestrator).look
+        found.append(notifications.Source("brands", OTHERS, look, "the orchestrator"))
+    return found

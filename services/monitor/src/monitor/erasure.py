@@ -1,4 +1,4 @@
-"""Erasing a brand: the dead letters of its messages."""
+"""Erasing a brand: the dead letters of its messages, what was noticed of it, and who was told."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import BrandErased, DeadLettersErase
 from messaging import Transaction
-from monitor import dead_letters
+from monitor import dead_letters, notifications
 from monitor.erased import LOCK
 
 log = structlog.get_logger(__name__)
@@ -41,7 +41,10 @@ async def _erase_once(connection: Connection, command: DomainMessage[DeadLetters
     if before is not None:
         known: dict[str, int] = json.loads(before)
         return known
-    removed = {"dead_letters": await dead_letters.remove(connection, brand)}
+    removed = {
+        "dead_letters": await dead_letters.remove(connection, brand),
+        **await notifications.erase(connection, brand),
+    }
     await connection.execute(
         "insert into erased_brands (erasure_id, brand_slug, asked_at, removed) values ($1, $2, $3, $4::text::jsonb)",
         erasure_id,

@@ -10,15 +10,28 @@ from chassis.http.callers import Authorise
 from messaging import Database
 from monitor import dead_letters
 from monitor.dead_letters import Operations
+from monitor.notifications import Gateway, Telling, notification_routes
 
 DESCRIPTION: Final = (
     "Messages that ended in a dead-letter queue, why, and what became of them. A replay is a new message; its dead "
-    "letter is resolved when its consumer has handled that one."
+    "letter is resolved when its consumer has handled that one. Notifications tell people of these and of whatever else wants "
+    "their eye."
 )
 
 
-def create_api(database: Database, operations: Operations, authorise: Authorise) -> FastAPI:
+def create_api(
+    database: Database,
+    operations: Operations,
+    authorise: Authorise,
+    gateway: Gateway | None = None,
+    telling: Telling | None = None,
+) -> FastAPI:
+    """Without a gateway nobody can be told of anything."""
     app = api("Brand Engine: monitor", authorise, answers=database, description=DESCRIPTION)
-    add_routes(app, *dead_letters.routes(database, operations))
+    add_routes(
+        app,
+        *dead_letters.routes(database, operations),
+        *notification_routes(database, gateway, telling),
+    )
     keep_audit_log(app, database, changes_nothing=[dead_letters.OUTCOMES])
     return app

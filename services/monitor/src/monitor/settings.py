@@ -19,12 +19,24 @@ class Settings(ServiceSettings, KeyedSettings):
     # What it is asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.
     monitor_to_gateway_key: PairKeysText = None
 
+    # Address of the orchestrator, which is asked what waits for a person and what became of a week; unset: it is not.
+    orchestrator_url: WebAddress | None = None
+    monitor_to_orchestrator_key: PairKeysText = None
+    # Where this service's API is found by people, for links in notifications; unset: they have none.
+    public_url: WebAddress | None = None
+
     @property
     def key_for_gateway(self) -> SecretStr:
         return sent_to("MONITOR_TO_GATEWAY_KEY", self.monitor_to_gateway_key, self.service_key)
+
+    @property
+    def key_for_orchestrator(self) -> SecretStr:
+        return sent_to("MONITOR_TO_ORCHESTRATOR_KEY", self.monitor_to_orchestrator_key, self.service_key)
 
     @model_validator(mode="after")
     def _others_can_be_asked(self) -> Self:
         if self.gateway_url is not None:
             _ = self.key_for_gateway
+        if self.orchestrator_url is not None:
+            _ = self.key_for_orchestrator
         return self

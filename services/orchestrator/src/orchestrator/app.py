@@ -45,6 +45,8 @@ READ_BY_SOCIAL: Final = frozenset(
     {"GET /v1/brands/{slug}", "GET /v1/content/{content_id}", "GET /v1/keys/{key_id}/introspection"}
 )
 """What social's key opens."""
+READ_BY_MONITOR: Final = frozenset({"GET /v1/activity"})
+"""What the monitor's key opens."""
 
 
 def build(settings: Settings) -> Service:
@@ -101,6 +103,7 @@ def build(settings: Settings) -> Service:
     pairs = [
         Pair("publisher", settings.publisher_to_orchestrator_key, READ_BY_PUBLISHER),
         Pair("social", settings.social_to_orchestrator_key, READ_BY_SOCIAL),
+        Pair("monitor", settings.monitor_to_orchestrator_key, READ_BY_MONITOR),
     ]
     callers = PairKeys(KnownCallers(service.database, ServiceKey(settings.service_key)), pairs)
     service.serve(

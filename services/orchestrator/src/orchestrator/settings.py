@@ -23,7 +23,8 @@ class Settings(ServiceSettings, KeyedSettings):
     """The same for the gateway."""
     publisher_to_orchestrator_key: PairKeysText = None
     social_to_orchestrator_key: PairKeysText = None
-    """What the publisher asks with; each of several opens what it reads, and nothing else."""
+    monitor_to_orchestrator_key: PairKeysText = None
+    """What these ask with; each of several opens what it reads, and nothing else."""
 
     research_url: WebAddress = "http://127.0.0.1:8011"
     """Where the research service answers GET /v1/research/{id}."""

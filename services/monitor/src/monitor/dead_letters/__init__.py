@@ -2,7 +2,7 @@
 
 from monitor.dead_letters.handlers import record, resolve
 from monitor.dead_letters.operations import Operations
-from monitor.dead_letters.reading import open_by_queue
+from monitor.dead_letters.reading import open_by_queue, waiting_alike
 from monitor.dead_letters.removal import remove
 from monitor.dead_letters.renaming import run as rename
 from monitor.dead_letters.retention import Retention
@@ -20,4 +20,5 @@ __all__ = [
     "resolve",
     "routes",
     "take_order",
+    "waiting_alike",
 ]

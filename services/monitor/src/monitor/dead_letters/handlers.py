@@ -51,7 +51,7 @@ async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction)
     for message in messages:
         head = heads[message.event_id] = read_head(message.payload.body)
         beginning = _beginning(message, handled, earlier)
-        rows[message.event_id] = _row(message, beginning, replayable=head is not None)
+        rows[message.event_id] = _row(message, beginning, head)
     fresh = await store.insert(tx.connection, list(rows.values()))
     closed = {
         row.beginning.closes: row.id for row in rows.values() if row.beginning.closes and row.id in fresh
@@ -104,7 +104,9 @@ def _beginning(
     return begin(handled_as=handled.get(key), earlier=earlier.get(key))
 
 
-def _row(message: DomainMessage[DeadLetter], beginning: Beginning, *, replayable: bool) -> store.NewDeath:
+def _row(
+    message: DomainMessage[DeadLetter], beginning: Beginning, head: EnvelopeHead | None
+) -> store.NewDeath:
     letter = message.payload
     stack = clean_or_none(letter.stack)
     return store.NewDeath(
@@ -125,8 +127,9 @@ def _row(message: DomainMessage[DeadLetter], beginning: Beginning, *, replayable
         service=clean_or_none(letter.service),
         first_failed_at=letter.first_failed_at,
         failed_at=letter.failed_at,
-        replayable=replayable,
+        replayable=head is not None,
         beginning=beginning,
+        brand=None if letter.reason is Reason.FALSE_CLAIM else _brand(head),
     )
 
 
@@ -162,6 +165,12 @@ def _announcement(row: store.NewDeath, head: EnvelopeHead | None) -> DeadLetterR
         detail=row.detail[:_MAX_DETAIL],
         **(_subject(head) if _is_about_what_it_says(row) else {}),
     )
+
+
+def _brand(head: EnvelopeHead | None) -> str | None:
+    """Whose it is, if that is a slug; whoever sent it may have written anything."""
+    brand = _subject(head).get("brand_slug")
+    return None if brand is None else str(brand)
 
 
 def _is_about_what_it_says(row: store.NewDeath) -> bool:

@@ -124,3 +124,15 @@ async def alike(connection: Connection, wanted: Filter, *, limit: int) -> list[d
         limit,
     )
     return [dict(row) for row in rows]
+
+
+async def waiting_alike(connection: Connection, *, limit: int) -> list[dict[str, Any]]:
+    """Like failures of a brand together that have not come to an end, those included that are sent again; the largest group first."""
+    rows = await connection.fetch(
+        f'select {groups.ID} as "group", {groups.FACTS}, d.brand_slug, count(*) as count,'  # noqa: S608 - constants
+        " array_remove(array_agg(distinct d.type), null) as types"
+        " from dead_messages d where d.state in ('open', 'replaying')"
+        f" group by {groups.FACTS}, d.brand_slug order by count(*) desc, d.queue, d.brand_slug limit $1",
+        limit,
+    )
+    return [dict(row) for row in rows]

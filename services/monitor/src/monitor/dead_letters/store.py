@@ -55,6 +55,8 @@ class NewDeath:
     failed_at: datetime
     replayable: bool
     beginning: Beginning
+    brand: str | None = None
+    """That it says it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +129,13 @@ async def insert(connection: Connection, rows: Sequence[NewDeath]) -> set[UUID]:
     inserted = await connection.fetch(
         "insert into dead_messages (id, event_id, queue, type, source, correlation_id, payload, headers, reason,"
         " exception_type, detail, stack, frame, attempts, service, first_failed_at, failed_at, replayable, state,"
-        " replay_of, resolution, resolved_at)"
+        " replay_of, resolution, brand_slug, resolved_at)"
         " select f.*, case when f.resolution is not null then now() end from unnest($1::uuid[], $2::uuid[], $3::text[],"
         " $4::text[], $5::text[], $6::text[], $7::bytea[], $8::jsonb[], $9::text[], $10::text[], $11::text[],"
         " $12::text[], $13::text[], $14::integer[], $15::text[], $16::timestamptz[], $17::timestamptz[],"
-        " $18::boolean[], $19::text[], $20::uuid[], $21::text[])"
+        " $18::boolean[], $19::text[], $20::uuid[], $21::text[], $22::text[])"
         " as f (id, event_id, queue, type, source, correlation_id, payload, headers, reason, exception_type, detail,"
-        " stack, frame, attempts, service, first_failed_at, failed_at, replayable, state, replay_of, resolution)"
+        " stack, frame, attempts, service, first_failed_at, failed_at, replayable, state, replay_of, resolution, brand_slug)"
         " on conflict (id) do nothing returning id",
         *_columns(rows),
     )
@@ -163,6 +165,7 @@ def _columns(rows: Sequence[NewDeath]) -> list[list[Any]]:
         [row.beginning.state.value for row in rows],
         [row.beginning.replay_of for row in rows],
         [row.beginning.resolution for row in rows],
+        [row.brand for row in rows],
     ]
 
 

@@ -13,6 +13,7 @@ from chassis.http.callers import Authorise
 from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator import cycles, review, schedule, workflows
+from orchestrator.activity import activity_routes
 from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
 from orchestrator.audits import audit_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
@@ -89,6 +90,7 @@ def http_api(
         schedule_routes(database),
         calendar_routes(database),
         audit_routes(database, room),
+        activity_routes(database),
         erasure_routes(database),
         content_routes(database),
         placement_routes(database),

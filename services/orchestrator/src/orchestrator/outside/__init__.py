@@ -3,5 +3,6 @@
 from orchestrator.outside.announcements import Announcements
 from orchestrator.outside.ends import ENDED_AS, tell_of_ends
 from orchestrator.outside.letting_go import let_go
+from orchestrator.outside.reminders import POSTS_WAIT
 
-__all__ = ["ENDED_AS", "Announcements", "let_go", "tell_of_ends"]
+__all__ = ["ENDED_AS", "POSTS_WAIT", "Announcements", "let_go", "tell_of_ends"]

@@ -1,0 +1,61 @@
+"""Mail: text, and the same as a little HTML. Its Message-ID is the same in every attempt."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Final
+
+from monitor.notifications.channels.asking import Channel, Mail
+from monitor.notifications.message import Message, cut
+
+
+def form(message: Message, addresses: Sequence[str]) -> Mail:
+    return Mail(
+        to=tuple(addresses),
+        subject=" ".join(cut(message.title, 150).split()),
+        text="\n".join(_text(message)),
+        html="".join(_html(message)),
+        message_id=f"<{message.id}@notifications.brand-engine.invalid>",
+    )
+
+
+def _text(message: Message) -> Iterator[str]:
+    yield message.title
+    for paragraph in message.paragraphs:
+        yield from ("", paragraph)
+    for line in message.lines:
+        yield ""
+        yield f"* {line.headline}"
+        if line.detail:
+            yield f"  {line.detail}"
+        if line.command:
+            yield f"  {line.command}"
+        if line.link:
+            yield f"  {line.link}"
+    if message.rest:
+        yield from ("", message.rest)
+    yield ""
+
+
+def _html(message: Message) -> Iterator[str]:
+    yield '<!doctype html><html><body style="font-family:sans-serif;max-width:40em">'
+    yield f'<h1 style="font-size:1.2em">{escape(message.title)}</h1>'
+    for paragraph in message.paragraphs:
+        yield f"<p>{escape(paragraph)}</p>"
+    if message.lines:
+        yield "<ul>"
+        for line in message.lines:
+            yield f"<li><p><strong>{escape(line.headline)}</strong>"
+            if line.detail:
+                yield f"<br>{escape(line.detail)}"
+            if line.command:
+                yield f"<br><code>{escape(line.command)}</code>"
+            if line.link:
+                yield f'<br><a href="{escape(line.link)}">{escape(line.link)}</a>'
+            yield "</p></li>"
+        yield "</ul>"
+    if message.rest:
+        yield f"<p>{escape(message.rest)}</p>"
+    yield "</body></html>"
+
+
+CHANNEL: Final = Channel("smtp", form, "addresses of mail", 20)

@@ -1,0 +1,57 @@
+"""Slack's incoming webhooks with blocks, https://api.slack.com/messaging/webhooks: at most 50 blocks of at most 3000 characters."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, Final
+
+from monitor.notifications.channels.asking import Ask, Channel
+from monitor.notifications.message import Line, Message, cut
+
+_MOST_BLOCKS: Final = 50
+_MOST_IN_HEADER: Final = 150
+_ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def form(message: Message, _: Sequence[str]) -> Ask:
+    blocks: list[dict[str, Any]] = [
+        {
+            "type": "header",
+            "text": {"type": "plain_text", "text": cut(message.title, _MOST_IN_HEADER), "emoji": False},
+        },
+        *(_section(_escaped(each, 2900)) for each in message.paragraphs),
+        *(_section(text) for line in message.lines if (text := _text(line, alone=len(message.lines) == 1))),
+    ]
+    if message.more:
+        blocks.append(_section(f"… and {message.more} more: `brandctl notifications list`"))
+    return Ask("/", {"text": _escaped(message.title, 300), "blocks": blocks[:_MOST_BLOCKS]})
+
+
+def _text(line: Line, *, alone: bool) -> str:
+    parts = [] if alone else [f"*{_escaped(line.headline, 300)}*"]
+    if line.detail:
+        parts.append(_escaped(line.detail, 1000))
+    if line.command:
+        parts.append(f"`{_escaped(line.command, 300)}`")
+    if line.link:
+        parts.append(_escaped(line.link, 500))
+    return "\n".join(parts)
+
+
+def _escaped(text: str, most: int) -> str:
+    """Nobody is mentioned, nothing is a link by itself: https://api.slack.com/reference/surfaces/formatting#escaping.
+
+    No longer than `most` as it is sent, and no entity is cut in two.
+    """
+    pieces = [_ENTITIES.get(character, character) for character in text]
+    lengths = list(accumulate(map(len, pieces)))
+    if not lengths or lengths[-1] <= most:
+        return "".join(pieces)
+    return "".join(pieces[: bisect_right(lengths, most - 1)]) + "…"
+
+
+def _section(text: str) -> dict[str, Any]:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
+
+
+CHANNEL: Final = Channel("slack", form)

@@ -1,0 +1,65 @@
+"""Telegram's sendMessage with parse_mode HTML, https://core.telegram.org/bots/api#sendmessage: at most 4096 characters after its tags are read."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any, Final
+
+from monitor.notifications.channels.asking import Ask, Channel
+from monitor.notifications.message import Line, Message, cut
+
+_MOST: Final = 4096
+_SPARE: Final = 200
+"""For the line that counts what had no room."""
+
+
+def form(message: Message, addresses: Sequence[str]) -> Ask:
+    return Ask(
+        "/sendMessage",
+        {
+            "chat_id": addresses[0],
+            "text": _text(message),
+            "parse_mode": "HTML",
+            "link_preview_options": {"is_disabled": True},
+        },
+    )
+
+
+def _text(message: Message) -> str:
+    # Whole blocks: a tag that is cut in two has the message refused. Escaped they are longer than counted, never shorter.
+    blocks = [f"<b>{_plain(message.title, 300)}</b>", *(_plain(each, 1500) for each in message.paragraphs)]
+    left_out = message.more
+    size = sum(map(len, blocks))
+    for line in message.lines:
+        block = _block(line, alone=len(message.lines) == 1)
+        if block and size + len(block) + 2 > _MOST - _SPARE:
+            left_out += 1
+        elif block:
+            blocks.append(block)
+            size += len(block) + 2
+    if left_out:
+        blocks.append(f"… and {left_out} more: <code>brandctl notifications list</code>")
+    return "\n\n".join(blocks)
+
+
+def _block(line: Line, *, alone: bool) -> str:
+    parts = [] if alone else [f"<b>{_plain(line.headline, 300)}</b>"]
+    if line.detail:
+        parts.append(_plain(line.detail, 500))
+    if line.command:
+        parts.append(f"<code>{_plain(line.command, 200)}</code>")
+    if line.link:
+        parts.append(_plain(line.link, 300))
+    return "\n".join(parts)
+
+
+def _plain(text: str, most: int) -> str:
+    return escape(cut(text, most), quote=False)
+
+
+def _refused(document: Any) -> str | None:
+    if isinstance(document, dict) and document.get("ok") is False:
+        return str(document.get("description", "Telegram says that it is not ok"))
+    return None
+
+
+CHANNEL: Final = Channel("telegram", form, "a chat: its number, or @name of a channel", 1, _refused)

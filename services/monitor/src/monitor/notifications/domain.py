@@ -1,0 +1,279 @@
+"""What is told, whom, and when. Pure: no I/O, no clock, no randomness."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from enum import StrEnum
+from typing import Any, Final, Self
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from chassis.quiet_hours import QuietHours
+from chassis.time_zones import moment, zone_called
+
+MOST_IN_FULL: Final = 20
+"""Of one message; the others are counted."""
+MANY_MORE: Final = 10
+"""Times as many as were told of last: it is told again."""
+AGAIN_AFTER: Final = timedelta(days=1)
+"""If there are more than were told of, be it one."""
+TRIED_AGAIN_AFTER: Final = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))
+FAILING_TRIED_AFTER: Final = timedelta(hours=1)
+"""A route on which nothing arrives is tried with whatever waits by then."""
+NEVER_SENT_FOR: Final = timedelta(days=1)
+"""A message that could not even be tried for so long, the gateway being away, is given up."""
+_DAY: Final = timedelta(days=1)
+
+
+class Kind(StrEnum):
+    """What a notification is about."""
+
+    DEAD_LETTERS = "dead_letters"
+    IN_DOUBT = "in_doubt"
+    """Posts and publications of which nobody knows whether they went out."""
+    BUDGETS = "budgets"
+    ACCOUNTS = "accounts"
+    WAITING = "waiting"
+    """Drafts and posts that a person has to decide about."""
+    AUDITS = "audits"
+    ROUTES = "routes"
+    """Of notifications, on which nothing arrives."""
+    SERVICES = "services"
+    """That cannot be looked at, so that nothing would be noticed."""
+
+
+class Severity(StrEnum):
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+    """Passes quiet hours."""
+
+    @property
+    def rank(self) -> int:
+        return list(Severity).index(self)
+
+
+class About(StrEnum):
+    """What is said of a notification."""
+
+    NEW = "new"
+    MORE = "more"
+    """There are many more by now, or it is worse."""
+    RESOLVED = "resolved"
+
+
+class Weekday(StrEnum):
+    MONDAY = "monday"
+    TUESDAY = "tuesday"
+    WEDNESDAY = "wednesday"
+    THURSDAY = "thursday"
+    FRIDAY = "friday"
+    SATURDAY = "saturday"
+    SUNDAY = "sunday"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something that is so at the moment, or has happened, as a source sees it. No text of a secret or of a message's payload is in it."""
+
+    kind: Kind
+    key: str
+    """With kind and brand, what makes two the same."""
+    severity: Severity
+    title: str
+    detail: str = ""
+    command: str = ""
+    """What to look at it with."""
+    link: str | None = None
+    brand: str | None = None
+    """None: it is the operators' business."""
+    count: int | None = None
+    is_event: bool = False
+    """It has happened and is told once; otherwise it is so until it is seen not to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A notification as a route knows it."""
+
+    notification_id: UUID
+    kind: str
+    brand: str | None
+    key: str
+    severity: Severity
+    title: str
+    detail: str
+    command: str
+    link: str | None
+    count: int | None
+    is_event: bool
+    noticed_at: datetime
+    changed_at: datetime
+    resolved_at: datetime | None
+    acknowledged_at: datetime | None
+    begun_at: datetime
+    """Since when it is to be told on the route."""
+    told_count: int | None
+    told_severity: Severity | None
+    told_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """When a route gets the weekly summary: at a time of the day by the clocks of a zone."""
+
+    weekday: Weekday
+    at: time
+    zone: ZoneInfo
+
+    @classmethod
+    def read(cls, weekday: str, at: str, time_zone: str) -> Self:
+        """Raises chassis.time_zones.UntimelyError: there is no such zone."""
+        return cls(Weekday(weekday), time.fromisoformat(at), zone_called(time_zone))
+
+    def told(self) -> dict[str, str]:
+        return {"weekday": self.weekday.value, "at": f"{self.at:%H:%M}", "time_zone": self.zone.key}
+
+    def next_after(self, now: datetime) -> datetime:
+        """Once a week, also where clocks are changed: a time that exists twice is the first, one that does not is when they are changed."""
+        today = now.astimezone(self.zone).date()
+        days = (today + number * _DAY for number in range(9))
+        wanted = list(Weekday).index(self.weekday)
+        return next(
+            due for day in days if day.weekday() == wanted and (due := moment(day, self.at, self.zone)) > now
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Who is told of what, and through which account."""
+
+    name: str
+    account: str
+    addresses: tuple[str, ...] = ()
+    brand: str | None = None
+    """None: the operators', told of everything."""
+    kinds: tuple[str, ...] = ()
+    """Empty: all."""
+    quiet_hours: QuietHours | None = None
+    group_seconds: int = 60
+    summary: Summary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A line of a message."""
+
+    standing: Standing
+    about: About
+
+    @property
+    def headline(self) -> str:
+        count = self.standing.told_count if self.about is About.RESOLVED else self.standing.count
+        return self.standing.title if count is None else f"{self.standing.title} ({count})"
+
+    def shown(self) -> dict[str, Any]:
+        standing = self.standing
+        return {
+            "id": str(standing.notification_id),
+            "about": self.about.value,
+            "kind": standing.kind,
+            "severity": standing.severity.value,
+            "brand": standing.brand,
+            "title": self.headline,
+            "detail": "" if self.about is About.RESOLVED else standing.detail,
+            "command": "" if self.about is About.RESOLVED else standing.command,
+            "link": None if self.about is About.RESOLVED else standing.link,
+            "count": standing.count,
+        }
+
+
+def about(standing: Standing, now: datetime) -> About | None:
+    """What a route is to be told of a notification now, if anything."""
+    if standing.told_at is None:
+        # What was over before anybody was told of it is not worth a word.
+        return None if standing.resolved_at or standing.acknowledged_at else About.NEW
+    if standing.is_event:
+        return None
+    told = standing.told_severity or standing.severity
+    if standing.resolved_at is not None:
+        return None if told is Severity.INFO else About.RESOLVED
+    if standing.acknowledged_at is not None:
+        return None
+    known, count = standing.told_count or 1, standing.count or 1
+    grown = count > known and now - standing.told_at >= AGAIN_AFTER
+    if standing.severity.rank > told.rank or count >= MANY_MORE * known or grown:
+        return About.MORE
+    return None
+
+
+def due_now(route: Route, items: Sequence[Item], now: datetime) -> list[Item]:
+    """Of what is to be told, what goes out now, the most urgent first: none while it is still being gathered, in quiet hours the critical alone."""
+    quiet = route.quiet_hours is not None and route.quiet_hours.holds(now)
+    ready = [item for item in items if not quiet or item.standing.severity is Severity.CRITICAL]
+    if not ready or now < min(map(_since, ready)) + timedelta(seconds=route.group_seconds):
+        return []
+    return sorted(
+        ready, key=lambda item: (list(About).index(item.about), -item.standing.severity.rank, _since(item))
+    )
+
+
+def _since(item: Item) -> datetime:
+    standing = item.standing
+    match item.about:
+        case About.NEW:
+            return max(standing.noticed_at, standing.begun_at)
+        case About.MORE:
+            return standing.changed_at
+        case About.RESOLVED:
+            return standing.resolved_at or standing.changed_at
+
+
+def content_of(items: Sequence[Item]) -> dict[str, Any]:
+    """A message with these items, as it is stored."""
+    return {
+        "title": _title(items),
+        "paragraphs": [],
+        "items": [item.shown() for item in items[:MOST_IN_FULL]],
+        "more": max(0, len(items) - MOST_IN_FULL),
+        "told": [
+            {
+                "id": str(item.standing.notification_id),
+                "about": item.about.value,
+                "count": item.standing.count,
+                "severity": item.standing.severity.value,
+            }
+            for item in items
+        ],
+    }
+
+
+def _title(items: Sequence[Item]) -> str:
+    if len(items) == 1:
+        return words(items[0].shown())
+    open_ones = [item for item in items if item.about is not About.RESOLVED]
+    resolved = len(items) - len(open_ones)
+    if not open_ones:
+        return f"{resolved} notifications resolved"
+    critical = sum(item.standing.severity is Severity.CRITICAL for item in open_ones)
+    parts = [f"{critical} of them critical"] * (critical > 0) + [f"{resolved} resolved"] * (resolved > 0)
+    return ", ".join([f"{len(items)} notifications", *parts])
+
+
+_BEFORE: Final = {About.NEW: "", About.MORE: "Still: ", About.RESOLVED: "Resolved: "}
+
+
+def words(item: Mapping[str, Any]) -> str:
+    """The first line of an item that is stored in a message."""
+    critical = (
+        "Critical: " if item["severity"] == Severity.CRITICAL and item["about"] != About.RESOLVED else ""
+    )
+    brand = f"{item['brand']}: " if item["brand"] else ""
+    return f"{critical}{_BEFORE[About(item['about'])]}{brand}{item['title']}"
+
+
+def tried_again_after(attempts: int, *, is_failing: bool) -> timedelta | None:
+    """When a message that did not arrive is sent again; None: it is parked. A route that is known to fail is not tried so often."""
+    if is_failing or attempts > len(TRIED_AGAIN_AFTER):
+        return None
+    return TRIED_AGAIN_AFTER[attempts - 1]

@@ -1,0 +1,186 @@
+"""The gateway, through whose accounts messages go out; it keeps their credentials."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
+
+from pydantic import SecretStr
+
+from chassis.http.client import PassingError, Peer, Reply, ServiceClient, UnusableAnswerError
+from monitor.notifications.channels import Ask, Channel, Mail
+from monitor.notifications.reading import read_json
+
+_SECONDS: Final = 20.0
+"""For the account's own side."""
+_PATIENCE: Final = 15.0
+"""Beyond that, for its turn."""
+_MAX_BYTES: Final = 2_000_000
+_LATER: Final = frozenset({"limit.reached", "call.under_way"})
+_PERMANENT: Final = frozenset(
+    {"account.not_connected", "account.needs_reconnecting", "account.request_not_allowed"}
+)
+_PASSING: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
+_LONGEST_REASON: Final = 500
+
+
+class NotNowError(Exception):
+    """Nothing was tried: the gateway is away, or it is not its turn. Again after `after`."""
+
+    def __init__(self, reason: str, after: timedelta = timedelta(minutes=1)) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+class NotArrivedError(Exception):
+    """It did not arrive, or nobody knows whether it did; it may another time."""
+
+
+class RefusedError(Exception):
+    """It is not taken, whenever it is sent; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """As the gateway tells of it."""
+
+    name: str
+    kind: str
+    brands: tuple[str, ...]
+    state: str
+    label: str | None
+    detail: str | None
+    expires_at: str | None
+
+    def may_be_used_by(self, brand: str | None) -> bool:
+        return "*" in self.brands or (brand is not None and brand in self.brands)
+
+
+class Gateway:
+    """One for the life of the process."""
+
+    def __init__(self, url: str, key: SecretStr) -> None:
+        self._http = ServiceClient(
+            Peer("the gateway", url, "GATEWAY_URL", key),
+            timeout_seconds=_SECONDS + _PATIENCE,
+            max_bytes=_MAX_BYTES,
+        )
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def accounts(self) -> dict[str, Account]:
+        """By name.
+
+        Raises:
+            chassis.http.client.PassingError: the gateway does not answer.
+            chassis.http.client.UnusableAnswerError: it answers something else.
+        """
+        document = await read_json(self._http, "/v1/accounts", "the accounts")
+        return {
+            each["name"]: Account(
+                each["name"],
+                each["kind"],
+                tuple(each["brands"]),
+                each["state"],
+                each.get("label"),
+                each.get("detail"),
+                each.get("expires_at"),
+            )
+            for each in document["items"]
+        }
+
+    async def spend(self) -> Mapping[str, Any]:
+        """What was spent and what may be, as `GET /v1/spend` has it."""
+        return await read_json(self._http, "/v1/spend", "what was spent")
+
+    async def send(self, channel: Channel, account: str, brand: str | None, form: Ask | Mail) -> str | None:
+        """Has a message sent by an account; what to know of it though it was taken, if anything.
+
+        Raises:
+            NotNowError: it was not tried.
+            NotArrivedError: it failed for a reason that may pass.
+            RefusedError: it will not be taken.
+        """
+        path = f"/v1/accounts/{quote(account, safe='')}"
+        body: dict[str, Any] = {} if brand is None else {"brand": brand}
+        match form:
+            case Ask():
+                body |= {"method": "POST", "path": form.path, "json": dict(form.json), "seconds": _SECONDS}
+                body |= {"query": dict(form.query), "headers": dict(form.headers)}
+                path += "/requests"
+            case Mail():
+                body |= {"to": list(form.to), "subject": form.subject, "text": form.text}
+                body |= {"html": form.html, "message_id": form.message_id}
+                path += "/mail"
+        try:
+            reply = await self._http.ask("POST", path, json=body)
+        except PassingError as error:
+            raise NotNowError(_short(str(error)), error.after or timedelta(minutes=1)) from error
+        except UnusableAnswerError as error:
+            raise NotArrivedError(_short(str(error))) from error
+        _check_gateway(reply)
+        return _of_mail(reply.document) if isinstance(form, Mail) else _of_account(channel, reply.document)
+
+
+def _check_gateway(reply: Reply) -> None:
+    """Raises what a refusal of the gateway itself means."""
+    if reply.status < HTTPStatus.BAD_REQUEST:
+        return
+    document = reply.document
+    detail = _short(str(document.get("detail") or f"the gateway answered {reply.status}"))
+    if reply.problem in _LATER:
+        raise NotNowError(detail, _until(document.get("retry_at"), reply.after))
+    if reply.problem in _PERMANENT or reply.status in {HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY}:
+        raise RefusedError(detail)
+    raise NotArrivedError(detail)
+
+
+def _of_account(channel: Channel, answer: Mapping[str, Any]) -> str | None:
+    """What the account's own side says, which the gateway hands on whatever it is."""
+    status = int(answer.get("status", 0))
+    said = _short(_reason(answer))
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        if (refused := channel.refused(answer.get("json"))) is not None:
+            raise RefusedError(_short(refused))
+        return None
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise NotNowError(f"too many at once: {said}", _until(answer.get("retry_at"), None))
+    if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise NotArrivedError(f"{channel.kind} answered {status}: {said}")
+    raise RefusedError(f"{channel.kind} answered {status}: {said}")
+
+
+def _reason(answer: Mapping[str, Any]) -> str:
+    """In the other side's words: Telegram's and Discord's JSON, Slack's plain text."""
+    document = answer.get("json")
+    if isinstance(document, dict):
+        for name in ("description", "message", "detail", "error"):
+            if isinstance(document.get(name), str):
+                return str(document[name])
+    return str(answer.get("text") or "it gives no reason")
+
+
+def _of_mail(answer: Mapping[str, Any]) -> str | None:
+    """Which of several addresses were refused, where others were taken."""
+    refused = answer.get("refused")
+    if not refused:
+        return None
+    if isinstance(refused, dict):
+        return _short("; ".join(f"{address}: {why}" for address, why in refused.items()))
+    return _short(str(refused))
+
+
+def _until(moment: object, after: timedelta | None) -> timedelta:
+    if isinstance(moment, str):
+        try:
+            return max(datetime.fromisoformat(moment) - datetime.now(UTC), timedelta(seconds=1))
+        except (ValueError, TypeError):
+            pass
+    return after or timedelta(minutes=1)
+
+
+def _short(text: str) -> str:
+    return text[:_LONGEST_REASON]

@@ -1,0 +1,47 @@
+"""The orchestrator, asked how brands fare."""
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from pydantic import SecretStr
+
+from chassis.http.client import Peer, ServiceClient
+from monitor.notifications.reading import read_json
+
+_PAGE: Final = 200
+_SECONDS: Final = 20.0
+_MAX_BYTES: Final = 2_000_000
+
+
+class Orchestrator:
+    """One for the life of the process."""
+
+    def __init__(self, url: str, key: SecretStr) -> None:
+        self._http = ServiceClient(
+            Peer("the orchestrator", url, "ORCHESTRATOR_URL", key),
+            timeout_seconds=_SECONDS,
+            max_bytes=_MAX_BYTES,
+        )
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def activity(self, since: datetime | None = None) -> AsyncIterator[Mapping[str, Any]]:
+        """Each brand as `GET /v1/activity` has it.
+
+        Raises:
+            chassis.http.client.PassingError: the orchestrator does not answer.
+            chassis.http.client.UnusableAnswerError: it answers something else.
+        """
+        asked: dict[str, Any] = {"limit": _PAGE} | ({} if since is None else {"since": since.isoformat()})
+        after: str | None = None
+        while True:
+            page = asked if after is None else asked | {"after": after}
+            document = await read_json(self._http, f"/v1/activity?{urlencode(page)}", "how brands fare")
+            for brand in document["items"]:
+                yield brand
+            after = document["next"]
+            if after is None:
+                return

@@ -1,0 +1,315 @@
+"""SQL over what is to be told on which route, and over the messages that tell it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from chassis import Connection
+from monitor.notifications.domain import About, Route, Severity, Standing
+from monitor.notifications.store import route_of
+
+_MOST_AT_A_TIME: Final = 500
+_SUMMARIES_FOR: Final = timedelta(days=7)
+"""So long a summary that could not be sent is worth sending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A message under a lease, and the route as it is set now."""
+
+    id: UUID
+    purpose: str
+    content: Mapping[str, Any] | None
+    attempts: int
+    made_at: datetime
+    age: timedelta
+    route: Route
+    is_failing: bool
+
+
+async def assign(connection: Connection) -> None:
+    """Every route is to be told of what it is for; what has happened before there was the route, it is not told of."""
+    await connection.execute(
+        """
+        insert into notification_tellings (notification_id, route)
+        select n.id, r.name from notifications as n join notification_routes as r
+            on (r.brand_slug is null or r.brand_slug = n.brand_slug)
+            -- Whatever operators asked to be told of: that others are not told is for each of them.
+            and (r.kinds = '{}' or n.kind = any (r.kinds) or (n.kind = 'routes' and r.brand_slug is null))
+            and not (n.kind = 'routes' and n.key = r.name)
+        where n.resolved_at is null and n.acknowledged_at is null and (not n.is_event or n.noticed_at >= r.created_at)
+        on conflict do nothing
+        """
+    )
+
+
+async def hold_ready_route(connection: Connection, name: str) -> tuple[Route, datetime] | None:
+    """The route, under its lock, if something may be composed for it now; with the database's time."""
+    row = await connection.fetchrow(
+        """
+        select r.*, clock_timestamp() as now from notification_routes as r
+        where name = $1 and coalesce(try_again_at <= clock_timestamp(), true)
+          and not exists (
+              select from notification_messages as m
+              where m.route = r.name and m.purpose = 'news' and m.state in ('waiting', 'sending'))
+        for update of r skip locked
+        """,
+        name,
+    )
+    return None if row is None else (route_of(row), row["now"])
+
+
+async def routes_with_something_open(connection: Connection) -> list[str]:
+    rows = await connection.fetch(
+        "select distinct route from notification_tellings where closed_at is null and message_id is null order by route"
+    )
+    return [row["route"] for row in rows]
+
+
+async def to_tell(connection: Connection, route: Route) -> list[Standing]:
+    """What is not on its way already. A route that was narrowed is not told of what it is not for any more."""
+    rows = await connection.fetch(
+        """
+        select n.id as notification_id, n.kind, n.brand_slug as brand, n.key, n.severity, n.title, n.detail, n.command, n.link,
+               n.count, n.is_event, n.noticed_at, n.changed_at, n.resolved_at, n.acknowledged_at, t.created_at as begun_at,
+               t.told_count, t.told_severity, t.told_at
+        from notification_tellings as t join notifications as n on n.id = t.notification_id
+        where t.route = $1 and t.closed_at is null and t.message_id is null
+          and ($2::text is null or n.brand_slug = $2)
+          and ($3::text[] = '{}' or n.kind = any ($3) or (n.kind = 'routes' and $2 is null))
+        order by n.noticed_at, n.id limit $4
+        """,
+        route.name,
+        route.brand,
+        list(route.kinds),
+        _MOST_AT_A_TIME,
+    )
+    return [
+        Standing(
+            **{
+                **row,
+                "severity": Severity(row["severity"]),
+                "told_severity": None if row["told_severity"] is None else Severity(row["told_severity"]),
+            }
+        )
+        for row in rows
+    ]
+
+
+async def close(connection: Connection, route: str, notifications: Sequence[UUID]) -> None:
+    """There is nothing more to say of these."""
+    await connection.execute(
+        "update notification_tellings set closed_at = clock_timestamp() where route = $1 and notification_id = any ($2)",
+        route,
+        list(notifications),
+    )
+
+
+async def insert_message(
+    connection: Connection, message: UUID, route: Route, purpose: str, content: Mapping[str, Any] | None
+) -> None:
+    """The same one again changes nothing."""
+    await connection.execute(
+        """
+        insert into notification_messages (id, route, brand_slug, purpose, content, state)
+        values ($1, $2, $3, $4, $5::text::jsonb, 'waiting') on conflict (id) do nothing
+        """,
+        message,
+        route.name,
+        route.brand,
+        purpose,
+        None if content is None else json.dumps(content),
+    )
+    if content is not None:
+        await connection.execute(
+            "update notification_tellings set message_id = $2 where route = $1 and notification_id = any ($3)",
+            route.name,
+            message,
+            [UUID(each["id"]) for each in content["told"]],
+        )
+
+
+async def claim_message(
+    connection: Connection, lease: timedelta, *, busy: Sequence[str], only: UUID | None = None
+) -> Claimed | None:
+    """The one that has been due the longest, of a route that is not among the `busy`; for whoever has the lease."""
+    row = await connection.fetchrow(
+        """
+        with due as (
+            select m.id from notification_messages as m
+            where ((m.state = 'waiting' and m.due_at <= clock_timestamp()) or (m.state = 'sending' and m.lease_until < clock_timestamp()))
+              and m.route <> all ($2::text[]) and ($3::uuid is null or m.id = $3)
+            order by m.due_at, m.id limit 1 for update skip locked
+        ), taken as (
+            update notification_messages as m
+            set state = 'sending', lease_until = clock_timestamp() + $1::interval, attempts = m.attempts + 1
+            from due where m.id = due.id returning m.*
+        )
+        select r.*, taken.id, taken.purpose, taken.content, taken.attempts, taken.made_at, clock_timestamp() - taken.made_at as age
+        from taken join notification_routes as r on r.name = taken.route
+        """,
+        lease,
+        list(busy),
+        only,
+    )
+    if row is None:
+        return None
+    return Claimed(
+        row["id"],
+        row["purpose"],
+        None if row["content"] is None else json.loads(row["content"]),
+        row["attempts"],
+        row["made_at"],
+        row["age"],
+        route_of(row),
+        row["failing_since"] is not None,
+    )
+
+
+async def store_content(connection: Connection, claimed: Claimed, content: Mapping[str, Any]) -> bool:
+    """Of a summary that was put together; False if somebody else has it by now."""
+    found = await connection.fetchval(
+        """
+        update notification_messages set content = $3::text::jsonb
+        where id = $1 and state = 'sending' and attempts = $2 returning true
+        """,
+        claimed.id,
+        claimed.attempts,
+        json.dumps(content),
+    )
+    return found is not None
+
+
+async def note_sent(connection: Connection, claimed: Claimed, remark: str | None) -> None:
+    """It has arrived: so does the route work, and what waited for that is due."""
+    if not await _end(connection, claimed, "sent", remark):
+        return
+    told = [] if claimed.content is None else claimed.content["told"]
+    await connection.execute(
+        """
+        update notification_tellings as t
+        set told_at = clock_timestamp(), told_count = told.count, told_severity = told.severity, message_id = null,
+            closed_at = case when told.about = $3 then clock_timestamp() end
+        from jsonb_to_recordset($2::text::jsonb) as told (id uuid, about text, count int, severity text)
+        where t.route = $1 and t.notification_id = told.id
+        """,
+        claimed.route.name,
+        json.dumps(told),
+        About.RESOLVED.value,
+    )
+    await connection.execute(
+        "update notification_routes set failing_since = null, problem = null, try_again_at = null where name = $1",
+        claimed.route.name,
+    )
+    await connection.execute(
+        """
+        update notification_messages
+        set state = 'waiting', attempts = 0, due_at = clock_timestamp(), ended_at = null
+        where route = $1 and purpose = 'summary' and state = 'failed' and made_at > clock_timestamp() - $2::interval
+        """,
+        claimed.route.name,
+        _SUMMARIES_FOR,
+    )
+
+
+async def put_off(
+    connection: Connection, claimed: Claimed, problem: str, after: timedelta, *, counts: bool
+) -> None:
+    """Sent again later; what was never tried does not count as an attempt."""
+    await connection.execute(
+        """
+        update notification_messages
+        set state = 'waiting', lease_until = null, problem = $3, due_at = clock_timestamp() + $4::interval,
+            attempts = case when $5 then attempts else attempts - 1 end
+        where id = $1 and state = 'sending' and attempts = $2
+        """,
+        claimed.id,
+        claimed.attempts,
+        problem,
+        after,
+        counts,
+    )
+
+
+async def park(connection: Connection, claimed: Claimed, problem: str, try_again: timedelta | None) -> None:
+    """It stays in the log as failed; what it told of waits for the next one. With `try_again`, the route counts as failing."""
+    if not await _end(connection, claimed, "failed", problem):
+        return
+    await connection.execute(
+        "update notification_tellings set message_id = null where message_id = $1", claimed.id
+    )
+    if try_again is not None:
+        await connection.execute(
+            """
+            update notification_routes
+            set failing_since = coalesce(failing_since, clock_timestamp()), problem = $2, try_again_at = clock_timestamp() + $3::interval
+            where name = $1
+            """,
+            claimed.route.name,
+            problem,
+            try_again,
+        )
+
+
+async def _end(connection: Connection, claimed: Claimed, state: str, problem: str | None) -> bool:
+    """False if the lease was over, and somebody else has sent it since: what he knows of it counts."""
+    found = await connection.fetchval(
+        """
+        update notification_messages set state = $3, problem = $4, ended_at = clock_timestamp(), lease_until = null
+        where id = $1 and state = 'sending' and attempts = $2 returning true
+        """,
+        claimed.id,
+        claimed.attempts,
+        state,
+        problem,
+    )
+    return found is not None
+
+
+async def due_summary(connection: Connection) -> tuple[Route, datetime, datetime] | None:
+    """A route whose summary is due, under its lock; when it was due, and the database's time."""
+    row = await connection.fetchrow(
+        """
+        select r.*, clock_timestamp() as now from notification_routes as r
+        where summary_due_at <= clock_timestamp() order by summary_due_at limit 1 for update skip locked
+        """
+    )
+    return None if row is None else (route_of(row), row["summary_due_at"], row["now"])
+
+
+async def set_summary_due(connection: Connection, route: str, due_at: datetime) -> None:
+    await connection.execute(
+        "update notification_routes set summary_due_at = $2 where name = $1", route, due_at
+    )
+
+
+async def messages(
+    connection: Connection, *, route: str | None, state: str | None, before: UUID | None, limit: int
+) -> list[dict[str, Any]]:
+    """The newest first; those made before `before`, if given."""
+    rows = await connection.fetch(
+        """
+        select id, route, brand_slug, purpose, coalesce(content->>'title', '') as title, state, attempts, due_at, problem, made_at, ended_at
+        from notification_messages
+        where ($1::text is null or route = $1) and ($2::text is null or state = $2)
+          and ($3::uuid is null or (made_at, id) < (select made_at, id from notification_messages where id = $3))
+        order by made_at desc, id desc limit $4
+        """,
+        route,
+        state,
+        before,
+        limit,
+    )
+    return [dict(row) for row in rows]
+
+
+async def message(connection: Connection, wanted: UUID) -> dict[str, Any] | None:
+    rows = await connection.fetch(
+        "select id, route, brand_slug, purpose, coalesce(content->>'title', '') as title, state, attempts, due_at, problem,"
+        " made_at, ended_at from notification_messages where id = $1",
+        wanted,
+    )
+    return dict(rows[0]) if rows else None

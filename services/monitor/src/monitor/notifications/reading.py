@@ -1,0 +1,25 @@
+"""Reading what other services tell, over their APIs."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from chassis.http.client import Answer, ServiceClient, UnusableAnswerError
+
+
+async def read_json(client: ServiceClient, path: str, about: str) -> Mapping[str, Any]:
+    """The JSON object found there.
+
+    Raises:
+        chassis.http.client.PassingError: none is answered, for a reason that passes.
+        UnusableAnswerError: what is answered is none.
+    """
+    answer = await client.get(path, about=about)
+    assert isinstance(answer, Answer), "no entity tag was sent"
+    try:
+        document = json.loads(answer.body)
+    except ValueError as error:
+        raise UnusableAnswerError(f"{client.peer.name} answers no JSON about {about}") from error
+    if not isinstance(document, dict):
+        raise UnusableAnswerError(f"{client.peer.name} answers no JSON object about {about}")
+    return document

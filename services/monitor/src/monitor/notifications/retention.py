@@ -1,0 +1,19 @@
+"""What is over, and what was sent or was not, is kept for a while, and then goes."""
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+
+from messaging import Database
+from monitor.notifications import store
+
+KEPT: Final = timedelta(days=90)
+_PAUSE_SECONDS: Final = 3600.0
+
+
+async def keep_log(database: Database) -> None:
+    """Now, and every hour."""
+    while True:
+        async with database.transaction() as tx:
+            await store.forget(tx.connection, KEPT)
+        await asyncio.sleep(_PAUSE_SECONDS)

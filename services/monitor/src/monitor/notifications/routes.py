@@ -1,0 +1,260 @@
+"""Requests about notifications: who is told of what, what there is to tell, and what was sent."""
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Annotated, Final, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Path, Query, Response
+
+from chassis import Connection
+from chassis.http.api import UNKNOWN, MayOperate, needs, router
+from chassis.http.callers import Scope
+from chassis.http.client import PassingError, UnusableAnswerError
+from messaging import Database
+from monitor.notifications import outgoing, store
+from monitor.notifications.channels import CHANNELS
+from monitor.notifications.domain import Kind, Route
+from monitor.notifications.gateway import Gateway
+from monitor.notifications.models import (
+    MAX_PAGE,
+    AcknowledgeRequest,
+    MessagePage,
+    MessageView,
+    NotificationPage,
+    NotificationView,
+    RouteList,
+    RouteName,
+    RouteRequest,
+    RouteView,
+    Slug,
+)
+from monitor.notifications.telling import Telling
+
+MOST_ROUTES: Final = 200
+_NO_GATEWAY: Final = "this monitor has no gateway to send through: set GATEWAY_URL"
+Name = Annotated[RouteName, Path()]
+Before = Annotated[UUID | None, Query(description="`next` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
+
+
+def notification_routes(
+    database: Database, gateway: Gateway | None, telling: Telling | None
+) -> list[APIRouter]:
+    return [
+        _routes_told(database),
+        _routing(database, gateway),
+        _testing(database, telling),
+        _log(database),
+        _noticed(database),
+    ]
+
+
+def _routes_told(database: Database) -> APIRouter:
+    routes = router("/notifications/routes", tags=["notifications"])
+
+    @routes.get("", dependencies=[needs(Scope.READ)], summary="Who is told of what")
+    async def list_routes() -> RouteList:
+        async with database.connection() as connection:
+            found = await store.routes(connection)
+        return RouteList(items=[RouteView.of(each) for each in found])
+
+    @routes.get("/{name}", dependencies=[needs(Scope.READ)], summary="One of them", responses=UNKNOWN)
+    async def read_route(name: Name) -> RouteView:
+        return await _route(database, name)
+
+    return routes
+
+
+def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
+    routes = router("/notifications/routes", tags=["notifications"])
+
+    @routes.put(
+        "/{name}",
+        dependencies=[needs(Scope.OPERATE)],
+        summary="Have somebody told",
+        responses={
+            200: {"description": "The route existed and is now as given."},
+            201: {"model": RouteView, "description": "The route is new."},
+        },
+    )
+    async def put_route(name: Name, request: RouteRequest, response: Response) -> RouteView:
+        """The account must be connected, and be for the brand; sending the same again changes nothing."""
+        if gateway is None:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, _NO_GATEWAY)
+        route = request.route(name)
+        await _check_account(gateway, route)
+        due = None if route.summary is None else route.summary.next_after(datetime.now(UTC))
+        async with database.transaction() as tx:
+            # Of a brand that is erased at this moment, the route is there before, and goes with it, or begins after.
+            await store.share_erasing(tx.connection)
+            await _check_number(tx.connection, name)
+            if await store.put_route(tx.connection, route, due):
+                response.status_code = HTTPStatus.CREATED
+        return await _route(database, name)
+
+    @routes.delete(
+        "/{name}",
+        dependencies=[needs(Scope.OPERATE)],
+        status_code=HTTPStatus.NO_CONTENT,
+        summary="Have nobody told there any more",
+        responses=UNKNOWN,
+    )
+    async def delete_route(name: Name) -> None:
+        async with database.transaction() as tx:
+            if not await store.delete_route(tx.connection, name):
+                raise _unknown_route(name)
+
+    return routes
+
+
+def _testing(database: Database, telling: Telling | None) -> APIRouter:
+    routes = router("/notifications/routes", tags=["notifications"])
+
+    @routes.post(
+        "/{name}/test",
+        dependencies=[needs(Scope.OPERATE)],
+        summary="Send a test message, now",
+        responses=UNKNOWN,
+    )
+    async def test_route(name: Name) -> MessageView:
+        """The answer says whether it arrived; quiet hours do not hold it back. A route that failed works again once one has."""
+        if telling is None:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, _NO_GATEWAY)
+        async with database.connection() as connection:
+            found = await store.routes(connection, name)
+        if not found:
+            raise _unknown_route(name)
+        sent = await telling.test(found[0]["set"])
+        async with database.connection() as connection:
+            message = await outgoing.message(connection, sent)
+        if message is None:
+            raise _unknown_route(name)
+        return MessageView.of(message)
+
+    return routes
+
+
+def _log(database: Database) -> APIRouter:
+    routes = router("/notifications/messages", tags=["notifications"])
+
+    @routes.get("", dependencies=[needs(Scope.READ)], summary="What was sent, and what was not, newest first")
+    async def list_messages(
+        route: RouteName | None = None,
+        state: Literal["waiting", "sending", "sent", "failed"] | None = None,
+        before: Before = None,
+        limit: Limit = 50,
+    ) -> MessagePage:
+        """Kept for 90 days."""
+        async with database.connection() as connection:
+            found = await outgoing.messages(
+                connection, route=route, state=state, before=before, limit=limit + 1
+            )
+        items = [MessageView.of(each) for each in found[:limit]]
+        return MessagePage(items=items, next=items[-1].id if len(found) > limit else None)
+
+    return routes
+
+
+def _noticed(database: Database) -> APIRouter:
+    routes = router("/notifications", tags=["notifications"])
+
+    @routes.get("", dependencies=[needs(Scope.READ)], summary="What was noticed, newest first")
+    async def list_notifications(
+        open: Annotated[  # noqa: A002 - the wire name
+            bool | None, Query(description="Those that stand, or those that are over; left out: all.")
+        ] = None,
+        kind: Kind | None = None,
+        brand: Slug | None = None,
+        before: Before = None,
+        limit: Limit = 50,
+    ) -> NotificationPage:
+        """What is over is kept for 90 days."""
+        async with database.connection() as connection:
+            found = await store.page(
+                connection, is_open=open, kind=kind, brand=brand, before=before, limit=limit + 1
+            )
+        items = [NotificationView.of(each) for each in found[:limit]]
+        return NotificationPage(items=items, next=items[-1].id if len(found) > limit else None)
+
+    @routes.post(
+        "/{notification_id}/acknowledge",
+        summary="Say that somebody takes care of it",
+        responses=UNKNOWN,
+    )
+    async def acknowledge(
+        caller: MayOperate, notification_id: UUID, request: AcknowledgeRequest | None = None
+    ) -> NotificationView:
+        """Nobody is told of it again, but that it is resolved. The same again changes nothing."""
+        by = caller.name if request is None or request.by is None else request.by
+        async with database.transaction() as tx:
+            known = await store.acknowledge(tx.connection, notification_id, by)
+            row = await store.one(tx.connection, notification_id)
+        if not known or row is None:
+            raise HTTPException(
+                HTTPStatus.NOT_FOUND,
+                f"there is no notification {notification_id}; GET /v1/notifications lists their ids",
+            )
+        return NotificationView.of(row)
+
+    return routes
+
+
+async def _route(database: Database, name: str) -> RouteView:
+    async with database.connection() as connection:
+        found = await store.routes(connection, name)
+    if not found:
+        raise _unknown_route(name)
+    return RouteView.of(found[0])
+
+
+async def _check_number(connection: Connection, name: str) -> None:
+    """Each route costs something with every look."""
+    known = {each["name"] for each in await store.routes(connection)}
+    if name not in known and len(known) >= MOST_ROUTES:
+        raise HTTPException(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f"there are {MOST_ROUTES} routes, which is as many as there may be; remove one",
+        )
+
+
+async def _check_account(gateway: Gateway, route: Route) -> None:
+    """Raises HTTPException: it cannot be sent through."""
+
+    def refuse(why: str) -> HTTPException:
+        return HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, why)
+
+    try:
+        accounts = await gateway.accounts()
+    except (PassingError, UnusableAnswerError) as error:
+        raise HTTPException(
+            HTTPStatus.SERVICE_UNAVAILABLE, f"the account cannot be looked at, try again: {error}"
+        ) from error
+    account = accounts.get(route.account)
+    if account is None:
+        raise refuse(
+            f"account: no account {route.account} is connected; brandctl accounts list shows which are"
+        )
+    channel = CHANNELS.get(account.kind)
+    if channel is None:
+        kinds = ", ".join(sorted(CHANNELS))
+        raise refuse(
+            f"account: {route.account} is a {account.kind} account; notifications go out through {kinds}"
+        )
+    if not account.may_be_used_by(route.brand):
+        whose = "operators" if route.brand is None else f"brand {route.brand}"
+        raise refuse(
+            f"account: {route.account} is not for {whose}; connect it for them, or for all brands (*)"
+        )
+    if not channel.address and route.addresses:
+        raise refuse(f"to: a {account.kind} account knows where its messages go; leave it out")
+    if channel.address and not 1 <= len(route.addresses) <= channel.most_addresses:
+        raise refuse(
+            f"to: for a {account.kind} account, name {channel.address}, at most {channel.most_addresses}"
+        )
+
+
+def _unknown_route(name: str) -> HTTPException:
+    return HTTPException(
+        HTTPStatus.NOT_FOUND, f"there is no route {name}; GET /v1/notifications/routes lists them"
+    )

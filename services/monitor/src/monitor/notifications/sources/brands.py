@@ -1,0 +1,72 @@
+"""What the orchestrator tells of brands: drafts and posts that a person has to decide about, and audits that were made."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from monitor.notifications.domain import Condition, Kind, Severity
+from monitor.notifications.orchestrator import Orchestrator
+
+NEWS_FOR: Final = timedelta(days=3)
+"""So long after it was made an audit may still be told of; the services may have been away."""
+
+
+class Brands:
+    def __init__(self, orchestrator: Orchestrator) -> None:
+        self._orchestrator = orchestrator
+
+    async def look(self) -> Sequence[Condition]:
+        now = datetime.now(UTC)
+        found: list[Condition] = []
+        async for brand in self._orchestrator.activity():
+            found += _waiting(brand)
+            audit = brand["audit"]
+            if audit is not None and now - datetime.fromisoformat(audit["made_at"]) < NEWS_FOR:
+                found.append(_audit(brand["brand_slug"], audit))
+        return found
+
+
+def _waiting(brand: Mapping[str, Any]) -> list[Condition]:
+    slug, drafts, posts = brand["brand_slug"], brand["drafts_waiting"], brand["posts_waiting"]
+    found = []
+    if drafts:
+        held_up = brand["held_up"]
+        found.append(
+            Condition(
+                Kind.WAITING,
+                key="drafts",
+                severity=Severity.WARNING if held_up else Severity.INFO,
+                title="Drafts wait for a person",
+                detail="nothing more is begun for the brand until somebody has looked" if held_up else "",
+                command=f"brandctl drafts list --brand {slug}",
+                brand=slug,
+                count=drafts,
+            )
+        )
+    if posts:
+        found.append(
+            Condition(
+                Kind.WAITING,
+                key="posts",
+                severity=Severity.INFO,
+                title="Articles whose posts wait for a person",
+                command=f"brandctl posts list --brand {slug}",
+                brand=slug,
+                count=posts,
+            )
+        )
+    return found
+
+
+def _audit(slug: str, audit: Mapping[str, Any]) -> Condition:
+    counts = {kind: count for kind, count in audit["counts"].items() if count}
+    told = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(counts.items()))
+    return Condition(
+        Kind.AUDITS,
+        key=audit["audit_id"],
+        severity=Severity.INFO,
+        title="An audit was made: it found " + (told or "nothing to do"),
+        command=f"brandctl audits {slug}",
+        brand=slug,
+        is_event=True,
+    )

@@ -1,0 +1,46 @@
+"""Open dead letters, alike ones together: a hundred that failed alike are one notification, with their number."""
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import quote
+
+from messaging import Database
+from monitor.dead_letters import waiting_alike
+from monitor.notifications.domain import Condition, Kind, Severity
+
+_MOST_GROUPS: Final = 200
+"""The largest; beyond that many kinds of failure, one more tells nobody anything."""
+_MOST_TYPES: Final = 5
+
+
+class DeadLetters:
+    """`public_url`: where this service's API is found from outside, for links; None: none is given."""
+
+    def __init__(self, database: Database, public_url: str | None) -> None:
+        self._database = database
+        self._public_url = public_url
+
+    async def look(self) -> Sequence[Condition]:
+        async with self._database.connection() as connection:
+            groups = await waiting_alike(connection, limit=_MOST_GROUPS)
+        return [
+            Condition(
+                Kind.DEAD_LETTERS,
+                # The same failure strikes several brands, and each is told of its own.
+                key=each["group"],
+                severity=Severity.WARNING,
+                title=f"Dead letters on {each['queue']}: {each['exception_type'] or each['reason']}",
+                # Neither body nor detail: both may quote what the message said.
+                detail=" · ".join(
+                    filter(None, [", ".join(each["types"][:_MOST_TYPES]), each["reason"], each["frame"]])
+                ),
+                command=f"brandctl dead-letters list --group {each['group']}",
+                link=self._link(each["group"]),
+                brand=each["brand_slug"],
+                count=each["count"],
+            )
+            for each in groups
+        ]
+
+    def _link(self, group: str) -> str | None:
+        return self._public_url and f"{self._public_url}/v1/dead-letters?state=open&group={quote(group)}"

@@ -1,0 +1,98 @@
+"""What the gateway tells: accounts whose access ends, and budgets that are used up."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from monitor.notifications.domain import Condition, Kind, Severity
+from monitor.notifications.gateway import Account, Gateway
+
+NEAR: Final = 0.8
+"""Of a cap that is spent: somebody may want to raise it before work waits."""
+_MICROS: Final = 1_000_000
+
+
+class Accounts:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def look(self) -> Sequence[Condition]:
+        accounts = await self._gateway.accounts()
+        return [condition for each in accounts.values() for condition in _of_account(each)]
+
+
+def _of_account(account: Account) -> list[Condition]:
+    if account.state not in {"expiring", "needs_reconnecting"}:
+        return []
+    over = account.state == "needs_reconnecting"
+    who = f"{account.name} ({account.kind}{f', {account.label}' if account.label else ''})"
+    ends = "" if account.expires_at is None else f"; its access ends {_day(account.expires_at)}"
+    return [
+        Condition(
+            Kind.ACCOUNTS,
+            key=account.name,
+            severity=Severity.CRITICAL if over else Severity.WARNING,
+            title=f"Account {who} {'has to be connected again' if over else 'will have to be connected again'}",
+            detail=account.detail or f"nothing goes out on it{ends}" if over else f"all is well so far{ends}",
+            command=f"brandctl accounts show {account.name}",
+            # Who may use it with others, is not told of them.
+            brand=brand,
+        )
+        for brand in ([None] if "*" in account.brands else account.brands)
+    ]
+
+
+def _day(moment: str) -> str:
+    return f"on {datetime.fromisoformat(moment):%Y-%m-%d}"
+
+
+class Budgets:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def look(self) -> Sequence[Condition]:
+        spend = await self._gateway.spend()
+        return [condition for scope in spend["scopes"] for condition in _of_scope(scope)]
+
+
+def _of_scope(scope: Mapping[str, Any]) -> list[Condition]:
+    brand = None if scope["scope"] == "*" else scope["scope"]
+    whose = "of all brands together" if brand is None else "of the brand"
+    command = "brandctl spend" if brand is None else f"brandctl spend --brand {brand}"
+    found = []
+    if scope["stopped"] is not None:
+        found.append(
+            Condition(
+                Kind.BUDGETS,
+                key="stopped",
+                severity=Severity.WARNING,
+                title=f"Spending {whose} is stopped by hand",
+                detail=scope["stopped"],
+                command=command,
+                brand=brand,
+            )
+        )
+    for period in ("day", "month"):
+        taken = scope[period]
+        if taken["cap"] is None or taken["spent"] < NEAR * taken["cap"]:
+            continue
+        reached = taken["spent"] >= taken["cap"]
+        found.append(
+            Condition(
+                Kind.BUDGETS,
+                key=period,
+                severity=Severity.CRITICAL if reached else Severity.WARNING,
+                title=f"The {period}'s budget {whose} is {'used up' if reached else 'nearly used up'}",
+                detail=f"{dollars(taken['spent'])} of {dollars(taken['cap'])}; a new {period} begins"
+                f" {datetime.fromisoformat(taken['ends_at']):%Y-%m-%d %H:%M} UTC",
+                command=command,
+                brand=brand,
+            )
+        )
+    return found
+
+
+def dollars(micros: int) -> str:
+    """With cents, rounded up."""
+    cents = -(-micros // (_MICROS // 100))
+    return f"${cents // 100}.{cents % 100:02d}"

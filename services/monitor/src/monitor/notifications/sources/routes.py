@@ -1,0 +1,27 @@
+"""Routes of notifications on which nothing arrives: told on the others."""
+
+from collections.abc import Sequence
+
+from messaging import Database
+from monitor.notifications import store
+from monitor.notifications.domain import Condition, Kind, Severity
+
+
+class Routes:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def look(self) -> Sequence[Condition]:
+        async with self._database.connection() as connection:
+            failing = await store.failing_routes(connection)
+        return [
+            Condition(
+                Kind.ROUTES,
+                key=each["name"],
+                severity=Severity.CRITICAL,
+                title=f"Notifications do not arrive on route {each['name']}",
+                detail=f"{each['problem']}; since {each['failing_since']:%Y-%m-%d %H:%M} UTC, tried again every hour",
+                command=f"brandctl notifications test {each['name']}",
+            )
+            for each in failing
+        ]

@@ -1,0 +1,43 @@
+"""Requests about how brands fare."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Response
+
+from chassis.http.api import READ, IfNoneMatch, MayRead, Moment, conditional, router
+from messaging import Database
+from orchestrator.activity import store
+from orchestrator.activity.models import ActivityList, BrandActivity
+from orchestrator.brands import MAX_SLUG, SLUG_PATTERN
+
+PAGE: Final = 200
+
+
+def activity_routes(database: Database) -> APIRouter:
+    routes = router(tags=["brands"])
+
+    @routes.get("/activity", summary="How brands fare", response_model=ActivityList, responses=READ)
+    async def get_activity(
+        caller: MayRead,
+        since: Annotated[
+            Moment | None, Query(description="Count also what came of keywords from this time on.")
+        ] = None,
+        after: Annotated[
+            str, Query(pattern=SLUG_PATTERN, max_length=MAX_SLUG, description="`next` of the page before.")
+        ] = "",
+        limit: Annotated[int, Query(ge=1, le=PAGE, description="At most so many.")] = 50,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """What waits for a person, what the last audit found and, from a time on, what came of keywords; brands by slug."""
+        async with database.connection() as connection:
+            found = await store.activity(
+                connection, slugs=caller.brands, after=after, limit=limit + 1, since=since
+            )
+        page = found[:limit]
+        answer = ActivityList(
+            items=tuple(BrandActivity.model_validate(each) for each in page),
+            next=page[-1]["brand_slug"] if len(found) > limit else None,
+        )
+        return conditional(answer.model_dump_json(), if_none_match)
+
+    return routes

@@ -1,0 +1,87 @@
+"""How brands fare, in one answer: what waits, what the last audit found, what came of keywords of late."""
+
+import json
+from typing import Any
+
+import httpx
+
+from envelope import new_event_id
+from messaging import Database
+
+YEAR_2000 = {"since": "2000-01-01T00:00:00Z"}
+
+
+async def brand_with_keywords(api: httpx.AsyncClient, slug: str, keywords: list[str]) -> None:
+    (await api.put(f"/v1/brands/{slug}", json={"name": slug.title()})).raise_for_status()
+    (await api.post(f"/v1/brands/{slug}/research", json={"keywords": keywords})).raise_for_status()
+
+
+async def activity(api: httpx.AsyncClient, **asked: Any) -> dict[str, Any]:
+    answer = await api.get("/v1/activity", params=asked)
+    answer.raise_for_status()
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def test_what_came_of_keywords_is_counted_by_brand(
+    api: httpx.AsyncClient, orchestrator_database: Database
+) -> None:
+    await brand_with_keywords(api, "acme", ["tea", "coffee", "cocoa", "milk"])
+    await brand_with_keywords(api, "rival", ["tea"])
+    posts = [
+        {"platform": "feed", "url": "https://feed.example/1"},
+        {"platform": "x", "url": "https://x.example/1"},
+        {"platform": "mastodon", "url": None, "reason": "needs_review: read it"},
+    ]
+    async with orchestrator_database.transaction() as tx:
+        await tx.connection.execute(
+            "update keywords set state = 'completed', published_url = 'https://acme.example/tea', posts = $1::text::jsonb"
+            " where keyword = 'tea' and cycle_id in (select cycle_id from cycles where brand_slug = 'acme')",
+            json.dumps(posts),
+        )
+        await tx.connection.execute("update keywords set state = 'failed' where keyword = 'coffee'")
+        await tx.connection.execute(
+            "update keywords set state = 'failed', moved_at = now() - interval '9 days' where keyword = 'cocoa'"
+        )
+        await tx.connection.execute("update keywords set state = 'refused' where keyword = 'milk'")
+
+    week = {"since": (await api.get("/v1/brands/acme")).json()["created_at"]}
+    acme, rival = (await activity(api, **week))["items"]
+
+    assert acme["recently"] == {"published": 1, "posts": 2, "refused": 1, "failed": 1}
+    assert (acme["brand_slug"], acme["name"], acme["posts_waiting"]) == ("acme", "Acme", 1)
+    assert acme["waiting_since"] is not None
+    assert rival["recently"] == {"published": 0, "posts": 0, "refused": 0, "failed": 0}
+    assert (await activity(api, **YEAR_2000))["items"][0]["recently"]["failed"] == 2
+    assert [each["recently"] for each in (await activity(api))["items"]] == [None, None]
+
+
+async def test_what_waits_and_what_was_found_is_told(
+    api: httpx.AsyncClient, orchestrator_database: Database
+) -> None:
+    await brand_with_keywords(api, "acme", ["tea"])
+    async with orchestrator_database.transaction() as tx:
+        await tx.connection.execute(
+            "insert into content (content_id, brand_slug, keyword, research_id, slug, title, meta_description, body_markdown,"
+            " word_count, key_points, sources, held_for) values ($1, 'acme', 'tea', $1, 'tea', 'Tea', '', '', 1, '{}', '[]', '{approval}')",
+            new_event_id(),
+        )
+    audit = (await api.post("/v1/brands/acme/audits")).json()
+
+    (acme,) = (await activity(api))["items"]
+
+    assert (acme["drafts_waiting"], acme["posts_waiting"], acme["held_up"]) == (1, 0, False)
+    assert acme["audit"]["audit_id"] == audit["audit_id"]
+    assert acme["audit"]["counts"] == audit["counts"]
+
+
+async def test_brands_come_in_pages(api: httpx.AsyncClient) -> None:
+    for slug in ("acme", "bolt", "cup"):
+        (await api.put(f"/v1/brands/{slug}", json={"name": slug})).raise_for_status()
+
+    first = await activity(api, limit=2)
+    second = await activity(api, limit=2, after=first["next"])
+
+    assert [each["brand_slug"] for each in first["items"] + second["items"]] == ["acme", "bolt", "cup"]
+    assert second["next"] is None
+    assert [each["audit"] for each in second["items"]] == [None]
