@@ -95,6 +95,7 @@ ELSEWHERE: Final = {
     "documents add",  # shows the name of a file of one's own
     "drafts edit",  # opens an editor: see the tests of drafts
     "providers connect",
+    "site newsletter",  # writes a file, and nothing to a terminal
     "site export",  # shows the name of a file of one's own
     "submit",  # these two: see the tests of cycles
     "watch",

@@ -32,6 +32,10 @@ class Sites(ServiceClient):
         except httpx.HTTPError as error:
             raise ServiceError(f"the site of {brand} could not be exported to its end: {error}") from error
 
+    def newsletter(self, brand: str, article: str) -> str:
+        path = f"/v1/brands/{quote(brand, safe='')}/articles/{quote(article, safe='')}/newsletter"
+        return self._send("GET", path).text
+
     def reset(self, brand: str) -> None:
         self._ask("DELETE", _site(brand))
 

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -161,6 +162,28 @@ def _unpack(files: ZipFile, names: list[str], to: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with files.open(name) as file, path.open("wb") as kept:
             shutil.copyfileobj(file, kept)
+
+
+@app.command(name="newsletter")
+def newsletter(
+    brand: Brand,
+    article: Annotated[str, typer.Argument(metavar="ARTICLE", help="The last part of its address.")],
+    to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, writable=True, help="Else standard output."),
+    ] = None,
+    publisher_url: PublisherUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """An article as HTML that mail programs show: styles at each element, whole addresses, nothing that tells who has read it."""
+    if to is None and sys.stdout.isatty():
+        raise UsageError("say --to FILE, or send the output into one")
+    with Sites.at(publisher_url, key_file) as sites:
+        document = sites.newsletter(brand, article)
+    if to is None:
+        sys.stdout.write(document)
+    else:
+        to.write_text(document)
 
 
 @app.command(name="views")

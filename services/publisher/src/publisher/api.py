@@ -15,6 +15,7 @@ from messaging import Database
 from publisher.covers import Covers
 from publisher.exporting import export_routes
 from publisher.logos import FILES, logo_routes
+from publisher.newsletters import newsletter_routes
 from publisher.site_settings import site_settings_routes
 from publisher.urls import SiteUrls
 from publisher.views import view_routes
@@ -38,6 +39,7 @@ def create_api(
         logo_routes(database, urls),
         site_settings_routes(database, urls),
         export_routes(database, urls, covers or Covers(database), articles_per_page=articles_per_page),
+        newsletter_routes(database, urls),
         view_routes(database, urls),
     )
     keep_audit_log(app, database)

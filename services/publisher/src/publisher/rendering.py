@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -94,19 +94,27 @@ class Renderer:
 
     def article(self, site: Site, page: Page, beside: Beside) -> str:
         cover = cover_of(site, page)
-        file = cover.file(Format.LINK)
         return self._of_site(
             "article.html.j2",
             site,
             page=page,
             beside=beside,
-            cover=Picture(
-                self._urls.cover(site.brand_slug, page.slug, file),
-                self._canonical(site).absolute(self._canonical(site).cover(site.brand_slug, page.slug, file)),
-                *Format.LINK.size,
-                cover.alternative_text,
-            ),
+            cover=self._picture(site, page, cover),
             json_ld=self._json_ld(site, page, cover, beside.tags),
+        )
+
+    def newsletter(
+        self, site: Site, page: Page, styled: Callable[[Markup], Markup], look: Mapping[str, str]
+    ) -> str:
+        """`styled` gives the text its styles; `look` has `accent`, a colour, and the families `serif` and `sans`."""
+        return self._for_elsewhere(
+            "newsletter.html.j2",
+            site,
+            page=page,
+            styled=styled,
+            cover=self._picture(site, page, cover_of(site, page)),
+            whole_addresses=True,
+            **look,
         )
 
     def not_found(self, site: Site | None) -> str:
@@ -214,13 +222,25 @@ class Renderer:
             brand: BrandSlug = context["site"].brand_slug
             link = re.compile(f'href="{re.escape(public.site(brand))}({SLUG_PATTERN.pattern})"')
             # Sanitised when it was stored, and again here: a row that was changed by other means is as untrusted as its source.
-            body = link.sub(
-                lambda match: f'href="{escape(urls.article(brand, PageSlug(match[1])))}"',
-                sanitise(page.body_html),
-            )
+
+            def address(match: re.Match[str]) -> str:
+                path = urls.article(brand, PageSlug(match[1]))
+                whole = urls.absolute(path) if context.get("whole_addresses") else path
+                return f'href="{escape(whole)}"'
+
+            body = link.sub(address, sanitise(page.body_html))
             return Markup(body)  # noqa: S704 - the output of the sanitiser, and addresses of ours
 
         return safe_body
+
+    def _picture(self, site: Site, page: Page, cover: Cover) -> Picture:
+        canonical, file = self._canonical(site), cover.file(Format.LINK)
+        return Picture(
+            self._urls.cover(site.brand_slug, page.slug, file),
+            canonical.absolute(canonical.cover(site.brand_slug, page.slug, file)),
+            *Format.LINK.size,
+            cover.alternative_text,
+        )
 
     def _image(self, site: Site, page: Page, cover: Cover, format_: Format) -> dict[str, object]:
         urls = self._canonical(site)
