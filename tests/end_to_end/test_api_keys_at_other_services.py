@@ -18,7 +18,7 @@ from chassis.http.introspection import KeysKeptElsewhere
 from chassis.http.introspection.asking import GOOD_FOR_SECONDS
 from chassis.http.service_key import Pair, PairKeys
 from chassis.testing import TcpProxy, serving
-from envelope import DomainMessage, new_event_id
+from envelope import new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ArticleContext, SocialCreate
 from messaging import Database
@@ -27,8 +27,10 @@ from messaging.flow.relay import Relay
 from orchestrator.api import KnownCallers, http_api
 from orchestrator.app import READ_BY_SOCIAL
 from social.api import create_api
+from social.calendar import Slots
 from social.handlers import Handlers
 from social.http_api import create_app
+from social.sending import DuePosts
 from social.urls import FeedUrls
 
 SERVICE = {"X-Service-Key": "test-service-key-0123456789"}
@@ -80,6 +82,7 @@ async def both(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[
             of["social"],
             KeysKeptElsewhere(keeper, with_key, clock=lambda: seconds[0]),
             URLS,
+            DuePosts(of["social"], Slots(), at_once=1),
             feeds=create_app(of["social"], URLS, posts_per_page=20),
         )
         social_origin = await stack.enter_async_context(serving(api))
@@ -96,7 +99,7 @@ async def both(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[
         yield Both(orchestrator, social, between, seconds)
 
 
-def waiting_post(brand: str) -> DomainMessage[SocialCreate]:
+def waiting_post(brand: str) -> Any:
     article = ArticleContext(
         title="Tea", keyword="tea", meta_description="How long it takes.", key_points=("Wait.",)
     )

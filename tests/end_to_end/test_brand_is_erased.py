@@ -474,8 +474,17 @@ async def test_every_table_that_names_brands_is_thought_of(everything: Everythin
         "orchestrator": {*_OF_THE_BRAND, "erasures"},
         "research": {"research", "uploads", "brand_sources"},
         "publisher": {"pages", "sites", "logos", "site_settings", "former_addresses", "deleted_articles"},
-        "social": {"posts", "pending_posts", "accounts"},
-        "monitor": {"dead_messages", "notifications", "notification_messages", "notification_routes"},
+        "social": {
+            "posts",
+            "pending_posts",
+            "accounts",
+            "channel_posts",
+            "channel_rules",
+            "posting_rules",
+            "receipts",
+            "repeats",
+        },
+        "monitor": set(),
     }
     for service, database in everything.databases.items():
         async with database.connection() as connection:
