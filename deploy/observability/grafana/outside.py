@@ -105,6 +105,12 @@ def gateway() -> Json:
                 target("max by (provider, why) (brand_engine_provider_closed)", "{{provider}} {{why}}"),
                 description="1 while nobody asks it: failing, until a request that looks is answered; limited, as it asked.",
             ),
+            row("Accounts"),
+            graph(
+                "How accounts of brands stand",
+                target("max by (kind, state) (brand_engine_accounts) > 0", "{{kind}} {{state}}"),
+                description="Expiring: within two weeks. Which ones, and why: brandctl accounts list.",
+            ),
             row("Pages"),
             graph(
                 "Pages that are kept",

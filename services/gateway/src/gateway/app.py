@@ -85,14 +85,14 @@ class Gateway(App):
         renewing = Renewing(self.connections, registry, apps, sender)
         turns = Turns(self.connections, Gates(self.connections, fences.under_way))
         self._asking = AskingAccounts(self.connections, registry, renewing, turns, self.paying, sender)
-        health = Health(self.connections, registry, renewing, sender)
+        self._health = Health(self.connections, registry, renewing, sender)
         connected = ConnectedAccounts(
             registry,
             apps,
             self._asking,
             Mailing(self.connections, registry, turns, sender),
             Authorizing(self.connections, keyring, registry, apps, sender),
-            health,
+            self._health,
         )
         rooms = Rooms(
             self.connections,
@@ -112,7 +112,7 @@ class Gateway(App):
         )
         self.serve(create_api(PairKeys(ServiceKey(settings.service_key), pairs), rooms))
         self.background("audit log", self._forget_changes)
-        self.background("accounts", health.run)
+        self.background("accounts", self._health.run)
         self.background("calls", self.paying.keep_sweeping)
         self.background("pages", Cleaning(self.connections, settings.page_cache_megabytes * 1_000_000).run)
         shown = CallMetrics(self.metrics.families, self.paying.counts, spending, accounts)

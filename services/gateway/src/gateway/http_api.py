@@ -76,7 +76,7 @@ def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
         app,
         search_routes(rooms.searching),
         chat_routes(rooms.writing),
-        provider_routes(rooms.accounts, KINDS),
+        provider_routes(rooms.accounts, KINDS, [connected.registry.seal_anew, connected.apps.seal_anew]),
         account_routes(connected.registry, connected.health),
         asking_routes(connected.asking, connected.mailing),
         *login_routes(connected.registry, connected.apps, connected.authorizing, connected.health),

@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from chassis import Connection
 from chassis.observing.metrics import Families
+from gateway.accounts import KINDS, State, count_accounts
 from gateway.calls import store as calls
 from gateway.calls.counting import ANSWERED, PRESUMED, CallCounts
 from gateway.credentials import Accounts
@@ -49,7 +50,21 @@ class CallMetrics(Collector):
     async def sample(self, connection: Connection) -> list[Metric]:
         """What the tables say right now."""
         self._connected = tuple(each.name for each in await self._accounts.described())
-        return [*await self._money(connection), *await self._calls(connection)]
+        return [
+            *await self._money(connection),
+            *await self._calls(connection),
+            await self._brands_accounts(connection),
+        ]
+
+    async def _brands_accounts(self, connection: Connection) -> Metric:
+        shown = self._families.gauge(
+            "accounts", "Accounts of brands with others, by how they stand.", "kind", "state"
+        )
+        counted = await count_accounts(connection)
+        for kind in sorted(KINDS):
+            for state in State:
+                shown.add_metric((kind, state), counted.get((kind, state), 0))
+        return shown
 
     async def _money(self, connection: Connection) -> list[Metric]:
         today = await money.today(connection)

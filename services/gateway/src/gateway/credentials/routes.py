@@ -1,6 +1,6 @@
 """Connecting providers. Keys come in and are never given back."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
@@ -48,8 +48,18 @@ class Rotated(BaseModel):
     sealed_anew: int
 
 
-def provider_routes(accounts: Accounts, kinds: Mapping[str, type[BaseModel]]) -> APIRouter:
-    """`kinds`: what the settings of each kind of provider are."""
+def provider_routes(
+    accounts: Accounts,
+    kinds: Mapping[str, type[BaseModel]],
+    others: Sequence[Callable[[], Awaitable[int]]] = (),
+) -> APIRouter:
+    """The routes.
+
+    Args:
+        accounts: with providers.
+        kinds: what the settings of each kind of provider are.
+        others: seal anew what else is sealed with the same keys, and say how many that is.
+    """
     routes = router("/providers", tags=["Providers"])
 
     @routes.get("", dependencies=[needs(Scope.OPERATE)], summary="What is connected")
@@ -93,11 +103,14 @@ def provider_routes(accounts: Accounts, kinds: Mapping[str, type[BaseModel]]) ->
     @routes.post(
         "/rotate",
         dependencies=[needs(Scope.ADMIN)],
-        summary="Seal every key with the first of GATEWAY_KEYS",
+        summary="Seal every key, and the credentials of every account, with the first of GATEWAY_KEYS",
         responses=NO_KEYS,
     )
     async def rotate() -> Rotated:
-        return Rotated(sealed_anew=await accounts.seal_anew())
+        sealed = await accounts.seal_anew()
+        for seal_anew in others:
+            sealed += await seal_anew()
+        return Rotated(sealed_anew=sealed)
 
     return routes
 

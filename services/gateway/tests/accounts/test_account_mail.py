@@ -1,0 +1,176 @@
+"""Handing mail in: encrypted unless told otherwise, once, and with word for each address of what became of it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.policy import default
+from typing import Any
+
+import httpx
+import pytest
+
+
+@dataclass
+class MailServer:
+    """Speaks SMTP without encryption, and takes mail but for some addresses."""
+
+    port: int = 0
+    commands: list[str] = field(default_factory=list)
+    taken: list[bytes] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    """Address → what is said to it."""
+    end_of_data: str | None = "250 2.0.0 taken"
+    """None: the connection is cut there."""
+    login: str = "235 2.7.0 welcome"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail.test ready\r\n")
+        try:
+            while line := (await reader.readline()).decode().strip():
+                self.commands.append(line)
+                if (said := await self._answer(line, reader)) is None:
+                    break
+                writer.write(f"{said}\r\n".encode())
+                await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    async def _answer(self, line: str, reader: asyncio.StreamReader) -> str | None:
+        match line.upper().split(" ")[0].split(":")[0]:
+            case "EHLO":
+                return "250-mail.test\r\n250 AUTH PLAIN"
+            case "AUTH":
+                return self.login
+            case "RCPT":
+                return self.refused.get(line.partition("<")[2].rstrip(">"), "250 2.1.5 ok")
+            case "DATA":
+                return await self._data(reader)
+            case "QUIT":
+                return "221 2.0.0 bye"
+            case _:
+                return "250 2.0.0 ok"
+
+    async def _data(self, reader: asyncio.StreamReader) -> str | None:
+        # The answer to DATA goes out before the message is read.
+        assert self._writer is not None
+        self._writer.write(b"354 go on\r\n")
+        mail = await reader.readuntil(b"\r\n.\r\n")
+        if self.end_of_data is None or self.end_of_data.startswith("250"):
+            self.taken.append(mail)
+        return self.end_of_data
+
+    _writer: asyncio.StreamWriter | None = None
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+        await self.serve(reader, writer)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MailServer]:
+    made = MailServer()
+    listening = await asyncio.start_server(made.connected, "127.0.0.1", 0)
+    made.port = listening.sockets[0].getsockname()[1]
+    yield made
+    listening.close()
+
+
+def account(server: MailServer, **settings: Any) -> dict[str, Any]:
+    return {
+        "kind": "smtp",
+        "brands": ["*"],
+        "settings": {
+            "host": "127.0.0.1",
+            "port": server.port,
+            "security": "plain",
+            "sender": "Acme <news@acme.example>",
+        }
+        | settings,
+        "credentials": {"user": "acme", "password": "mail-password-recognisable"},
+    }
+
+
+async def send(api: httpx.AsyncClient, *to: str, **more: Any) -> httpx.Response:
+    mail = {
+        "to": list(to or ("ada@a.example",)),
+        "subject": "Drafts wait: über",
+        "text": "Two drafts wait.",
+        "message_id": "<n-1@acme.example>",
+    }
+    return await api.post("/v1/accounts/post/mail", json=mail | more)
+
+
+async def test_mail_is_taken_for_some_and_refused_for_others(
+    api: httpx.AsyncClient, server: MailServer
+) -> None:
+    assert (await api.put("/v1/accounts/post", json=account(server))).status_code == 200
+    assert (await api.post("/v1/accounts/post/check")).json()["state"] == "ok"
+    server.refused = {"gone@a.example": "550 5.1.1 no such user", "full@a.example": "452 4.2.2 full"}
+    answer = await send(
+        api, "ada@a.example", "gone@a.example", "full@a.example", html="<p>Two drafts wait.</p>"
+    )
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    assert told["accepted"] == ["ada@a.example"]
+    assert told["refused"]["gone@a.example"].startswith("550")
+    assert told["refused"]["full@a.example"].startswith("452")
+    mail = message_from_bytes(server.taken[0], policy=default)
+    assert (mail["Message-ID"], mail["From"]) == ("<n-1@acme.example>", "Acme <news@acme.example>")
+    assert (mail["Subject"], mail["Auto-Submitted"]) == ("Drafts wait: über", "auto-generated")
+    plain, html = mail.get_body(("plain",)), mail.get_body(("html",))
+    assert plain is not None
+    assert html is not None
+    assert plain.get_content().strip() == "Two drafts wait."
+    assert html.get_content().strip() == "<p>Two drafts wait.</p>"
+
+    none = await send(api, "gone@a.example")
+    assert (none.status_code, none.json()["type"]) == (422, "mail.refused")
+    later = await send(api, "full@a.example", "gone@a.example")
+    assert (later.status_code, later.json()["type"], later.json()["transient"]) == (503, "mail.later", True)
+    server.end_of_data = "554 5.3.4 too large"
+    assert (await send(api)).json()["type"] == "mail.refused"
+    server.end_of_data = "451 4.3.0 later"
+    assert (await send(api)).json()["type"] == "mail.later"
+    server.end_of_data = None
+    unknown = await send(api)
+    assert (unknown.status_code, unknown.json()["type"]) == (424, "call.no_answer")
+
+
+async def test_a_password_that_is_refused_stops_the_account(
+    api: httpx.AsyncClient, server: MailServer
+) -> None:
+    await api.put("/v1/accounts/post", json=account(server))
+    server.login = "454 4.7.0 later"
+    assert (await send(api)).json()["type"] == "call.not_sent"
+    server.login = "535 5.7.8 Authentication failed"
+    refused = await send(api)
+    assert refused.json()["type"] == "account.needs_reconnecting"
+    assert "connect again" in refused.json()["detail"]
+    assert not server.taken
+    assert (await api.get("/v1/accounts/post")).json()["state"] == "needs_reconnecting"
+
+
+async def test_nothing_is_told_to_a_server_that_does_not_encrypt(
+    api: httpx.AsyncClient, server: MailServer
+) -> None:
+    await api.put("/v1/accounts/post", json=account(server, security="starttls"))
+    refused = await send(api)
+    assert (refused.status_code, refused.json()["type"]) == (503, "call.not_sent")
+    assert not [line for line in server.commands if line.startswith(("AUTH", "MAIL"))]
+
+
+async def test_headers_cannot_be_slipped_in(api: httpx.AsyncClient, server: MailServer) -> None:
+    await api.put("/v1/accounts/post", json=account(server))
+    for strange in (
+        {"subject": "a\r\nBcc: b@b.example"},
+        {"to": ["a@a.example>\r\nBcc: <b@b.example"]},
+        {"to": ["a@a.example,b@b.example"]},
+        {"message_id": "<a@b>\r\nX: y"},
+    ):
+        assert (await send(api, **strange)).status_code == 422
+    assert not server.taken
+    wrong = account(server, sender="Acme <news@acme.example>\r\nBcc: b@b.example")
+    assert (await api.put("/v1/accounts/other", json=wrong)).status_code == 422
