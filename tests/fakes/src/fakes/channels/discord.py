@@ -22,7 +22,7 @@ _MENTION: Final = re.compile(r"@everyone|@here|<@&?\d+>")
 class FakeDiscord(Fake):
     """`more["pings"]` of what was accepted: who was called by it."""
 
-    def __init__(self, webhook: str = "223704706495545344", token: str = "discord-token") -> None:
+    def __init__(self, webhook: str = "223704706495545344", token: str = "discord_token_of_the_fake") -> None:
         super().__init__()
         self.webhook = webhook
         self.token = token

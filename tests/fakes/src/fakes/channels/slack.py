@@ -20,7 +20,7 @@ _LINK: Final = re.compile(r"<(https?://[^>|]+)(?:\|([^>]*))?>")
 class FakeSlack(Fake):
     """`more["pings"]` of what was accepted: who was called by it. Nothing tells an id, and nothing can be looked up."""
 
-    def __init__(self, path: str = "T00000000/B00000000/slack-token") -> None:
+    def __init__(self, path: str = "T00000000/B00000000/slackTokenOfTheFake") -> None:
         super().__init__()
         self.path = path
         self.is_archived = False
