@@ -87,5 +87,11 @@ CHANNEL: Final = Channel(
     opening=1,
     note="Emoji count by their bytes. One hashtag a post.",
     source="https://developers.facebook.com/documentation/threads/posts",
-    sending=Sending(prepare, steps, errors=graph.ERRORS, placements=("in_text", "first_comment", "none")),
+    sending=Sending(
+        prepare,
+        steps,
+        errors=graph.ERRORS,
+        seconds=90.0,  # its four steps together, at their slowest
+        placements=("in_text", "first_comment", "none"),
+    ),
 )
