@@ -1,4 +1,4 @@
-"""`brandctl posts`: posts that wait for a person, and what the person decides."""
+"""`brandctl posts`: posts that wait for a person, and what the person decides; posts elsewhere, and what became of them."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -53,14 +53,20 @@ SocialUrl = Annotated[str | None, Posts.address_option()]
 class State(StrEnum):
     WAITING = "waiting"
     SCHEDULED = "scheduled"
+    SENDING = "sending"
     POSTED = "posted"
+    FAILED = "failed"
+    IN_DOUBT = "in_doubt"
+    CALLED_OFF = "called_off"
     REJECTED = "rejected"
 
 
 def _when(post: dict[str, Any]) -> str:
-    if post["publish_at"] is None:
-        return ""
-    return f"{datetime.fromisoformat(post['publish_at']).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return "" if post["publish_at"] is None else _moment(post["publish_at"])
+
+
+def _moment(text: str) -> str:
+    return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 _POSTS: Final = Listing[dict[str, Any]](
@@ -71,10 +77,21 @@ _POSTS: Final = Listing[dict[str, Any]](
         "version": lambda post: str(post["version"]),
         "state": lambda post: post["state"],
         "at": _when,
+        "why": lambda post: post.get("reason", ""),
+        "where": lambda post: post["post_url"] or "",
         "text": lambda post: post["text"],
     },
     nothing="nothing waits",
-    colours={"waiting": "yellow", "scheduled": "green", "posted": "green", "rejected": "red"},
+    colours={
+        "waiting": "yellow",
+        "scheduled": "green",
+        "sending": "green",
+        "posted": "green",
+        "failed": "red",
+        "in_doubt": "red",
+        "called_off": "red",
+        "rejected": "red",
+    },
 )
 
 
@@ -83,7 +100,9 @@ def list_posts(
     brand: OfBrand = None,
     state: Annotated[
         State | None,
-        typer.Option(help="In this state alone.", show_default="those that wait or have a time"),
+        typer.Option(
+            help="In this state alone.", show_default="those that wait, have a time, are sent or in doubt"
+        ),
     ] = None,
     after: Annotated[
         int | None, typer.Option(help="Where the page before says that this one begins.")
@@ -93,11 +112,12 @@ def list_posts(
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Lists posts that wait for a person, or are to be posted at a time.
+    """Lists posts that wait for a person, are to be posted at a time, or go to other platforms: their state, why, and where they are.
 
     For example:
 
         brandctl posts list --brand acme --json | jq -r '.items[].post_id'
+        brandctl posts list --state failed
     """
     with Posts.at(social_url, key_file) as posts:
         answer = posts.page(brand=brand, state=state, after=after, limit=limit)
@@ -216,6 +236,20 @@ def reject(
         _decided(posts.decide(post_id, "reject", version=seen, reason=reason), as_json=as_json)
 
 
+@app.command()
+def retry(
+    post_id: PostId, as_json: AsJson = False, social_url: SocialUrl = None, key_file: KeyFile = None
+) -> None:
+    """Tries once more to send a post that has failed on another platform, it alone.
+
+    For example:
+
+        brandctl posts retry 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+    """
+    with Posts.at(social_url, key_file) as posts:
+        _decided(posts.decide(post_id, "retry"), as_json=as_json)
+
+
 def _decided(post: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(post)
@@ -232,6 +266,10 @@ def _told(post: dict[str, Any]) -> str:
         parts.append(
             f"version {decided['version']} {decided['decision'].replace('_', ' ')} by {decided['by']}{why}"
         )
+    if post.get("detail"):
+        parts.append(f"{post['reason']}: {post['detail']}")
+    if post.get("retry_at"):
+        parts.append(f"it is tried again on {_moment(post['retry_at'])}")
     if post["post_url"]:
         parts.append(post["post_url"])
     return "\n  ".join(parts)

@@ -104,6 +104,7 @@ def _sender(
     return Sender(
         service.database,
         door,
+        FeedUrls.under(settings.public_url),
         standing=Standing(orchestrator, service.dependency("orchestrator", outages=(UnavailableError,))),
         pictures=PublishedPictures(_pages(service, settings)),
         due=due,

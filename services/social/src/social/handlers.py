@@ -66,7 +66,7 @@ class Handlers:
             for message, plan in zip(messages, plans, strict=True)
             if plan.elsewhere and message.event_id not in tx.failures
         ]
-        for message, brand in await elsewhere.ask(asked, tx):
+        for message, brand in await elsewhere.ask(asked, tx, self._urls):
             tx.fail(message, _of_another_brand(message.payload, brand))
 
     async def _held(

@@ -18,6 +18,7 @@ from messaging import Database
 from social import rendering, store
 from social.domain import BrandSlug
 from social.rendering import Renderer
+from social.sending import addresses_elsewhere
 from social.store import Feed
 from social.urls import FeedUrls
 
@@ -87,9 +88,11 @@ class Pages:
         feed = await self._feed(request)
         async with self._database.connection() as connection:
             stored = await store.post(connection, feed.brand_slug, _uuid(request.path_params["post_id"]))
-        if stored is None:
-            raise HTTPException(404)
-        return respond(request, self._renderer.post(feed, stored), media_type=_HTML, cache_control=_BRIEFLY)
+            if stored is None:
+                raise HTTPException(404)
+            elsewhere = await addresses_elsewhere(connection, stored.post.content_id)
+        body = self._renderer.post(feed, stored, elsewhere)
+        return respond(request, body, media_type=_HTML, cache_control=_BRIEFLY)
 
     async def atom(self, request: Request) -> Response:
         feed = await self._feed(request)

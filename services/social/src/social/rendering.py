@@ -1,6 +1,6 @@
 """Pages and feeds as text. Deterministic: the same rows and settings give the same bytes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -44,8 +44,9 @@ class Renderer:
     def feed(self, feed: Feed, posts: Sequence[StoredPost], *, is_first: bool, has_more: bool) -> str:
         return self._render("feed.html.j2", feed=feed, posts=posts, is_first=is_first, has_more=has_more)
 
-    def post(self, feed: Feed, stored: StoredPost) -> str:
-        return self._render("post.html.j2", feed=feed, stored=stored)
+    def post(self, feed: Feed, stored: StoredPost, elsewhere: Mapping[str, Sequence[str]]) -> str:
+        """`elsewhere`: the addresses at which it is out on other channels, by channel."""
+        return self._render("post.html.j2", feed=feed, stored=stored, elsewhere=elsewhere)
 
     def atom(self, feed: Feed, posts: Sequence[StoredPost]) -> str:
         # An identity that survives a move to another address, as Atom demands (RFC 4287, 4.2.6).

@@ -45,6 +45,9 @@ async def test_each_channel_has_its_own_text_once_and_a_repeated_command_finds_i
     assert skeet.more["embed"]["external"]["uri"] == command.published_url
     assert message.more["link"] == command.published_url
     assert len({toot.text, skeet.text, message.text}) == 3
+    page = (await social.http.get(first["feed"])).text
+    assert f'<a href="{first["Mastodon"]}" rel="noopener">Posted on Mastodon</a>' in page
+    assert "none of them has been posted" not in page
 
     await social.send(command.model_copy(update={"approval": "everything"}))
     assert await told(social, 6) == first

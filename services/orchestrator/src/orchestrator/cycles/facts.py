@@ -23,6 +23,10 @@ MAX_REASON = 500
 
 POST_WAITS = "needs_review"
 """The code of `social.failed` for a post that a person has to see first."""
+POST_IS_PLANNED = "scheduled"
+"""That of a post that has its time, at which it goes out."""
+POST_IN_DOUBT = "in_doubt"
+"""That of a post of which a person has to find out whether it is out."""
 
 
 class Stage(StrEnum):
@@ -101,8 +105,10 @@ class Post:
 
     @property
     def waits(self) -> bool:
-        """Whether a person has to see it first; then another answer comes."""
-        return self.url is None and (self.reason or "").startswith(POST_WAITS)
+        """Whether a person has to see it first, or it has its time; then another answer comes."""
+        return self.url is None and (self.reason or "").startswith(
+            (POST_WAITS, POST_IS_PLANNED, POST_IN_DOUBT)
+        )
 
 
 @dataclass(frozen=True, slots=True)

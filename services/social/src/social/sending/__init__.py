@@ -4,6 +4,15 @@ from social.sending.due import DuePosts, send_next
 from social.sending.handlers import Patience, Sender
 from social.sending.pictures import PublishedPictures
 from social.sending.standing import Standing
-from social.sending.store import count_posts
+from social.sending.store import addresses_elsewhere, count_posts
 
-__all__ = ["DuePosts", "Patience", "PublishedPictures", "Sender", "Standing", "count_posts", "send_next"]
+__all__ = [
+    "DuePosts",
+    "Patience",
+    "PublishedPictures",
+    "Sender",
+    "Standing",
+    "addresses_elsewhere",
+    "count_posts",
+    "send_next",
+]

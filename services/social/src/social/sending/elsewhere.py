@@ -11,12 +11,13 @@ from social.sending import domain, store
 from social.sending.domain import State
 from social.sending.due import send_next
 from social.sending.handlers import failed, posted
+from social.urls import FeedUrls
 
 Message = DomainMessage[SocialCreate]
 
 
 async def ask(
-    asked: Sequence[tuple[Message, Sequence[str]]], tx: Transaction
+    asked: Sequence[tuple[Message, Sequence[str]]], tx: Transaction, urls: FeedUrls
 ) -> list[tuple[Message, BrandSlug]]:
     """Has posts made that are not there yet, and tells of those that are what became of them.
 
@@ -46,7 +47,7 @@ async def ask(
                 fresh.discard(post.post_id)
                 send_next(tx, post, caused_by=message)
             elif post.state is State.POSTED:
-                tx.send(posted(post, post.post_url), caused_by=message)
+                tx.send(posted(urls, post, post.post_url), caused_by=message)
             elif (why := domain.told(post, now)) is not None:
                 tx.send(failed(post, why), caused_by=message)
     return others

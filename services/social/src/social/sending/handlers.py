@@ -24,12 +24,13 @@ from receipts import (
     Receipts,
 )
 from social.channels import CHANNELS
-from social.domain import Refusal
+from social.domain import Refusal, is_web_address
 from social.sending import domain, store
 from social.sending.domain import Account, ChannelPost, State, Text
 from social.sending.due import DuePosts, send_next
 from social.sending.pictures import PublishedPictures
 from social.sending.standing import Held, Standing
+from social.urls import FeedUrls
 
 log = structlog.get_logger(__name__)
 
@@ -59,6 +60,7 @@ class Sender:
         self,
         database: Database,
         door: Door,
+        urls: FeedUrls,
         *,
         standing: Standing,
         pictures: PublishedPictures,
@@ -67,6 +69,7 @@ class Sender:
     ) -> None:
         self._database = database
         self._door = door
+        self._urls = urls
         self.receipts = Receipts(database, door, self.settled)
         self._standing = standing
         self._pictures = pictures
@@ -147,7 +150,7 @@ class Sender:
             return _parked(message, post, _plain(post, error.reason, error.detail))
         if isinstance(result, InDoubt):
             return _ended(message, post, State.IN_DOUBT, Refusal(domain.IN_DOUBT, result.detail))
-        return _posted(message, post, result.remote.get("url"))
+        return self._posted(message, post, _address(result.remote.get("url")))
 
     async def _perform(self, post: ChannelPost) -> Performed | InDoubt:
         """Raises as `Receipts.perform`."""
@@ -190,6 +193,14 @@ class Sender:
 
         return record
 
+    def _posted(self, message: DomainMessage[PostSend], post: ChannelPost, url: str | None) -> Record:
+        async def record(tx: Transaction) -> None:
+            await store.end(tx.connection, post.post_id, State.POSTED, url=url)
+            tx.send(posted(self._urls, post, url), caused_by=message)
+            log.info("post_is_out", post_id=str(post.post_id), account=post.account, url=url)
+
+        return record
+
     # -- what a person decides about a receipt in doubt -------------------------------------------------------------------
 
     async def settled(self, receipt: Receipt, remote: Mapping[str, Any] | None, tx: Transaction) -> None:
@@ -201,20 +212,12 @@ class Sender:
             await store.retry(tx.connection, post.post_id, timedelta(), Refusal("", ""))
             send_next(tx, post)
             return
-        await store.end(tx.connection, post.post_id, State.POSTED, url=_text(remote.get("url")))
-        tx.send(posted(post, _text(remote.get("url"))), correlation_id=post.correlation_id)
+        url = _address(remote.get("url"))
+        await store.end(tx.connection, post.post_id, State.POSTED, url=url)
+        tx.send(posted(self._urls, post, url), correlation_id=post.correlation_id)
 
 
 # -- what becomes of it, written down with what is told of it --------------------------------------------------------------
-
-
-def _posted(message: DomainMessage[PostSend], post: ChannelPost, url: object) -> Record:
-    async def record(tx: Transaction) -> None:
-        await store.end(tx.connection, post.post_id, State.POSTED, url=_text(url))
-        tx.send(posted(post, _text(url)), caused_by=message)
-        log.info("post_is_out", post_id=str(post.post_id), account=post.account, url=_text(url))
-
-    return record
 
 
 def _ended(message: DomainMessage[PostSend], post: ChannelPost, state: State, why: Refusal) -> Record:
@@ -281,13 +284,13 @@ def _waiting(message: DomainMessage[PostSend], post: ChannelPost, error: WaitFor
     return record
 
 
-def posted(post: ChannelPost, url: str | None) -> SocialPosted:
-    """Where nobody outside can see the post, its article's address stands for it."""
+def posted(urls: FeedUrls, post: ChannelPost, url: str | None) -> SocialPosted:
+    """Where nobody outside can see the post, its article's address stands for it, or else that of the brand's feed."""
     return SocialPosted(
         brand_slug=post.brand_slug,
         content_id=post.content_id,
         platform=post.asked_as,
-        post_url=url or post.material.story.link or "",
+        post_url=url or post.material.story.link or urls.absolute(urls.feed(post.brand_slug)),
     )
 
 
@@ -319,5 +322,6 @@ def code(reason: str) -> str:
     return _NO_CODE.sub("_", reason.lower()).strip("_0123456789")[:100] or "failed"
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+def _address(value: object) -> str | None:
+    """Where another server says that a post is, if that is an address on the web."""
+    return value if isinstance(value, str) and is_web_address(value) else None

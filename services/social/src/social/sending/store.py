@@ -59,12 +59,19 @@ async def lock(connection: Connection, post_id: UUID) -> ChannelPost | None:
     return None if row is None else channel_post(row)
 
 
-async def of_article(connection: Connection, content_id: UUID) -> list[ChannelPost]:
-    """All posts about an article, in the order in which they came."""
+async def addresses_elsewhere(connection: Connection, content_id: UUID) -> dict[str, list[str]]:
+    """Where the posts about an article are that are out, by channel, in the order in which they came."""
     rows = await connection.fetch(
-        "select * from channel_posts where content_id = $1 order by number", content_id
+        """
+        select channel, post_url from channel_posts
+        where content_id = $1 and state = 'posted' and channel is not null and post_url is not null order by number
+        """,
+        content_id,
     )
-    return [channel_post(row) for row in rows]
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row["channel"], []).append(row["post_url"])
+    return found
 
 
 async def settle(connection: Connection, post_id: UUID, account: Account, text: Text) -> bool:
