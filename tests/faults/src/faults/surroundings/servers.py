@@ -12,6 +12,7 @@ import asyncpg
 import httpx
 
 from chassis.database import grants
+from chassis.database.migrations import migrate_package
 from envelope.brand import CATALOGUE
 from faults.judging.recorder import TABLES
 from faults.surroundings.cluster import Cluster
@@ -94,7 +95,7 @@ class Servers:
         return None if self.cluster is None else self.cluster.first.url_of(vhost)
 
     async def create_database(self, service: str | None = None) -> str:
-        """The URL of a new database with the tables of `messaging`, and of a service or else of the probes.
+        """The URL of a new database with the tables of `messaging` (the gateway has none), and of a service or else of the probes.
 
         The role in it is a service's, which owns nothing.
         """
@@ -124,8 +125,11 @@ class Servers:
             name = f"template_{key}_{secrets.token_hex(4)}"
             await self._make_roles()
             await self._create(name, "template0")
-            url, packages = self._url_of(name), [service] if service else []
-            await migrate(self.owner_url(url), packages, runtime_role=self.runtime_role)
+            url, packages = self.owner_url(self._url_of(name)), [service] if service else []
+            if service == "gateway":  # takes no messages
+                await migrate_package(url, service, self.runtime_role)
+            else:
+                await migrate(url, packages, runtime_role=self.runtime_role)
             if service is None:
                 await self.add_tables(url, TABLES)
             self._templates[key] = name
