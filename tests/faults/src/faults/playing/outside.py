@@ -16,12 +16,15 @@ from chassis.testing import eventually
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import PostSend
 from fakes import Fake, serving
+from fakes.channels.bluesky import FakeBluesky
 from fakes.channels.discord import FakeDiscord
 from fakes.channels.instagram import FakeInstagram
 from fakes.channels.linkedin import FakeLinkedIn
+from fakes.channels.mastodon import FakeMastodon
 from fakes.channels.slack import FakeSlack
 from fakes.channels.telegram import FakeTelegram
 from fakes.channels.threads import FakeThreads
+from fakes.channels.webhook import FakeWebhook
 from fakes.channels.x import FakeX
 from faults.playing.world import World
 from faults.surroundings import processes
@@ -50,6 +53,24 @@ def _access(fake: Any) -> dict[str, str]:
 
 
 PLACES: Final = (
+    Place(
+        "mastodon",
+        FakeMastodon,
+        lambda mastodon: {"token": mastodon.token},
+        lambda mastodon: {"url": mastodon.url},
+    ),
+    Place(
+        "bluesky",
+        FakeBluesky,
+        lambda bluesky: {"identifier": bluesky.handle, "password": bluesky.password},
+        lambda bluesky: {"url": bluesky.url},
+    ),
+    Place(
+        "webhook",
+        FakeWebhook,
+        lambda webhook: {"secret": webhook.secret},
+        lambda webhook: {"url": f"{webhook.url}/hook"},
+    ),
     Place(
         "x",
         lambda: FakeX(compares=False),
