@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from receipts import Absent, Answer, Found, NotSent, Refused, Unclear, Work
 from receipts.answers import expect, quoted
+from social.channels.lost import comparable, since
 from social.channels.uploads import UPLOAD_SECONDS, unseen
 
 SECONDS: Final = 18.0
 SETTLES: Final = 30.0
-_CLOCKS: Final = timedelta(minutes=5)
 _POLLS: Final = (0.0, 0.4, 0.8, 1.6, 3.2)
 """Pauses before a container is asked about, in seconds: together well below the time of a step."""
 _LIMITED: Final = timedelta(minutes=15)
@@ -134,10 +134,10 @@ async def find(work: Work, edges: Edges, container: str, text: str, posts: str) 
     user = await _user(work)
     query = {"fields": f"id,permalink,timestamp,{edges.text}", "limit": str(_LISTED)}
     listed = answered(await work.account.request("GET", edges.of(user, posts), query=query)).json["data"]
-    since = datetime.fromisoformat(work.prepared["since"]) - _CLOCKS
-    recent = [each for each in listed if datetime.fromisoformat(each["timestamp"]) >= since]
+    begun = since(work.prepared)
+    recent = [each for each in listed if datetime.fromisoformat(each["timestamp"]) >= begun]
     for each in recent:
-        if " ".join(each.get(edges.text, "").split()) == " ".join(text.split()):
+        if comparable(each.get(edges.text, "")) == comparable(text):
             return Found({"id": str(each["id"]), "url": each.get("permalink", "")})
     if await _status(work, edges, container) == "PUBLISHED":
         return Found({})

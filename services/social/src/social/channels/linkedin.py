@@ -13,6 +13,7 @@ from receipts import Absent, Answer, Content, Found, NotSent, Refused, Step, Unc
 from receipts.answers import Errors, expect, quoted
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.lost import comparable, since
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 # https://learn.microsoft.com/linkedin/marketing/community-management/shares/little-text-format: an unescaped reserved
@@ -23,7 +24,6 @@ _HASHTAG = regex.compile(r"\{hashtag\|\\?#\|([^}]*)\}")
 _HEADERS: Final = {"LinkedIn-Version": "202606", "X-Restli-Protocol-Version": "2.0.0"}
 _SECONDS: Final = 18.0
 _SETTLES: Final = 30.0
-_CLOCKS: Final = timedelta(minutes=5)
 _COMPARED: Final = timedelta(hours=1)
 """So long after the first attempt a second one is sure to be refused as a duplicate; others have seen it so for days."""
 _URN = regex.compile(r"urn:li:(?:share|ugcPost|activity):(\d+)")
@@ -125,16 +125,15 @@ async def _find_post(work: Work) -> Found | Absent | Unclear:
     answer = await work.account.request(
         "GET", "/rest/posts", query=query, headers=_HEADERS | {"X-RestLi-Method": "FINDER"}
     )
-    since = datetime.fromisoformat(work.prepared["since"])
     if answer.status == HTTPStatus.FORBIDDEN:
         # Persons' tokens may write and not read. Within that time LinkedIn itself keeps the same text from being posted twice, and names
         # the one that is there.
-        if datetime.now(UTC) - since < _COMPARED:
+        if datetime.now(UTC) - since(work.prepared) < _COMPARED:
             return Absent()
         return Unclear("LinkedIn does not let this account look its posts up; look at its page")
     posts = expect(answer, errors=_ERRORS).json["elements"]
     wanted = _comparable(work.prepared["commentary"])
-    begun = (since - _CLOCKS).timestamp() * 1000
+    begun = since(work.prepared).timestamp() * 1000
     recent = [each for each in posts if each.get("publishedAt", each.get("createdAt", 0)) >= begun]
     for each in recent:
         if _comparable(each.get("commentary", "")) == wanted:
@@ -217,7 +216,7 @@ def _earlier(work: Work, urn: str) -> Mapping[str, Any]:
     number = _URN.fullmatch(urn)
     assert number
     made = datetime.fromtimestamp((int(number[1]) >> 22) / 1000, UTC)
-    if made >= datetime.fromisoformat(work.prepared["since"]) - _CLOCKS:
+    if made >= since(work.prepared):
         return _remote(urn)
     raise Refused("duplicate", f"LinkedIn says that the same was posted before: {_remote(urn)['url']}")
 
@@ -228,7 +227,7 @@ def _remote(urn: str) -> Mapping[str, Any]:
 
 def _comparable(commentary: str) -> str:
     """LinkedIn may tell a hashtag as a template, and escapes otherwise than they were sent."""
-    return " ".join(_HASHTAG.sub(r"#\1", commentary).replace("\\", "").split())
+    return comparable(_HASHTAG.sub(r"#\1", commentary).replace("\\", ""))
 
 
 # -- what LinkedIn says ------------------------------------------------------------------------------------------------

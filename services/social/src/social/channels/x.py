@@ -6,18 +6,16 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
-from unicodedata import normalize
 
 from receipts import Absent, Answer, Found, NotSent, Part, Refused, Step, Unclear, Work
 from receipts.answers import Errors, expect, quoted
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.lost import comparable, since
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 _SECONDS: Final = 18.0
 _SETTLES: Final = 30.0
-_CLOCKS: Final = timedelta(minutes=5)
-"""By which X's clock and ours may differ."""
 _MOST_LISTED: Final = "100"
 _MOST_ALT: Final = 1000
 
@@ -75,7 +73,7 @@ async def _uploaded(pictures: Pictures, work: Work) -> str | None:
 
 async def _find_post(work: Work) -> Found | Absent | Unclear:
     posts, all_there = await _since(work)
-    wanted, link = _comparable(work.prepared["text"]), work.prepared["link"]
+    wanted, link = comparable(work.prepared["text"]), work.prepared["link"]
     for post in posts:
         if _answers(post) is None and (_says(post) == wanted or link in _links(post)):
             return Found({"id": post["id"], "url": _address(post["id"])})
@@ -108,10 +106,9 @@ async def _find_comment(work: Work) -> Found | Absent | Unclear:
 async def _since(work: Work) -> tuple[Sequence[Mapping[str, Any]], bool]:
     """The account's posts since the first attempt, and whether these are all of them."""
     user = (await work.account.facts()).get("id") or await _user(work)
-    since = datetime.fromisoformat(work.prepared["since"]).astimezone(UTC) - _CLOCKS
     query = {
         "max_results": _MOST_LISTED,
-        "start_time": since.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "start_time": since(work.prepared).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "tweet.fields": "created_at,entities,referenced_tweets",
     }
     answer = await work.account.request("GET", f"/2/users/{user}/tweets", query=query)
@@ -148,11 +145,7 @@ def _says(post: Mapping[str, Any]) -> str:
             "" if f"/status/{post['id']}/" in each.get("expanded_url", "") else each.get("expanded_url", "")
         )
         text = text.replace(each["url"], meant)
-    return _comparable(html.unescape(text))
-
-
-def _comparable(text: str) -> str:
-    return " ".join(normalize("NFC", text).split())
+    return comparable(html.unescape(text))
 
 
 def _links(post: Mapping[str, Any]) -> set[str]:
