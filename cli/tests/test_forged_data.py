@@ -61,6 +61,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "drafts delete": (ID, "--reason", "no", "--yes"),
     "drafts list": (),
     "drafts looked": ("acme",),
+    "drafts preview": (ID,),
     "drafts reject": (ID, "--reason", "no"),
     "drafts return": (ID, "--comment", "no"),
     "drafts take-down": (ID, "--reason", "no"),

@@ -473,7 +473,15 @@ async def test_every_table_that_names_brands_is_thought_of(everything: Everythin
     known = {
         "orchestrator": {*_OF_THE_BRAND, "erasures"},
         "research": {"research", "uploads", "brand_sources"},
-        "publisher": {"pages", "sites", "logos", "site_settings", "former_addresses", "deleted_articles"},
+        "publisher": {
+            "pages",
+            "sites",
+            "logos",
+            "site_settings",
+            "previews",
+            "former_addresses",
+            "deleted_articles",
+        },
         "social": {
             "posts",
             "pending_posts",

@@ -30,7 +30,7 @@ from brandctl.orchestrator import (
     watch,
     workflows_app,
 )
-from brandctl.publisher import site_app
+from brandctl.publisher import preview, site_app
 from brandctl.receipts import app as receipts_app
 from brandctl.research import documents_app, sources_app
 from brandctl.social import posts_app
@@ -57,6 +57,7 @@ app.add_typer(cycles_app)
 app.add_typer(dead_letters_app)
 app.add_typer(documents_app)
 app.add_typer(drafts_app)
+drafts_app.command()(preview)
 app.add_typer(posts_app)
 app.add_typer(providers_app)
 app.add_typer(keys_app)

@@ -234,6 +234,7 @@ async def test_the_api_is_documented_and_the_sites_are_as_before(web: Web) -> No
     assert set(document["paths"]) == {
         "/v1/brands/{slug}/logo",
         "/v1/brands/{slug}/articles/{article}/newsletter",
+        "/v1/brands/{slug}/previews",
         "/v1/brands/{slug}/site",
         "/v1/brands/{slug}/site/export",
         "/v1/brands/{slug}/views",

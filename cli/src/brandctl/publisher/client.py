@@ -2,6 +2,7 @@
 
 from typing import IO, Annotated, Any
 from urllib.parse import quote
+from uuid import UUID
 
 import httpx
 
@@ -35,6 +36,10 @@ class Sites(ServiceClient):
     def newsletter(self, brand: str, article: str) -> str:
         path = f"/v1/brands/{quote(brand, safe='')}/articles/{quote(article, safe='')}/newsletter"
         return self._send("GET", path).text
+
+    def preview(self, brand: str, content_id: UUID, hours: int) -> dict[str, Any]:
+        path = f"/v1/brands/{quote(brand, safe='')}/previews"
+        return self._ask("POST", path, json={"content_id": str(content_id), "hours": hours})
 
     def reset(self, brand: str) -> None:
         self._ask("DELETE", _site(brand))

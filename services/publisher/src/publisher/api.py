@@ -16,6 +16,7 @@ from publisher.covers import Covers
 from publisher.exporting import export_routes
 from publisher.logos import FILES, logo_routes
 from publisher.newsletters import newsletter_routes
+from publisher.previews import MADE_ONCE, preview_routes
 from publisher.site_settings import site_settings_routes
 from publisher.urls import SiteUrls
 from publisher.views import view_routes
@@ -40,9 +41,10 @@ def create_api(
         site_settings_routes(database, urls),
         export_routes(database, urls, covers or Covers(database), articles_per_page=articles_per_page),
         newsletter_routes(database, urls),
+        preview_routes(database, urls),
         view_routes(database, urls),
     )
-    keep_audit_log(app, database)
+    keep_audit_log(app, database, shown_once=MADE_ONCE)
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith(API_PREFIX):

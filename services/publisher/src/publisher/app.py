@@ -42,7 +42,14 @@ def build(settings: Settings) -> Service:
     views = Views(service.database)
     service.background("views", views.keep_writing)
     per_page = settings.articles_per_page
-    sites = create_app(service.database, urls, articles_per_page=per_page, covers=covers, views=views)
+    sites = create_app(
+        service.database,
+        urls,
+        articles_per_page=per_page,
+        covers=covers,
+        views=views,
+        drafts=orchestrator,
+    )
     api = create_api(
         service.database,
         ServiceKey(settings.service_key),

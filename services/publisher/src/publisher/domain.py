@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
 from math import ceil
@@ -210,6 +210,10 @@ class Site:
     @property
     def accent(self) -> str | None:
         return self.settings.accent
+
+    def decided(self, settings: SiteSettings) -> Self:
+        """The same with these settings."""
+        return replace(self, settings=settings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ _TABLES: Final = {
     "deletions": "deleted_articles",
     "logos": "logos",
     "site_settings": "site_settings",
+    "previews": "previews",
     "sites": "sites",
 }
 """In an order in which nothing refers to what is gone."""

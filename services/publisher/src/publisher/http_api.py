@@ -18,6 +18,7 @@ from publisher import finding, logos, rendering, store
 from publisher.covers import Covers, Format
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, clean_line, is_slug, tag_slug
 from publisher.erasure import is_erased
+from publisher.previews import Drafts, Previews
 from publisher.rendering import Listing, Renderer
 from publisher.site_settings import URLS, Addresses, look
 from publisher.urls import SiteUrls
@@ -55,10 +56,15 @@ def create_app(
     articles_per_page: int,
     covers: Covers | None = None,
     views: Views | None = None,
+    drafts: Drafts | None = None,
 ) -> Starlette:
-    pages = Pages(database, Renderer(urls), articles_per_page, covers or Covers(database), views)
+    """`drafts` are shown under links that lead to them; without, none is."""
+    renderer = Renderer(urls)
+    pages = Pages(database, renderer, articles_per_page, covers or Covers(database), views)
+    previews = Previews(database, drafts, renderer, urls) if drafts else None
     app = Starlette(
         routes=[
+            *([Route("/preview/{word}", previews.show)] if previews else []),
             Route("/", pages.sites),
             Route("/robots.txt", pages.all_robots),
             Route("/assets/{name}", rendering.ASSETS.serve),

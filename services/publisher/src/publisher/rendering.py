@@ -103,6 +103,11 @@ class Renderer:
             json_ld=self._json_ld(site, page, cover, beside.tags),
         )
 
+    def preview(self, site: Site, page: Page, expires_at: datetime) -> str:
+        """Of an article that nobody is to find otherwise."""
+        context: dict[str, object] = {"page": page, "beside": Beside(), "cover": None}
+        return self._of_site("preview.html.j2", site, expires_at=expires_at, **context)
+
     def newsletter(
         self, site: Site, page: Page, styled: Callable[[Markup], Markup], look: Mapping[str, str]
     ) -> str:

@@ -55,6 +55,9 @@ class SiteUrls(PublicUrls):
     def style(self, name: str, version: str) -> str:
         return f"{self.asset(name)}?v={version}"
 
+    def preview(self, word: str) -> str:
+        return f"{self.prefix}/preview/{word}"
+
     def feed(self, brand: BrandSlug) -> str:
         return f"{self.beginning(brand)}feed.xml"
 

@@ -5,7 +5,7 @@ Entered here: `site_settings_routes` is the API, `look` the stylesheet that foll
 
 from publisher.site_settings.addresses import URLS, Addresses
 from publisher.site_settings.routes import site_settings_routes
-from publisher.site_settings.store import address_of
+from publisher.site_settings.store import address_of, settings_of
 from publisher.site_settings.stylesheet import look
 
-__all__ = ["URLS", "Addresses", "address_of", "look", "site_settings_routes"]
+__all__ = ["URLS", "Addresses", "address_of", "look", "settings_of", "site_settings_routes"]

@@ -1,0 +1,97 @@
+"""`/preview/{word}`: a draft as it would look on its site."""
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+from uuid import UUID
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from messaging import Database, RetryLater, Unprocessable
+from publisher import logos, store
+from publisher.clients.orchestrator import Fetched, Unchanged
+from publisher.domain import Article, BrandSlug, Page, Site, wanted_slug
+from publisher.markup import Home, to_html
+from publisher.previews.store import preview
+from publisher.rendering import Renderer
+from publisher.site_settings import settings_of
+from publisher.urls import SiteUrls
+
+log = structlog.get_logger(__name__)
+
+_LONGEST_WORD: Final = 100
+_HEADERS: Final = {
+    # The link is what opens it: neither search engines nor sources that a reader follows are to learn of it.
+    "X-Robots-Tag": "noindex, nofollow, noarchive",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+class Drafts(Protocol):
+    """Where articles are read that are not published."""
+
+    async def article(self, content_id: UUID, *, known_etag: str | None = None) -> Fetched | Unchanged | None:
+        """As `OrchestratorClient` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Previews:
+    database: Database
+    drafts: Drafts
+    renderer: Renderer
+    urls: SiteUrls
+
+    async def show(self, request: Request) -> Response:
+        word = request.path_params["word"]
+        found = None
+        if len(word) <= _LONGEST_WORD and word.isascii():
+            async with self.database.connection() as connection:
+                found = await preview(connection, word)
+        if found is None:
+            return self._nothing()
+        try:
+            answer = await self.drafts.article(found.content_id)
+        except (RetryLater, Unprocessable) as problem:
+            log.warning("preview_without_article", content_id=str(found.content_id), problem=str(problem))
+            headers = {**_HEADERS, "Retry-After": "30"}
+            return HTMLResponse(self.renderer.unavailable(), status_code=503, headers=headers)
+        if not isinstance(answer, Fetched) or answer.article.brand.slug != found.brand:
+            return self._nothing()
+        site, page = await self._site(answer.article), self._page(answer.article)
+        return HTMLResponse(self.renderer.preview(site, page, found.expires_at), headers=_HEADERS)
+
+    def _nothing(self) -> Response:
+        return HTMLResponse(self.renderer.not_found(None), status_code=404, headers=_HEADERS)
+
+    async def _site(self, article: Article) -> Site:
+        """As it is, or as its first article would make it."""
+        brand = BrandSlug(article.brand.slug)
+        async with self.database.connection() as connection:
+            site = await store.site(connection, brand)
+            if site is not None:
+                return site
+            settings, logo = await settings_of(connection, brand), await logos.logo(connection, brand)
+        about = article.brand
+        site = Site(brand, about.name, about.description, about.language, article.updated_at, 0, logo)
+        return site if settings is None else site.decided(settings)
+
+    def _page(self, article: Article) -> Page:
+        home = Home(self.urls.origin, self.urls.site(BrandSlug(article.brand.slug)))
+        markup = to_html(article.body_markdown, frozenset(source.n for source in article.sources), home)
+        return Page(
+            content_id=article.content_id,
+            slug=wanted_slug(article),
+            title=article.title,
+            meta_description=article.meta_description,
+            word_count=article.word_count,
+            published_at=article.updated_at,
+            updated_at=article.updated_at,
+            keyword=article.keyword,
+            body_html=markup.html,
+            sections=markup.sections,
+            sources=article.sources,
+            cited=markup.cited,
+            label=article.label,
+        )

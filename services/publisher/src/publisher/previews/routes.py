@@ -1,0 +1,54 @@
+"""`/v1/brands/{slug}/previews`: links to drafts."""
+
+import secrets
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from chassis.http.api import UNKNOWN, MayReview, router
+from envelope.brand.payloads import BrandSlug as Slug
+from messaging import Database
+from publisher.domain import BrandSlug
+from publisher.previews import store
+from publisher.urls import SiteUrls
+
+PREVIEWS: Final = "/v1/brands/{slug}/previews"
+MADE_ONCE: Final = (PREVIEWS,)
+"""Routes whose answers nobody is to see again: whoever has the link sees the draft."""
+_LONGEST_HOURS: Final = 24 * 30
+
+
+class PreviewRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    content_id: UUID
+    hours: Annotated[int, Field(ge=1, le=_LONGEST_HOURS)] = 24
+    """After so many, the link leads nowhere."""
+
+
+class PreviewMade(BaseModel):
+    url: str
+    expires_at: datetime
+
+
+def preview_routes(database: Database, urls: SiteUrls) -> APIRouter:
+    routes = router(PREVIEWS.removeprefix("/v1"), tags=["previews"])
+
+    @routes.post("", status_code=HTTPStatus.CREATED, summary="Make a link to a draft", responses=UNKNOWN)
+    async def make_preview(
+        request: PreviewRequest, caller: MayReview, slug: Annotated[Slug, Path(description="The brand.")]
+    ) -> PreviewMade:
+        """Whoever has the link sees the article as it stands each time, published or not, until it ends. It is shown here and never again."""
+        if not caller.may_see(slug):
+            raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
+        word = secrets.token_urlsafe(32)
+        async with database.transaction() as tx:
+            lasts = timedelta(hours=request.hours)
+            expires_at = await store.keep(tx.connection, word, BrandSlug(slug), request.content_id, lasts)
+        return PreviewMade(url=urls.absolute(urls.preview(word)), expires_at=expires_at)
+
+    return routes
