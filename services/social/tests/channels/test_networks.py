@@ -14,6 +14,7 @@ from receipts import EffectRefused, InDoubt, NotSent, Performed, Refused
 from services.social.tests.channels.conftest import LINK, NOW, PICTURE, NoCover, Sent, World, composed
 from social.channels import CHANNELS
 from social.channels.linkedin import escaped
+from social.channels.lost import confirmed_id
 from tests.fixtures.channels.cases import CASES, Case
 
 BY_NAME = {case.name: case for case in CASES}
@@ -189,3 +190,25 @@ async def test_a_days_limit_is_waited_for(world: World) -> None:
 def test_linkedin_shows_what_was_written(text: str) -> None:
     assert _seen(escaped(text)) == text
     assert CHANNELS["linkedin"].limits[0].count(text) == len(escaped(text))
+
+
+# -- what a person confirms ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("remote", "number"),
+    [
+        ({"id": "7", "url": "https://x.com/acme/status/1"}, "7"),
+        ({"url": "https://x.com/acme/status/1990000000000000001?s=20"}, "1990000000000000001"),
+        ({"url": "https://x.com/acme"}, None),
+    ],
+)
+def test_what_answers_a_post_finds_it_by_the_address_that_a_person_told(
+    remote: dict[str, str], number: str | None
+) -> None:
+    pattern = r"(?<=/status/)\d+"
+    if number is not None:
+        assert confirmed_id(remote, pattern) == number
+    else:
+        with pytest.raises(Refused, match="by hand"):
+            confirmed_id(remote, pattern)

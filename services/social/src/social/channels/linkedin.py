@@ -13,7 +13,7 @@ from receipts import Absent, Answer, Content, Found, NotSent, Refused, Step, Unc
 from receipts.answers import Errors, expect, quoted
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
-from social.channels.lost import comparable, since
+from social.channels.lost import comparable, confirmed_id, since
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 # https://learn.microsoft.com/linkedin/marketing/community-management/shares/little-text-format: an unescaped reserved
@@ -149,7 +149,7 @@ async def _find_post(work: Work) -> Found | Absent | Unclear:
 
 
 async def _comment(work: Work) -> Mapping[str, Any]:
-    post = work.remote["id"]
+    post = _answered(work)
     body = {
         "actor": await _author(work),
         "object": post,
@@ -161,7 +161,7 @@ async def _comment(work: Work) -> Mapping[str, Any]:
 
 async def _find_comment(work: Work) -> Found | Absent | Unclear:
     author = await _author(work)
-    answer = await work.account.request("GET", _comments(work.remote["id"]), headers=_HEADERS)
+    answer = await work.account.request("GET", _comments(_answered(work)), headers=_HEADERS)
     if answer.status == HTTPStatus.FORBIDDEN:
         return Unclear(
             "LinkedIn does not let this account look comments up; look whether its post has the link below it"
@@ -172,6 +172,10 @@ async def _find_comment(work: Work) -> Found | Absent | Unclear:
         ):
             return Found({"comment_id": str(each["id"])})
     return Absent()
+
+
+def _answered(work: Work) -> str:
+    return confirmed_id(work.remote, _URN.pattern)
 
 
 def _comments(post: str) -> str:

@@ -1,9 +1,12 @@
 """What is the same wherever a lost post is looked for among those of its account."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from unicodedata import normalize
+
+from receipts import Refused
 
 CLOCKS: Final = timedelta(minutes=5)
 """By which a platform's clock and ours may differ."""
@@ -13,6 +16,19 @@ def since(prepared: Mapping[str, Any]) -> datetime:
     """The moment before which no post can be ours: that of the first attempt, or now, should clocks have been set back."""
     begun = datetime.fromisoformat(prepared["since"]).astimezone(UTC)
     return min(begun, datetime.now(UTC)) - CLOCKS
+
+
+def confirmed_id(remote: Mapping[str, Any], pattern: str = r"(?!)") -> str:
+    """The number of the post before, for what answers it. A person who has confirmed it may have told its address alone: `pattern`.
+
+    Raises:
+        Refused: nobody knows it.
+    """
+    if known := remote.get("id"):
+        return str(known)
+    if found := re.search(pattern, str(remote.get("url", ""))):
+        return found[0]
+    raise Refused("no_id", "the post is out, and its number is not known: add the link below it by hand")
 
 
 def comparable(text: str) -> str:

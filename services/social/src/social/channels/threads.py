@@ -8,6 +8,7 @@ from receipts import Absent, Found, Step, Unclear, Work
 from social import counting
 from social.channels import graph
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
+from social.channels.lost import confirmed_id
 
 _EDGES: Final = graph.Edges("threads", "threads_publish", "status", "threads", "text", "v1.0")
 _REPLIES: Final = "replies"
@@ -57,7 +58,7 @@ async def _find(work: Work) -> Found | Absent | Unclear:
 
 
 def _answer(work: Work) -> Mapping[str, str]:
-    return {"media_type": "TEXT", "text": work.prepared["comment"], "reply_to_id": work.remote["id"]}
+    return {"media_type": "TEXT", "text": work.prepared["comment"], "reply_to_id": confirmed_id(work.remote)}
 
 
 async def _contain_comment(work: Work) -> Mapping[str, Any]:

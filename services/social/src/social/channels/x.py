@@ -11,7 +11,7 @@ from receipts import Absent, Answer, Found, NotSent, Part, Refused, Step, Unclea
 from receipts.answers import Errors, expect, quoted
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
-from social.channels.lost import comparable, since
+from social.channels.lost import comparable, confirmed_id, since
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 _SECONDS: Final = 18.0
@@ -85,7 +85,7 @@ async def _find_post(work: Work) -> Found | Absent | Unclear:
 
 async def _comment(work: Work) -> Mapping[str, Any]:
     text = f"{READ}{work.prepared['comment']}"
-    body = {"text": text, "reply": {"in_reply_to_tweet_id": work.remote["id"]}}
+    body = {"text": text, "reply": {"in_reply_to_tweet_id": _answered(work)}}
     answer = await work.account.request("POST", "/2/tweets", json=body)
     if _is_repeated(answer):
         return await _earlier(work, _find_comment)
@@ -95,9 +95,13 @@ async def _comment(work: Work) -> Mapping[str, Any]:
 async def _find_comment(work: Work) -> Found | Absent | Unclear:
     posts, all_there = await _since(work)
     for post in posts:
-        if _answers(post) == work.remote["id"]:
+        if _answers(post) == _answered(work):
             return Found({"comment_id": post["id"]})
     return Absent() if all_there else _too_many()
+
+
+def _answered(work: Work) -> str:
+    return confirmed_id(work.remote, r"(?<=/status/)\d+")
 
 
 # -- looking -----------------------------------------------------------------------------------------------------------
