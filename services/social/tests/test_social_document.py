@@ -46,7 +46,7 @@ async def test_social_is_as_documented(
         from generate_series(1, 30) as each
         """
     )
-    elsewhere = await social_database.fetch("select post_id from channel_posts")
+    elsewhere = await social_database.fetch("select post_id, content_id from channel_posts")
     posts = [str(each["post_id"]) for each in elsewhere]
     slots = {"slots": [{"times": ["09:00"]}]}
     (await social.api.put("/v1/brands/daily-grind/accounts/mastodon-eu/slots", json=slots)).raise_for_status()
@@ -59,8 +59,14 @@ async def test_social_is_as_documented(
         """,
         receipts,
     )
+    articles = [str(each["content_id"]) for each in elsewhere]
+    again = {"kind": "evergreen", "cool_down_days": 30, "at_most": 3}
+    for article, post in zip(articles, posts, strict=True):
+        for path in (f"/v1/brands/daily-grind/articles/{article}", f"/v1/calendar/{post}"):
+            (await social.api.put(f"{path}/repeats", json=again)).raise_for_status()
     known = {
         "path.receipt_id": receipts,
+        "path.content_id": articles,
         "path.post_id": [
             each
             for both in zip([each["post_id"] for each in page["items"]], posts, strict=True)

@@ -12,7 +12,7 @@ from envelope.brand.payloads import PostSend, SocialCreate, SocialErase
 from messaging import QueuePolicy, Service, on_batch, on_each
 from receipts import Door
 from social.api import create_api
-from social.calendar import Slots
+from social.calendar import Repeats, Slots
 from social.channels import CHANNELS
 from social.erasure import erase
 from social.handlers import Handlers
@@ -58,6 +58,7 @@ def build(settings: Settings) -> Service:
     sender.receipts.watched_by(service)
     service.background("appointments", Appointments(service.database, urls).run)
     service.background("due_posts", due.run)
+    service.background("repeats", Repeats(service.database, due).run)
     service.gauge("posts", "Posts that a person has to decide about, by state.", "state", count_pending)
     service.gauge(
         "posts_elsewhere", "Posts on other platforms that are not out yet, by state.", "state", count_posts

@@ -78,6 +78,8 @@ async def _remove(connection: Connection, brand: str) -> dict[str, int]:
         "pending_posts": _count(
             await connection.execute("delete from pending_posts where brand_slug = $1", brand)
         ),
+        # Before what they make again.
+        "repeats": _count(await connection.execute("delete from repeats where brand_slug = $1", brand)),
         "posts_elsewhere": _count(
             await connection.execute("delete from channel_posts where brand_slug = $1", brand)
         ),
@@ -87,7 +89,6 @@ async def _remove(connection: Connection, brand: str) -> dict[str, int]:
         "posting_rules": _count(
             await connection.execute("delete from posting_rules where brand_slug = $1", brand)
         ),
-        "repeats": _count(await connection.execute("delete from repeats where brand_slug = $1", brand)),
         "posts": _count(await connection.execute("delete from posts where brand_slug = $1", brand)),
         "accounts": _count(await connection.execute("delete from accounts where brand_slug = $1", brand)),
     }

@@ -4,13 +4,20 @@ from fastapi import APIRouter
 
 from messaging import Database
 from social.calendar.placing import Slots
+from social.calendar.repeat_routes import repeat_routes
+from social.calendar.repeating import Repeats
 from social.calendar.routes import answer_refusals, entry_routes, export_routes
 from social.calendar.slot_routes import slot_routes
 from social.sending import DuePosts
 
-__all__ = ["Slots", "answer_refusals", "routes"]
+__all__ = ["Repeats", "Slots", "answer_refusals", "routes"]
 
 
 def routes(database: Database, due: DuePosts) -> tuple[APIRouter, ...]:
     """All of this room."""
-    return (entry_routes(database, due), export_routes(database), slot_routes(database))
+    return (
+        entry_routes(database, due),
+        export_routes(database),
+        slot_routes(database),
+        repeat_routes(database),
+    )

@@ -11,8 +11,9 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from chassis.http.api import in_utc
 from social.calendar.entries import Entry
+from social.calendar.repeats import Repeat
 from social.calendar.slots import DAYS, Account, Rules
-from social.calendar.store import MOST_QUEUED, StoredRules
+from social.calendar.store import MOST_QUEUED, StoredRepeat, StoredRules
 
 CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 SLUG_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
@@ -173,6 +174,56 @@ class CalendarPage(_View):
     """The earliest first."""
     next: str | None
     """The `after` of the page behind this one; null on the last."""
+
+
+class RepeatsRequest(_Body):
+    """How often a post is made again, each time with another text of its article, as long as there is one."""
+
+    kind: Annotated[Literal["evergreen", "recurring"], Field(examples=["evergreen"])]
+    """`evergreen`: after a cool-down, in slots that nothing new waits for. `recurring`: at times of the week."""
+    at_most: Annotated[int, Field(ge=1, le=100, examples=[3])]
+    """So many repetitions, then no more."""
+    cool_down_days: Annotated[int | None, Field(ge=1, le=3650, examples=[60])] = None
+    """Of `evergreen`: so long after the post, and after each repetition."""
+    times: Annotated[tuple[Times, ...], Field(max_length=MOST_LINES)] = ()
+    """Of `recurring`."""
+    time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
+    """By whose clocks those are."""
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        if self.kind == "evergreen" and (self.cool_down_days is None or self.times):
+            raise ValueError("what is evergreen has cool_down_days, and no times")
+        if self.kind == "recurring" and (self.cool_down_days is not None or not self.times):
+            raise ValueError("what is recurring has times, and no cool_down_days")
+        Repeat.read(self.model_dump())
+        return self
+
+
+class RepeatsView(RepeatsRequest):
+    model_config = ConfigDict(extra="ignore")
+
+    brand_slug: str
+    content_id: UUID
+    account: str | None
+    """The account; null: each on which there is a post about the article, unless it has a rule of its own."""
+    made: int
+    """How many repetitions there are, planned ones included."""
+    made_by: str
+    """Who has it so."""
+    made_at: datetime
+
+    @classmethod
+    def of(cls, stored: StoredRepeat) -> Self:
+        return cls(
+            **stored.rule,
+            brand_slug=stored.brand_slug,
+            content_id=stored.content_id,
+            account=stored.account or None,
+            made=stored.made,
+            made_by=stored.made_by,
+            made_at=stored.made_at,
+        )
 
 
 class Queue(_View):

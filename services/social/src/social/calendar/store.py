@@ -39,6 +39,20 @@ class StoredRules:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredRepeat:
+    brand_slug: str
+    content_id: UUID
+    account: str
+    """Empty: each of the article's."""
+    rule: Mapping[str, Any]
+    """As it was given: see `Repeat.read`."""
+    made: int
+    """How many repetitions there are."""
+    made_by: str
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Queued:
     """A post that has a slot."""
 
@@ -189,6 +203,81 @@ async def push_back(connection: Connection, account: str) -> None:
         """,
         account,
     )
+
+
+async def newer_wait(connection: Connection, account: str) -> bool:
+    """Whether posts of the account are planned that are no repetitions."""
+    waits: bool = await connection.fetchval(
+        """
+        select exists (
+            select from channel_posts where account = $1 and state = 'planned' and repeats is null
+              and (held_until is null or held_until <= clock_timestamp()))
+        """,
+        account,
+    )
+    return waits
+
+
+async def find_repeat(
+    connection: Connection, brand: str, content_id: UUID, account: str
+) -> StoredRepeat | None:
+    """How an article's post on an account, or on each (empty), is made again; and how often it was."""
+    row = await connection.fetchrow(
+        """
+        select rule, made_by, made_at, (
+            select count(*) from channel_posts as p
+            where p.brand_slug = $1 and p.content_id = $2 and p.occurrence > 0 and ($3 = '' or p.account = $3)) as made
+        from repeats where brand_slug = $1 and content_id = $2 and account = $3
+        """,
+        brand,
+        content_id,
+        account,
+    )
+    if row is None:
+        return None
+    return StoredRepeat(
+        brand, content_id, account, json.loads(row["rule"]), row["made"], row["made_by"], row["made_at"]
+    )
+
+
+async def put_repeat(
+    connection: Connection, brand: str, content_id: UUID, account: str, rule: Mapping[str, Any], by: str
+) -> None:
+    """Has it hold from now on; the same again changes nothing."""
+    await connection.execute(
+        """
+        insert into repeats as old (brand_slug, content_id, account, rule, made_by) values ($1, $2, $3, $4::jsonb, $5)
+        on conflict (brand_slug, content_id, account) do update
+            set rule = excluded.rule, made_by = excluded.made_by, made_at = clock_timestamp()
+            where old.rule <> excluded.rule
+        """,
+        brand,
+        content_id,
+        account,
+        json.dumps(rule),
+        by,
+    )
+
+
+async def delete_repeat(connection: Connection, brand: str, content_id: UUID, account: str) -> None:
+    """Has no more repetitions made, and takes those that are planned out."""
+    removed = await connection.fetchval(
+        "delete from repeats where brand_slug = $1 and content_id = $2 and account = $3 returning true",
+        brand,
+        content_id,
+        account,
+    )
+    if removed:
+        await connection.execute(
+            """
+            delete from channel_posts
+            where brand_slug = $1 and content_id = $2 and ($3 = '' or account = $3) and occurrence > 0 and begun_at is null
+              and state in ('planned', 'waiting')
+            """,
+            brand,
+            content_id,
+            account,
+        )
 
 
 async def alike(

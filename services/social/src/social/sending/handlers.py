@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import structlog
 
-from envelope import DomainMessage
+from envelope import DomainMessage, Message
 from envelope.brand.payloads import PostSend, SocialFailed, SocialPosted
 from messaging import Context, Database, Record, RetryLater, Transaction, Unprocessable, WaitFor
 from receipts import (
@@ -130,7 +130,7 @@ class Sender:
             assert after is not None
             now: datetime = await tx.connection.fetchval("select clock_timestamp()")
             if (why := domain.told(after, now)) is not None:
-                tx.send(failed(after, why), caused_by=message)
+                tell(tx, after, failed(after, why), caused_by=message)
 
         return record
 
@@ -196,7 +196,7 @@ class Sender:
     def _posted(self, message: DomainMessage[PostSend], post: ChannelPost, url: str | None) -> Record:
         async def record(tx: Transaction) -> None:
             await store.end(tx.connection, post.post_id, State.POSTED, url=url)
-            tx.send(posted(self._urls, post, url), caused_by=message)
+            tell(tx, post, posted(self._urls, post, url), caused_by=message)
             log.info("post_is_out", post_id=str(post.post_id), account=post.account, url=url)
 
         return record
@@ -214,7 +214,7 @@ class Sender:
             return
         url = _address(remote.get("url"))
         await store.end(tx.connection, post.post_id, State.POSTED, url=url)
-        tx.send(posted(self._urls, post, url), correlation_id=post.correlation_id)
+        tell(tx, post, posted(self._urls, post, url))
 
 
 # -- what becomes of it, written down with what is told of it --------------------------------------------------------------
@@ -223,7 +223,7 @@ class Sender:
 def _ended(message: DomainMessage[PostSend], post: ChannelPost, state: State, why: Refusal) -> Record:
     async def record(tx: Transaction) -> None:
         await store.end(tx.connection, post.post_id, state, why=_fit(why), ended_by=message.event_id)
-        tx.send(failed(post, why), caused_by=message)
+        tell(tx, post, failed(post, why), caused_by=message)
         log.warning(
             "post_is_not_out",
             post_id=str(post.post_id),
@@ -261,7 +261,7 @@ def _refused(message: DomainMessage[PostSend], post: ChannelPost, why: Refusal) 
 async def _refuse(tx: Transaction, message: DomainMessage[PostSend], post: ChannelPost, why: Refusal) -> None:
     """A normal end: nothing is wrong with the system."""
     await store.end(tx.connection, post.post_id, State.FAILED, why=_fit(why), ended_by=message.event_id)
-    tx.send(failed(post, why), caused_by=message)
+    tell(tx, post, failed(post, why), caused_by=message)
 
 
 def _held(message: DomainMessage[PostSend], post: ChannelPost, held: Held) -> Record:
@@ -282,6 +282,18 @@ def _waiting(message: DomainMessage[PostSend], post: ChannelPost, error: WaitFor
         tx.fail(message, error)
 
     return record
+
+
+def tell(
+    tx: Transaction,
+    post: ChannelPost,
+    event: SocialPosted | SocialFailed,
+    *,
+    caused_by: Message | None = None,
+) -> None:
+    """Announces what became of a post; of repetitions nothing, as the article's keyword was answered by the first."""
+    if post.occurrence == 0:
+        tx.send(event, caused_by=caused_by, correlation_id=post.correlation_id)
 
 
 def posted(urls: FeedUrls, post: ChannelPost, url: str | None) -> SocialPosted:

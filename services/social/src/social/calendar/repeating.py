@@ -1,0 +1,168 @@
+"""Makes posts again: the evergreen ones where there is room, the recurring ones at their times.
+
+Every replica does; the account's lock shares it out. A repetition's id follows from the post and its number, so that none is made twice.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+import structlog
+
+from chassis import Connection
+from chassis.database.pool import DatabaseUnavailableError
+from messaging import Database
+from social.calendar import repeats, store
+from social.calendar.repeats import Repeat
+from social.domain import Refusal
+from social.sending import DuePosts
+from social.sending.domain import EVERYTHING, Text
+from social.sending.store import channel_post, rules_of
+
+log = structlog.get_logger(__name__)
+
+PAUSE: Final = timedelta(seconds=30)
+AT_ONCE: Final = 200
+"""Posts that are looked at in one round."""
+
+_SERIES: Final = """
+    from repeats as r join channel_posts as p on p.brand_slug = r.brand_slug and p.content_id = r.content_id
+        cross join lateral (
+            select max(o.occurrence) as made, max(coalesce(o.posted_at, o.due_at)) as last,
+                   bool_or(o.state in ('new', 'waiting', 'planned', 'sending', 'in_doubt')) as open, array_agg(o.text) as texts
+            from channel_posts as o where o.content_id = p.content_id and o.account = p.account
+        ) as series
+    where p.occurrence = 0 and p.state = 'posted' and (r.account = p.account or r.account = '' and not exists (
+            select from repeats as own
+            where own.brand_slug = r.brand_slug and own.content_id = r.content_id and own.account = p.account))
+      and not series.open and series.made < (r.rule ->> 'at_most')::int
+"""
+"""Posts p that are to be made again by the rule r, with all that there are of each; one for the account comes before one for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A post that may be made again."""
+
+    post_id: UUID
+    account: str
+
+
+class Repeats:
+    def __init__(self, database: Database, due: DuePosts) -> None:
+        self._database = database
+        self._due = due
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled."""
+        while True:
+            try:
+                await self.tick()
+            except DatabaseUnavailableError:
+                raise
+            except Exception:
+                log.exception("repeating_failed")
+            await asyncio.sleep(PAUSE.total_seconds())
+
+    async def tick(self) -> int:
+        """Plans what is to be made again next, what was posted longest ago first; returns how many."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                f"""
+                select p.post_id, p.account {_SERIES}
+                  and (r.rule ->> 'kind' = 'recurring'
+                       or series.last + make_interval(days => (r.rule ->> 'cool_down_days')::int) < clock_timestamp() + $2::interval)
+                order by series.last, p.post_id limit $1
+                """,
+                AT_ONCE,
+                repeats.AHEAD,
+            )
+        turns = [_Turn(row["post_id"], row["account"]) for row in rows]
+        return sum([await self._repeat(turn) for turn in turns])
+
+    async def _repeat(self, turn: _Turn) -> bool:
+        async with self._database.transaction() as tx:
+            await store.lock_accounts(tx.connection, [turn.account])
+            # The rule is held, too: it is not removed, nor its brand erased, before the repetition is there to be seen.
+            row = await tx.connection.fetchrow(
+                f"select p.*, r.rule, series.made, series.last, series.texts {_SERIES} and p.post_id = $1 for share of r",
+                turn.post_id,
+            )
+            if row is None or not await _plan(tx.connection, row):
+                return False
+            self._database.once_committed(self._due.call)
+            return True
+
+
+async def _plan(connection: Connection, row: asyncpg.Record) -> bool:
+    """Whether there is another repetition now."""
+    post, repeat = channel_post(row), Repeat.read(json.loads(row["rule"]))
+    assert post.account is not None
+    assert post.channel is not None
+    stored = await store.find_rules(connection, post.brand_slug, post.account)
+    now = await store.now(connection)
+    at = repeats.next_time(
+        repeat,
+        None if stored is None else stored.rules,
+        await store.taken(connection, post.account, now),
+        last=row["last"],
+        now=now,
+        newer_wait=await store.newer_wait(connection, post.account),
+    )
+    if at is None:
+        return False
+    number = row["made"] + 1
+    wishes = await rules_of(connection, post.brand_slug, post.channel)
+    text = repeats.variant(post.channel, post.material, wishes, row["texts"], number)
+    if isinstance(text, Refusal):
+        log.debug("post_is_not_repeated", post_id=str(post.post_id), reason=text.reason)
+        return False
+    # Whoever wants to see posts before they go out wants to see this one, unless it says what was seen.
+    waits = post.approval == EVERYTHING and text.text not in row["texts"]
+    post_id = repeats.repetition_id(post.post_id, number)
+    made = await _insert(connection, post.post_id, post_id, number, text, repeat, None if waits else at)
+    if made:
+        log.info(
+            "post_is_repeated", post_id=str(post_id), of=str(post.post_id), number=number, at=at.isoformat()
+        )
+    return made
+
+
+async def _insert(
+    connection: Connection,
+    original: UUID,
+    post_id: UUID,
+    number: int,
+    text: Text,
+    repeat: Repeat,
+    at: datetime | None,
+) -> bool:
+    """Plans it, or has it wait for a person if it has no time. False if it is there already."""
+    values: tuple[Any, ...] = (
+        original,
+        post_id,
+        number,
+        text.text,
+        json.dumps(text.tags),
+        text.placement,
+        repeat.kind,
+        "waiting" if at is None else "planned",
+        at,
+        at is not None and repeat.kind == repeats.EVERGREEN,
+    )
+    status = await connection.execute(
+        """
+        insert into channel_posts (post_id, brand_slug, content_id, asked_as, entry, occurrence, correlation_id, material, approval,
+                                   channel, account, text, tags, placement, repeats, state, due_at, in_queue)
+        select $2, brand_slug, content_id, asked_as, entry, $3, correlation_id, material, approval,
+               channel, account, $4, $5::jsonb, $6, $7, $8, $9, $10
+        from channel_posts where post_id = $1
+        on conflict do nothing
+        """,
+        *values,
+    )
+    return status != "INSERT 0 0"

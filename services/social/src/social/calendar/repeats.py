@@ -1,0 +1,98 @@
+"""Whether a post is made once more, and when. Pure: no I/O, no clock, no randomness."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+from uuid import UUID, uuid5
+
+from chassis.time_zones import zone_called
+from social.calendar.slots import Account, NoSlotError, Rules, week_of
+from social.channels import CHANNELS
+from social.domain import PostId, Refusal
+from social.sending.domain import Material, Text, said
+from social.sending.domain import Rules as Wishes
+
+EVERGREEN: Final = "evergreen"
+RECURRING: Final = "recurring"
+AHEAD: Final = timedelta(days=1)
+"""How long before its slot an evergreen post is planned: whatever is new until then comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """How often a post is made again: after a cool-down where there is room, or at times of the week."""
+
+    kind: Literal["evergreen", "recurring"]
+    at_most: int
+    cool_down: timedelta = timedelta()
+    times: Rules | None = None
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any]) -> "Repeat":
+        """Of `{"kind", "at_most", "cool_down_days"}` or `{"kind", "at_most", "times": [{"days", "times"}], "time_zone"}`.
+
+        Raises:
+            UntimelyError: there is no such zone.
+        """
+        if written["kind"] == EVERGREEN:
+            return cls(EVERGREEN, written["at_most"], timedelta(days=written["cool_down_days"]))
+        week, zone = week_of(written["times"]), zone_called(written["time_zone"])
+        return cls(RECURRING, written["at_most"], times=Rules(zone, week, timedelta(minutes=1)))
+
+
+def repetition_id(post_id: UUID, number: int) -> PostId:
+    """Of the `number`th repetition of a post: the same whoever makes it, and so are the receipt and the keys that follow from it."""
+    return PostId(uuid5(post_id, str(number)))
+
+
+def next_time(
+    repeat: Repeat,
+    rules: Rules | None,
+    taken: Iterable[datetime],
+    *,
+    last: datetime,
+    now: datetime,
+    newer_wait: bool,
+) -> datetime | None:
+    """When the next repetition goes out; None: not yet.
+
+    Args:
+        repeat: how often.
+        rules: of the account, if it has some.
+        taken: when other posts of the account go out.
+        last: when the post, or its last repetition, was to go out.
+        now: of the database.
+        newer_wait: whether posts of the account wait that are no repetitions.
+    """
+    match repeat.kind:
+        case "evergreen":
+            if rules is None or not rules.has_slots or newer_wait:
+                return None
+            try:
+                at = Account(rules, taken).take(max(now, last + repeat.cool_down))
+            except NoSlotError:
+                return None
+            return at if at <= now + AHEAD else None
+        case "recurring":
+            assert repeat.times is not None
+            for at in repeat.times.slots(max(now, last)):
+                if rules is None:
+                    return at
+                if not rules.is_quiet(at):
+                    return Account(rules, taken).free_from(at)
+            return None
+
+
+def variant(
+    channel: str, material: Material, wishes: Wishes, used: Sequence[str], number: int
+) -> Text | Refusal:
+    """What the `number`th repetition says: begun with something else of the article than those before, as long as there is something."""
+    rules = CHANNELS[channel]
+    found: list[Text] = []
+    for turn in range(1 + len(material.story.points)):
+        text = said(replace(rules, opening=rules.opening + number + turn), material, wishes)
+        if isinstance(text, Refusal) or text.text not in used:
+            return text
+        found.append(text)
+    return found[0]
