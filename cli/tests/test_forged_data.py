@@ -47,6 +47,11 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "brands erase": ("acme", "--yes", "--wait", "0"),
     "brands list": (),
     "brands set": ("acme", "--tone", "Plain."),
+    "calendar move": (ID, "--first"),
+    "calendar reorder": ("acme", "mastodon"),
+    "calendar repeat": (ID, "--cool-down", "60"),
+    "calendar show": ("acme",),
+    "calendar slots": ("acme",),
     "content": (ID,),
     "content publish": (ID, "company-blog"),
     "cycles": (ID,),
@@ -91,6 +96,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
 """What a command is given, or else those of its noun, if they must be given something."""
 ELSEWHERE: Final = {
     "brands export",  # writes a file: see its tests
+    "calendar export",  # shows no table, and has no JSON: see its tests
     "completion",  # shows no data
     "demo",
     "documents add",  # shows the name of a file of one's own

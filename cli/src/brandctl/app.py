@@ -14,6 +14,7 @@ from rich.console import Console
 
 from brandctl import topology
 from brandctl.audit_log import audit_log
+from brandctl.calendar import calendar_app
 from brandctl.completion import completing
 from brandctl.dead_letters import app as dead_letters_app
 from brandctl.errors import CommandError
@@ -52,6 +53,7 @@ Exit codes: 0 done, 1 nothing found, something failed or it was interrupted, 2 w
 
 app.add_typer(audits_app)
 app.add_typer(brands_app)
+app.add_typer(calendar_app)
 app.add_typer(content_app)
 app.add_typer(cycles_app)
 app.add_typer(dead_letters_app)

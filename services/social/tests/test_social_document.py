@@ -9,6 +9,7 @@ import asyncpg
 import httpx
 import pytest
 from pydantic import SecretStr
+from starlette.responses import Response
 
 from chassis import ServiceKey
 from chassis.testing import serving
@@ -67,11 +68,7 @@ async def test_social_is_as_documented(
     known = {
         "path.receipt_id": receipts,
         "path.content_id": articles,
-        "path.post_id": [
-            each
-            for both in zip([each["post_id"] for each in page["items"]], posts, strict=True)
-            for each in both
-        ],
+        "path.post_id": [*posts, *(each["post_id"] for each in page["items"][:6])],
         "query.brand": ["daily-grind"],
         "path.slug": ["daily-grind"],
         "path.account": ["mastodon-eu"],
@@ -88,5 +85,5 @@ async def test_social_is_as_documented(
         await fuzz(api, tmp_path, known=known, thorough=thorough)
 
 
-async def _nothing(*_: Any) -> None:
-    raise AssertionError("nobody asks for a page")
+async def _nothing(scope: Any, receive: Any, send: Any) -> None:
+    await Response(status_code=404)(scope, receive, send)

@@ -1,0 +1,70 @@
+"""The calendars of both services, as far as commands need them."""
+
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+from brandctl.asking import ServiceClient
+
+
+class _WithCalendar(ServiceClient):
+    def entries(self, brand: str, limit: int, **query: str | None) -> tuple[list[dict[str, Any]], bool]:
+        """The first ones, and whether there are more."""
+        found: list[dict[str, Any]] = []
+        for page in self._pages("/v1/calendar", {"brand": brand, "limit": min(limit, 200), **query}):
+            found += page["items"]
+            if len(found) >= limit:
+                return found[:limit], len(found) > limit or page["next"] is not None
+        return found, False
+
+    def file(self, brand: str, **query: str | None) -> str:
+        """As iCalendar."""
+        return self._send("GET", "/v1/calendar.ics", params={"brand": brand, **query}).text
+
+
+class Articles(_WithCalendar):
+    """A client of the orchestrator; use it as a context manager. Every method may raise `ServiceError`."""
+
+    service = "orchestrator"
+
+
+class Posts(_WithCalendar):
+    """A client of social; use it as a context manager. Every method may raise `ServiceError`."""
+
+    service = "social"
+
+    def entry(self, post_id: UUID) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/calendar/{post_id}")
+
+    def move(self, post_id: UUID, at: str | None) -> dict[str, Any]:
+        return self._ask("PUT", f"/v1/calendar/{post_id}", json={} if at is None else {"at": at})
+
+    def put(self, post_id: UUID, what: str) -> dict[str, Any]:
+        """`first` or `call-off`."""
+        return self._ask("POST", f"/v1/calendar/{post_id}/{what}")
+
+    def all_slots(self, brand: str) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/brands/{quote(brand, safe='')}/accounts")
+
+    def slots(self, brand: str, account: str) -> dict[str, Any]:
+        return self._ask("GET", self._account(brand, account, "slots"))
+
+    def set_slots(self, brand: str, account: str, rules: dict[str, Any]) -> dict[str, Any]:
+        return self._ask("PUT", self._account(brand, account, "slots"), json=rules)
+
+    def remove_slots(self, brand: str, account: str) -> None:
+        self._send("DELETE", self._account(brand, account, "slots"))
+
+    def order(self, brand: str, account: str, post_ids: list[UUID]) -> dict[str, Any]:
+        ids = [str(each) for each in post_ids]
+        return self._ask("PUT", self._account(brand, account, "queue"), json={"post_ids": ids})
+
+    def repeat(self, place: str, rule: dict[str, Any]) -> dict[str, Any]:
+        return self._ask("PUT", f"{place}/repeats", json=rule)
+
+    def repeat_no_more(self, place: str) -> None:
+        self._send("DELETE", f"{place}/repeats")
+
+    @staticmethod
+    def _account(brand: str, account: str, what: str) -> str:
+        return f"/v1/brands/{quote(brand, safe='')}/accounts/{quote(account, safe='')}/{what}"

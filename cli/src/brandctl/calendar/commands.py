@@ -1,0 +1,322 @@
+"""`brandctl calendar`: what goes out when, and moving it."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import typer
+
+from brandctl.asking import AsJson, KeyFile
+from brandctl.calendar import weeks
+from brandctl.calendar.clients import Articles, Posts
+from brandctl.errors import UsageError
+from brandctl.listing import Listing
+from brandctl.terminal import note, print_json, printable
+
+app = typer.Typer(
+    name="calendar",
+    no_args_is_help=True,
+    help="""What goes out when: posts, articles approved for a time, and schedules; and the slots of accounts.
+
+Posts are asked of the social service, the rest of the orchestrator: --social-url and --orchestrator-url, or SOCIAL_URL and
+ORCHESTRATOR_URL, and the key through SERVICE_KEY or --key-file; beside a local run, `.local/endpoints.json` tells all of it.
+
+Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
+
+For example:
+
+    brandctl calendar show acme --zone Europe/Berlin
+    brandctl calendar slots acme mastodon-eu --at "mon-fri 09:00,17:30" --zone Europe/Berlin --quiet 22:00-07:00
+    brandctl calendar move 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --first
+    brandctl calendar export acme > acme.ics
+""",
+)
+
+Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
+AccountName = Annotated[
+    str, typer.Argument(metavar="ACCOUNT", help="Its name, as `brandctl accounts` shows it.")
+]
+PostId = Annotated[UUID, typer.Argument(metavar="ID", help="`post_id`, as `show` has it.")]
+Begin = Annotated[
+    str | None,
+    typer.Option("--from", help="A time such as 2027-03-01T09:00+01:00.", show_default="a week ago"),
+]
+To = Annotated[str | None, typer.Option("--to", help="Before such a time.", show_default="in 60 days")]
+Zone = Annotated[str, typer.Option("--zone", help="By whose clocks, such as Europe/Berlin.")]
+SocialUrl = Annotated[str | None, Posts.address_option()]
+OrchestratorUrl = Annotated[str | None, Articles.address_option()]
+
+
+def _at(entry: dict[str, Any]) -> str:
+    return datetime.fromisoformat(entry["at"]).isoformat(sep=" ", timespec="minutes")
+
+
+def _where(entry: dict[str, Any]) -> str:
+    return entry.get("account") or entry.get("channel") or entry.get("schedule") or "site"
+
+
+def _state(entry: dict[str, Any]) -> str:
+    if "state" not in entry:
+        return "scheduled"
+    how = entry["repeats"] or ("slot" if entry["in_queue"] else "")
+    return f"{entry['state'].replace('_', ' ')}{f' ({how})' if how else ''}"
+
+
+_ENTRIES: Final = Listing[dict[str, Any]](
+    {
+        "at": _at,
+        "where": _where,
+        "state": _state,
+        "what": lambda entry: entry["title"],
+        "id": lambda entry: entry.get("post_id") or entry.get("content_id") or "-",
+    },
+    nothing="nothing goes out in that time",
+    colours={"posted": "green", "planned": "yellow", "failed": "red", "in doubt": "red", "called off": "dim"},
+)
+_SLOTS: Final = Listing[dict[str, Any]](
+    {
+        "account": lambda slots: slots["account"],
+        "slots": lambda slots: "; ".join(map(weeks.shown, slots["slots"])) or "at once",
+        "zone": lambda slots: slots["time_zone"],
+        "apart": lambda slots: f"{slots['spacing_minutes']} min",
+        "quiet": lambda slots: _quiet(slots["quiet_hours"]),
+        "queued": lambda slots: str(slots["queued"]),
+        "next free": lambda slots: _moment(slots["free"][0]) if slots["free"] else "-",
+    },
+    nothing="no account has slots: posts go out at once",
+)
+
+
+@app.command()
+def show(
+    brand: Brand,
+    begin: Begin = None,
+    to: To = None,
+    zone: Zone = "UTC",
+    limit: Annotated[int, typer.Option("--limit", min=1, max=5000, help="At most so many.")] = 200,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Shows what went out and what is to: posts, articles and schedules in one order.
+
+    For example:
+
+        brandctl calendar show acme --from 2027-03-01T00:00Z --to 2027-04-01T00:00Z --zone Europe/Berlin
+    """
+    span = {"from": begin, "to": to, "zone": zone}
+    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+        found, more = posts.entries(brand, limit, **span)
+        others, more_others = articles.entries(brand, limit, **span)
+    merged = sorted([*found, *others], key=lambda entry: datetime.fromisoformat(entry["at"]))
+    shown = merged[:limit]
+    cut = more or more_others or len(merged) > limit
+    _ENTRIES.show(shown, {"items": shown, "more": cut}, as_json=as_json)
+    if cut and not as_json:
+        note(f"there is more: --from {shown[-1]['at']}, or a higher --limit")
+
+
+@app.command()
+def export(
+    brand: Brand,
+    out: Annotated[
+        Path | None, typer.Option("--out", dir_okay=False, help="Where to; else standard output.")
+    ] = None,
+    begin: Begin = None,
+    to: To = None,
+    social_url: SocialUrl = None,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Writes the calendar as other programs take it in (iCalendar). An event that is moved keeps its UID.
+
+    For example:
+
+        brandctl calendar export acme --out acme.ics
+    """
+    span = {"from": begin, "to": to}
+    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+        text = _merged(posts.file(brand, **span), articles.file(brand, **span), brand)
+    if out is not None:
+        out.write_text(text, encoding="utf-8", newline="")
+        note(f"{text.count('BEGIN:VEVENT')} events are in {out}")
+    else:
+        # Its lines end with CR and LF, which a terminal takes for what they are.
+        typer.echo(printable(text.replace("\r\n", "\n"), keep_lines=True).replace("\n", "\r\n"), nl=False)
+
+
+@app.command()
+def move(
+    post_id: PostId,
+    at: Annotated[str | None, typer.Option("--at", help="To a time such as 2027-03-01T09:00+01:00.")] = None,
+    next_slot: Annotated[
+        bool, typer.Option("--next", help="Into the next free slot, behind the others.")
+    ] = False,
+    first: Annotated[bool, typer.Option("--first", help="Before all others of its queue.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Out of the calendar, until it is moved again.")] = False,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Has a post go out at another time, first, or not at all.
+
+    For example:
+
+        brandctl calendar move 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at 2027-03-01T09:00+01:00
+    """
+    if sum((at is not None, next_slot, first, off)) != 1:
+        raise UsageError("say where to: one of --at TIME, --next, --first and --off")
+    with Posts.at(social_url, key_file) as posts:
+        if first or off:
+            entry = posts.put(post_id, "first" if first else "call-off")
+        else:
+            entry = posts.move(post_id, at)
+    if as_json:
+        print_json(entry)
+    note(f"“{entry['title']}” on {_where(entry)}: {_state(entry)}, {_at(entry)}")
+
+
+@app.command()
+def slots(
+    brand: Brand,
+    account: Annotated[
+        str | None, typer.Argument(metavar="ACCOUNT", help="Its name, as `brandctl accounts` shows it.")
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option("--at", help="Such as 'mon-fri 09:00,17:30'; several times for several."),
+    ] = None,
+    zone: Annotated[str | None, typer.Option("--zone", help="By whose clocks.", show_default="UTC")] = None,
+    apart: Annotated[
+        int | None, typer.Option("--apart", min=1, help="Minutes between two posts.", show_default="10")
+    ] = None,
+    quiet: Annotated[str | None, typer.Option("--quiet", help="When nothing goes out: 22:00-07:00.")] = None,
+    duplicates_days: Annotated[
+        int | None,
+        typer.Option(min=0, help="How long a text or link is not posted again.", show_default="30"),
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Posts to come go out at once.")] = False,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Shows the slots of a brand's accounts, or sets those of one. What is left out takes its default.
+
+    For example:
+
+        brandctl calendar slots acme
+        brandctl calendar slots acme mastodon-eu --at "mon-fri 09:00,17:30" --at "sat 11:00" --zone Europe/Berlin
+    """
+    told: dict[str, Any] = {
+        "slots": at and [weeks.times(each) for each in at],
+        "time_zone": zone,
+        "spacing_minutes": apart,
+        "quiet_hours": quiet and weeks.quiet(quiet),
+        "duplicates_days": duplicates_days,
+    }
+    rules = {name: value for name, value in told.items() if value is not None}
+    if account is None and (rules or remove):
+        raise UsageError("say of which account: brandctl calendar slots BRAND ACCOUNT …")
+    if rules and remove:
+        raise UsageError("either set the slots or remove them")
+    with Posts.at(social_url, key_file) as posts:
+        if account is None:
+            answer = posts.all_slots(brand)
+            _SLOTS.show(answer["items"], answer, as_json=as_json)
+            return
+        if remove:
+            posts.remove_slots(brand, account)
+            note(f"{account} has no slots for {brand}: posts to come go out at once")
+            return
+        one = posts.set_slots(brand, account, rules) if rules else posts.slots(brand, account)
+    _SLOTS.show([one], one, as_json=as_json)
+
+
+@app.command()
+def reorder(
+    brand: Brand,
+    account: AccountName,
+    post_ids: Annotated[
+        list[UUID] | None, typer.Argument(metavar="ID...", help="In this order, before all others.")
+    ] = None,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Puts the queue of an account into another order; without ids, closes its gaps and goes by slots that have changed.
+
+    For example:
+
+        brandctl calendar reorder acme mastodon-eu 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e90
+    """
+    with Posts.at(social_url, key_file) as posts:
+        answer = posts.order(brand, account, post_ids or [])
+    _ENTRIES.show(answer["items"], answer, as_json=as_json, nothing="nothing is in the queue")
+
+
+@app.command()
+def repeat(
+    post_id: PostId,
+    cool_down: Annotated[
+        int | None, typer.Option("--cool-down", min=1, help="Days until it comes again, where there is room.")
+    ] = None,
+    at: Annotated[
+        list[str] | None, typer.Option("--at", help="At times of the week, such as 'mon 09:00'.")
+    ] = None,
+    zone: Annotated[str, typer.Option("--zone", help="By whose clocks.")] = "UTC",
+    at_most: Annotated[int, typer.Option("--times", min=1, help="How often it is made again.")] = 3,
+    everywhere: Annotated[
+        bool, typer.Option("--everywhere", help="On each account where its article was posted.")
+    ] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="No more.")] = False,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Has a post made again, with other words: after a cool-down where nothing new waits, or at times of the week.
+
+    For example:
+
+        brandctl calendar repeat 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --cool-down 60 --times 3
+        brandctl calendar repeat 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at "mon 09:00" --zone Europe/Berlin --times 10
+    """
+    if sum((cool_down is not None, bool(at), stop)) != 1:
+        raise UsageError("say how: one of --cool-down DAYS, --at TIMES and --stop")
+    with Posts.at(social_url, key_file) as posts:
+        place = f"/v1/calendar/{post_id}"
+        if everywhere:
+            entry = posts.entry(post_id)
+            place = f"/v1/brands/{entry['brand_slug']}/articles/{entry['content_id']}"
+        if stop:
+            posts.repeat_no_more(place)
+            note("it is made no more; what was planned of it is taken out")
+            return
+        rule: dict[str, Any] = (
+            {"kind": "evergreen", "cool_down_days": cool_down}
+            if cool_down is not None
+            else {"kind": "recurring", "times": [weeks.times(each) for each in at or ()], "time_zone": zone}
+        )
+        answer = posts.repeat(place, {**rule, "at_most": at_most})
+    if as_json:
+        print_json(answer)
+    where = answer["account"] or "each account"
+    note(f"{answer['kind']} on {where}: {answer['made']} of {answer['at_most']} made")
+
+
+def _merged(posts: str, articles: str, brand: str) -> str:
+    """One calendar of two: what stands in the second is put behind what stands in the first."""
+    ends = "END:VCALENDAR\r\n"
+    begin = articles.find("BEGIN:VEVENT")
+    events = "" if begin < 0 else articles[begin:].removesuffix(ends)
+    named = posts.replace(f"NAME:{brand}: posts", f"NAME:{brand}")
+    return named.removesuffix(ends) + events + (ends if posts else "")
+
+
+def _quiet(hours: dict[str, str] | None) -> str:
+    return "-" if hours is None else f"{hours['begin']}-{hours['end']}"
+
+
+def _moment(time: str) -> str:
+    return datetime.fromisoformat(time).isoformat(sep=" ", timespec="minutes")
