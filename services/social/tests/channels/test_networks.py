@@ -15,6 +15,8 @@ from services.social.tests.channels.conftest import LINK, NOW, PICTURE, NoCover,
 from social.channels import CHANNELS
 from social.channels.linkedin import escaped
 from social.channels.lost import confirmed_id
+from social.domain import Refusal
+from social.sending.domain import but_out
 from tests.fixtures.channels.cases import CASES, Case
 
 BY_NAME = {case.name: case for case in CASES}
@@ -212,3 +214,16 @@ def test_what_answers_a_post_finds_it_by_the_address_that_a_person_told(
     else:
         with pytest.raises(Refused, match="by hand"):
             confirmed_id(remote, pattern)
+
+
+async def test_a_comment_that_is_refused_says_that_its_post_is_out(world: World) -> None:
+    x = FakeX()
+    x.credits_left = 1
+    sent = await world.send(X_COMMENTED, composed(X_COMMENTED, pictures=()), fake=x)
+    assert isinstance(sent.result, EffectRefused)
+    assert (sent.counted, sent.result.reason) == ((1, 0), "no_credits")
+    told = but_out(Refusal("no_credits", sent.result.detail), sent.result.remote["url"])
+    assert told.detail.startswith(
+        f"the post is out at https://x.com/i/web/status/{x.accepted[0].id}, and what"
+    )
+    assert but_out(told, None) == told

@@ -312,6 +312,15 @@ def _apart(found: Sequence[tuple[int, str, str, str]]) -> Sequence[tuple[int, st
     return kept
 
 
+def but_out(why: Refusal, address: str | None) -> Refusal:
+    """Of a post whose first step went out, at that address, and of which a later one, such as a comment, was refused."""
+    if address is None:
+        return why
+    return Refusal(
+        why.reason, f"the post is out at {address}, and what was to follow it is not: {why.detail}"
+    )
+
+
 NEEDS_REVIEW: Final = "needs_review"
 """The reason of `social.failed` for a post that waits: it may be posted yet."""
 SCHEDULED: Final = "scheduled"

@@ -147,7 +147,8 @@ class Sender:
         except WaitFor as error:
             return _waiting(message, post, error)
         except EffectRefused as error:
-            return _parked(message, post, _plain(post, error.reason, error.detail))
+            why = _plain(post, error.reason, error.detail)
+            return _parked(message, post, domain.but_out(why, _address(error.remote.get("url"))))
         if isinstance(result, InDoubt):
             return _ended(message, post, State.IN_DOUBT, Refusal(domain.IN_DOUBT, result.detail))
         return self._posted(message, post, _address(result.remote.get("url")))
