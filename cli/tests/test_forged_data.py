@@ -42,6 +42,9 @@ PLAIN: Final = {
 }
 """Of formats and types that are not any text."""
 BEHIND: Final[dict[str, tuple[str, ...]]] = {
+    "accounts": (FORGED,),
+    "accounts app": ("x", "--client-id", "ours", "--no-secret"),
+    "accounts list": (),
     "audits": ("acme",),
     "brands": ("acme",),
     "brands erase": ("acme", "--yes", "--wait", "0"),
@@ -95,6 +98,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
 }
 """What a command is given, or else those of its noun, if they must be given something."""
 ELSEWHERE: Final = {
+    "accounts connect",  # reads what is secret, or waits for a browser: see the tests of accounts
     "brands export",  # writes a file: see its tests
     "calendar export",  # shows no table, and has no JSON: see its tests
     "completion",  # shows no data
@@ -111,11 +115,12 @@ ELSEWHERE: Final = {
     "trace",  # asks Jaeger: see the tests of traces
 }
 SAY_LITTLE: Final = {
+    "accounts app", "accounts disconnect",
     "dead-letters discard", "dead-letters replay", "documents release", "documents remove", "drafts looked", "keys revoke",
     "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "spend resume", "spend stop",
 }  # fmt: skip
 """Of what is answered they show nothing, or nothing but ids."""
-MAY_GO_ON: Final = {"brands erase"}
+MAY_GO_ON: Final = {"accounts check", "brands erase"}
 """What ends with 1 if it is not done yet, whichever state the answer has."""
 COMMANDS: Final = [
     " ".join(each.path[1:]) for each in places(app) if not each.words or each.said == "brandctl spend"

@@ -18,7 +18,7 @@ from brandctl.calendar import calendar_app
 from brandctl.completion import completing
 from brandctl.dead_letters import app as dead_letters_app
 from brandctl.errors import CommandError
-from brandctl.gateway import providers_app, spend_app
+from brandctl.gateway import accounts_app, providers_app, spend_app
 from brandctl.orchestrator import (
     audits_app,
     brands_app,
@@ -51,6 +51,7 @@ Exit codes: 0 done, 1 nothing found, something failed or it was interrupted, 2 w
     pretty_exceptions_enable=False,
 )
 
+app.add_typer(accounts_app)
 app.add_typer(audits_app)
 app.add_typer(brands_app)
 app.add_typer(calendar_app)

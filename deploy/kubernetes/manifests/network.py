@@ -27,6 +27,8 @@ _METRICS: Final = 9464
 _ERLANG = (4369, 25672, 35672, 35682)
 _API_SERVER: Final = frozenset({443, 6443})
 _WEB: Final = frozenset({80, 443})
+_OUTWARD: Final = _WEB | {465, 587}
+"""The web, and where mail is handed in; not where mail servers talk to each other."""
 _Network: TypeAlias = IPv4Network | IPv6Network
 _PRIVATE: Final = tuple(
     ip_network(each)
@@ -116,8 +118,11 @@ def _width(rule: Mapping[str, Any], field: str) -> Iterator[str]:
         selectors = [peer[key] for key in ("podSelector", "namespaceSelector") if key in peer]
         if "ipBlock" in peer:
             numbers = {port.get("port") for port in ports}
-            if not numbers <= _API_SERVER and not (numbers <= _WEB and _is_public(peer["ipBlock"])):
-                yield "addresses are for the API server, on 443 and 6443, and public ones for the web, on 80 and 443"
+            if not numbers <= _API_SERVER and not (numbers <= _OUTWARD and _is_public(peer["ipBlock"])):
+                yield (
+                    "addresses are for the API server, on 443 and 6443, and public ones for the web, on 80 and 443, and mail,"
+                    " on 465 and 587"
+                )
         elif not any(selectors):
             yield "an empty selector lets everybody through"
 
@@ -142,7 +147,17 @@ def only_what_is_needed_can_be_reached(cluster: Cluster) -> Iterator[str]:
         yield f"there is nothing that runs {' and '.join(sorted(missing))}"
         return
     peers = [*_inside(cluster), *_outside(cluster)]
-    ports = {*_ports_in_use(cluster), *_HTTP.values(), _METRICS, _AMQP, _MANAGEMENT, _POSTGRES, 22, 80, 443}
+    ports = {
+        *_ports_in_use(cluster),
+        *_HTTP.values(),
+        _METRICS,
+        _AMQP,
+        _MANAGEMENT,
+        _POSTGRES,
+        22,
+        25,
+        *_OUTWARD,
+    }
     namespace = cluster.namespace
     open_ways = {
         Way(source.name, target.name, port)
@@ -189,7 +204,7 @@ def _needed(cluster: Cluster) -> Iterator[Way]:
 
 def _of_the_gateway(broker: str, amqp: int) -> Iterator[Way]:
     """It alone has a way out, since others could be made to use one; and it alone takes no messages."""
-    yield from (Way(f"Deployment/{GATEWAY}", "elsewhere", port) for port in _WEB)
+    yield from (Way(f"Deployment/{GATEWAY}", "elsewhere", port) for port in _OUTWARD)
     yield from (Way(f"Deployment/{service}", broker, amqp) for service in _HTTP if service != GATEWAY)
 
 

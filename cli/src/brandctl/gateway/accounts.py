@@ -1,0 +1,375 @@
+"""`brandctl accounts`: other people's sites and networks, where articles, posts and notifications of brands go."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import quote
+
+import typer
+
+from brandctl.asking import AsJson, KeyFile
+from brandctl.errors import CommandError, UsageError
+from brandctl.gateway.client import Gateway, GatewayUrl
+from brandctl.gateway.loopback import CameBack, Loopback, pasted
+from brandctl.tables import show_table
+from brandctl.terminal import note, print_json, printable
+
+app = typer.Typer(
+    name="accounts",
+    no_args_is_help=True,
+    help=f"""Accounts of brands with others: where articles, posts and notifications go.
+
+What is secret is read from standard input or a file, kept encrypted by the gateway, and never shown again.
+
+{Gateway.help()}
+
+For example:
+
+    brandctl accounts connect mastodon --brand acme --url https://mastodon.social < token
+    brandctl accounts connect bluesky --brand acme --user acme.bsky.social < app-password
+    brandctl accounts app x --client-id ID < client-secret
+    brandctl accounts connect x --name acme-x --brand acme
+    brandctl accounts list
+""",
+)
+
+_STDIN: Final = Path("-")
+_SECRETS: Final = {
+    "bluesky": "password",
+    "devto": "key",
+    "discord": "url",
+    "ghost": "key",
+    "instagram": "access",
+    "linkedin": "access",
+    "mastodon": "token",
+    "slack": "url",
+    "smtp": "password",
+    "telegram": "token",
+    "threads": "access",
+    "webhook": "secret",
+    "wordpress": "password",
+    "x": "access",
+}
+"""What is secret of each kind, as the gateway calls it."""
+_USERS: Final = {"bluesky": "identifier", "smtp": "user", "wordpress": "user"}
+_MAY_HAVE_NONE: Final = frozenset({"smtp", "webhook"})
+_LOGINS: Final = frozenset({"instagram", "linkedin", "threads", "x"})
+Kind = Annotated[
+    Literal[
+        "bluesky",
+        "devto",
+        "discord",
+        "ghost",
+        "instagram",
+        "linkedin",
+        "mastodon",
+        "slack",
+        "smtp",
+        "telegram",
+        "threads",
+        "webhook",
+        "wordpress",
+        "x",
+    ],
+    typer.Argument(metavar="KIND", help=", ".join(_SECRETS)),
+]
+LoginKind = Annotated[
+    Literal["instagram", "linkedin", "threads", "x"], typer.Argument(metavar="instagram|linkedin|threads|x")
+]
+Name = Annotated[str, typer.Argument(help="As `list` shows it.")]
+SecretFile = Annotated[
+    Path, typer.Option(help="File that holds what is secret; - is standard input.", allow_dash=True)
+]
+
+
+@app.command("list")
+def list_accounts(
+    brand: Annotated[str | None, typer.Option(help="Those that this brand may use.")] = None,
+    as_json: AsJson = False,
+    gateway_url: GatewayUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Lists what is connected, and how it stands; exit code 1 if nothing is."""
+    with Gateway.at(gateway_url, key_file) as gateway:
+        found = gateway.call("GET", "/accounts", brand=brand)
+    if as_json:
+        print_json(found)
+    elif found["items"]:
+        show_table(
+            ("name", "kind", "brands", "known there as", "state", "access ends", "why"),
+            [
+                (
+                    each["name"],
+                    each["kind"],
+                    _brands(each),
+                    each["label"] or "",
+                    each["state"],
+                    (each["expires_at"] or "")[:10],
+                    each["detail"] or "",
+                )
+                for each in found["items"]
+            ],
+            colours={"ok": "green", "expiring": "yellow", "needs_reconnecting": "red"},
+        )
+    if not found["items"]:
+        raise CommandError("No account is connected: `brandctl accounts connect` connects one.")
+
+
+@app.command()
+def show(
+    name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
+) -> None:
+    """Shows an account: how it stands, what may be done with it, until when. Never what is secret."""
+    with Gateway.at(gateway_url, key_file) as gateway:
+        found = gateway.call("GET", _path(name))
+    _show(found, as_json=as_json)
+
+
+@app.command()
+def connect(
+    kind: Kind,
+    name: Annotated[str | None, typer.Option(help="What it is called.", show_default="its kind")] = None,
+    brand: Annotated[
+        list[str] | None, typer.Option(help="A brand that may use it; several by several of them.")
+    ] = None,
+    all_brands: Annotated[
+        bool,
+        typer.Option("--all-brands", help="Every brand may use it, and so may operators' notifications."),
+    ] = False,
+    url: Annotated[str | None, typer.Option(help="Address of the site, server or receiver.")] = None,
+    user: Annotated[str | None, typer.Option(help="Who logs in there: a user's name or a handle.")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Another setting: chat=@acme, per_minute=30."),
+    ] = None,
+    secret_file: SecretFile = _STDIN,
+    no_secret: Annotated[
+        bool, typer.Option("--no-secret", help="There is none, or of a webhook: make one and show it once.")
+    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Change brands and settings alone.")] = False,
+    token: Annotated[
+        bool, typer.Option("--token", help="Give an access token instead of logging in with the provider.")
+    ] = False,
+    paste: Annotated[
+        bool,
+        typer.Option("--paste", help="Log in with a browser elsewhere, and paste the address it ends at."),
+    ] = False,
+    port: Annotated[
+        int, typer.Option(help="Of this machine, where the browser comes back to; 0: any that is free.")
+    ] = 8976,
+    redirect_uri: Annotated[
+        str | None,
+        typer.Option(help="Where it is sent back to, with --paste, as registered with the provider."),
+    ] = None,
+    as_json: AsJson = False,
+    gateway_url: GatewayUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Connects an account, or changes it: what is not named stays as it is. Then it is looked at.
+
+    X, LinkedIn, Instagram and Threads are logged in with, by a browser, which comes back to http://127.0.0.1:8976/callback: register that
+    address with the provider. Instagram and Threads take https:// alone: give yours with --paste --redirect-uri.
+
+    For example:
+
+        brandctl accounts connect wordpress --brand acme --url https://acme.example --user editor < application-password
+        brandctl accounts connect telegram --brand acme --set chat=@acme_coffee < token
+        brandctl accounts connect linkedin --brand acme --set organization=2414183
+        brandctl accounts connect mastodon --keep --brand acme --brand other
+    """
+    name = name or kind
+    with Gateway.at(gateway_url, key_file) as gateway:
+        listed = gateway.call("GET", "/accounts")["items"]
+        before = next((each for each in listed if each["name"] == name and each["kind"] == kind), None)
+        brands = ["*"] if all_brands else (brand or (before["brands"] if before else []))
+        if not brands:
+            raise UsageError("say which brands may use it: --brand acme, or --all-brands")
+        known = (
+            {each: value for each, value in before["settings"].items() if value is not None} if before else {}
+        )
+        settings = known | _settings(url, setting or ())
+        body: dict[str, Any] = {"kind": kind, "brands": brands, "settings": settings}
+        made = None
+        if kind in _LOGINS and not (token or keep):
+            redirect = redirect_uri if paste else None
+            _log_in(gateway, name, body, port=port, paste=paste, redirect_uri=redirect)
+        else:
+            if not keep:
+                body["credentials"] = _credentials(kind, user, secret_file, no_secret=no_secret)
+            made = gateway.call("PUT", _path(name), body)["secret"]
+        found = gateway.call("POST", f"{_path(name)}/check")
+    if as_json:
+        print_json(found | ({"secret": made} if made else {}))
+    elif made:
+        # To standard output alone, and once.
+        typer.echo(printable(made))
+        note("The signing secret is above; the receiver checks signatures with it. It is not shown again.")
+    _tell(found)
+
+
+@app.command()
+def check(
+    name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
+) -> None:
+    """Looks at an account now; exit code 1 if it does not work."""
+    with Gateway.at(gateway_url, key_file) as gateway:
+        found = gateway.call("POST", f"{_path(name)}/check")
+    if as_json:
+        print_json(found)
+    _tell(found)
+
+
+@app.command()
+def disconnect(
+    name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
+) -> None:
+    """Forgets an account and its credentials. What was posted stays where it is."""
+    with Gateway.at(gateway_url, key_file) as gateway:
+        gateway.call("DELETE", _path(name))
+    if as_json:
+        print_json({"disconnected": name})
+    note(f"{name} is no longer connected")
+
+
+@app.command()
+def rotate(
+    name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
+) -> None:
+    """Gives a webhook another signing secret, shown once. Until the next time, messages are signed with the one before, too."""
+    with Gateway.at(gateway_url, key_file) as gateway:
+        made = gateway.call("POST", f"{_path(name)}/rotate")
+    if as_json:
+        print_json(made)
+    else:
+        typer.echo(printable(made["secret"]))
+    note("Give it to the receiver. Once he has it, rotating again ends the one before.")
+
+
+@app.command("app")
+def set_app(
+    kind: LoginKind,
+    client_id: Annotated[str, typer.Option(help="As the provider shows it.")],
+    secret_file: SecretFile = _STDIN,
+    no_secret: Annotated[
+        bool, typer.Option("--no-secret", help="The app has none: a public client.")
+    ] = False,
+    authorize_url: Annotated[str | None, typer.Option(hidden=True)] = None,
+    token_url: Annotated[str | None, typer.Option(hidden=True)] = None,
+    as_json: AsJson = False,
+    gateway_url: GatewayUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Says what a provider knows this installation by, once for each kind: its app's client id, and its secret on standard input.
+
+    For example:
+
+        brandctl accounts app x --client-id ID < client-secret
+    """
+    body: dict[str, Any] = {"client_id": client_id}
+    if not no_secret:
+        body["client_secret"] = _read(secret_file, "client secret")
+    body |= {"authorize_url": authorize_url} if authorize_url else {}
+    body |= {"token_url": token_url} if token_url else {}
+    with Gateway.at(gateway_url, key_file) as gateway:
+        gateway.call("PUT", f"/account-apps/{kind}", body)
+    if as_json:
+        print_json({"kind": kind, "client_id": client_id})
+    note(f"{kind} is asked as {client_id}; now `brandctl accounts connect {kind}`")
+
+
+def _log_in(
+    gateway: Gateway, name: str, body: dict[str, Any], *, port: int, paste: bool, redirect_uri: str | None
+) -> None:
+    with Loopback(0 if redirect_uri else port) as loopback:
+        home = redirect_uri or loopback.redirect_uri
+        begun = gateway.call("POST", f"{_path(name)}/authorizations", body | {"redirect_uri": home})
+        note("Log in here, with a browser:")
+        typer.echo(printable(begun["authorize_url"]), err=True)
+        state: str = begun["state"]
+        back: CameBack = pasted(state) if paste else loopback.wait(state)
+    gateway.call("POST", f"{_path(name)}/authorizations/complete", {"code": back.code, "state": back.state})
+
+
+def _settings(url: str | None, given: Sequence[str]) -> dict[str, Any]:
+    settings: dict[str, Any] = {} if url is None else {"url": url}
+    for each in given:
+        option, equals, text = each.partition("=")
+        if not equals or not option:
+            raise UsageError(f"--set {each}: write NAME=VALUE, as in chat=@acme")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text
+        # Numbers of chats and pages are names, not figures.
+        settings[option] = text if isinstance(value, int) and option in {"chat", "organization"} else value
+    return settings
+
+
+def _credentials(kind: str, user: str | None, file: Path, *, no_secret: bool) -> dict[str, str]:
+    if (user is None) != (kind not in _USERS) and not (kind == "smtp" and no_secret):
+        told = "say who logs in: --user" if user is None else f"{kind} knows no user: leave out --user"
+        raise UsageError(told)
+    who = {} if user is None else {_USERS[kind]: user}
+    if not no_secret:
+        return who | {_SECRETS[kind]: _read(file, _SECRETS[kind])}
+    if kind not in _MAY_HAVE_NONE:
+        raise UsageError(f"{kind} cannot be connected without its {_SECRETS[kind]}")
+    return who
+
+
+def _read(file: Path, what: str) -> str:
+    if file != _STDIN:
+        try:
+            secret = file.read_text().strip()
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{file} cannot be read: {error}") from error
+    elif sys.stdin.isatty():
+        secret = str(typer.prompt(what.capitalize(), hide_input=True, err=True)).strip()
+    else:
+        secret = sys.stdin.read().strip()
+    if not secret:
+        raise UsageError(f"no {what} was given: hand it over on standard input or with --secret-file")
+    return secret
+
+
+def _show(found: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    told = {
+        "name": found["name"],
+        "kind": found["kind"],
+        "brands": _brands(found),
+        "known there as": found["label"] or "",
+        "state": found["state"],
+        "why": found["detail"] or "",
+        "may": ", ".join(found["scopes"]),
+        "access ends": (found["expires_at"] or "")[:19].replace("T", " "),
+        "looked at": (found["checked_at"] or "never")[:19].replace("T", " "),
+        "connected": found["connected_at"][:19].replace("T", " "),
+    }
+    told |= {fact: str(value) for fact, value in found["facts"].items()}
+    told |= {option: str(value) for option, value in found["settings"].items() if value is not None}
+    show_table(("", ""), [(label, value) for label, value in told.items() if value])
+
+
+def _tell(found: dict[str, Any]) -> None:
+    """Raises CommandError: it does not work."""
+    who = f" as {found['label']}" if found["label"] else ""
+    match found["state"]:
+        case "ok":
+            note(f"{found['name']} is connected{who}, and works")
+        case "expiring":
+            note(f"{found['name']} is connected{who}; its access ends on {(found['expires_at'] or '')[:10]}")
+        case _:
+            raise CommandError(f"{found['name']}: {found['detail'] or found['state']}")
+
+
+def _brands(account: dict[str, Any]) -> str:
+    return "all" if account["brands"] == ["*"] else ", ".join(account["brands"])
+
+
+def _path(name: str) -> str:
+    return f"/accounts/{quote(name, safe='')}"
