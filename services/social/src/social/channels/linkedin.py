@@ -111,7 +111,7 @@ async def _uploaded(pictures: Pictures, work: Work, owner: str) -> str | None:
     answer = await work.account.request(
         "PUT",
         address.path,
-        query=dict(parse_qsl(address.query)),
+        query=dict(parse_qsl(address.query, keep_blank_values=True)),
         content=Content(picture["media_type"], data),
         seconds=UPLOAD_SECONDS,
     )
