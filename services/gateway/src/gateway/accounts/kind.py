@@ -333,10 +333,18 @@ async def asked(kind: Kind, exchange: Exchange, own: Own, request: Request) -> A
     """The answer to a question of the kind's own, such as who one is.
 
     Raises:
-        AccessRefused: 401, or what the kind takes for it.
-        NoAnswer: any other answer that is none: what it says passes, for all that is known.
+        AccessRefused, NoAnswer: as `good` does; NotSent.
     """
-    answer = await exchange(kind.outgoing(own, request, None))
+    return good(kind, await exchange(kind.outgoing(own, request, None)))
+
+
+def good(kind: Kind, answer: Answer) -> Answer:
+    """The same answer, if it is one.
+
+    Raises:
+        AccessRefused: 401, or what the kind takes for it.
+        NoAnswer: any other that is none: what it says passes, for all that is known.
+    """
     if (why := kind.refused(answer)) is not None:
         raise AccessRefused(why)
     if answer.status == HTTPStatus.UNAUTHORIZED:
