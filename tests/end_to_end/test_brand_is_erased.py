@@ -237,6 +237,28 @@ async def fill(made: Everything, brand: str) -> None:
             await publisher_store.publish(tx.connection, publication(brand, content_id, text, slug, at))
         settings = SiteSettings(author=Author(name=text), address=f"https://{brand}.example")
         await site_settings.save(tx.connection, BrandSlug(brand), settings)
+        await tx.connection.execute(
+            """
+            insert into publications (content_id, target, brand_slug, kind, detail) values ($1, 'blog', $2, 'wordpress', $3)
+            """,
+            content_id,
+            brand,
+            text,
+        )
+        await tx.connection.execute(
+            "insert into target_settings values ($1, 'blog', jsonb_build_object('author', $2::text))",
+            brand,
+            text,
+        )
+        await tx.connection.execute(
+            """
+            insert into receipts (receipt_id, kind, account, brand_slug, subject, prepared, steps)
+            values ($1, 'wordpress', 'blog', $2, $3, '{}', '{}')
+            """,
+            new_event_id(),
+            brand,
+            text,
+        )
     await create_post(made, brand, text)
     await die(made, brand, text)
 
@@ -333,6 +355,7 @@ async def test_nothing_is_left_anywhere_but_that_there_was_such_a_brand(everythi
         "notification_messages": 0,
         "notification_routes": 0,
     }
+    assert removed["publisher"].items() >= {"publications": 1, "targets": 1, "receipts": 1}.items()
     assert (
         removed["social"]["posts"] == removed["publisher"]["pages"] == removed["publisher"]["addresses"] == 1
     )
@@ -481,6 +504,9 @@ async def test_every_table_that_names_brands_is_thought_of(everything: Everythin
             "previews",
             "former_addresses",
             "deleted_articles",
+            "publications",
+            "target_settings",
+            "receipts",
         },
         "social": {
             "posts",

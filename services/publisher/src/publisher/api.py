@@ -18,10 +18,14 @@ from publisher.logos import FILES, logo_routes
 from publisher.newsletters import newsletter_routes
 from publisher.previews import MADE_ONCE, preview_routes
 from publisher.site_settings import site_settings_routes
+from publisher.targets import target_routes
 from publisher.urls import SiteUrls
 from publisher.views import view_routes
+from receipts import Receipts, serve_receipts
 
-DESCRIPTION: Final = "How the sites look. What they say comes with the articles."
+DESCRIPTION: Final = (
+    "How the sites look, and where articles go beside them. What they say comes with the articles."
+)
 
 
 def create_api(
@@ -32,6 +36,7 @@ def create_api(
     sites: ASGIApp,
     covers: Covers | None = None,
     articles_per_page: int = 12,
+    receipts: Receipts | None = None,
 ) -> FastAPI:
     """The API under `/v1`, behind the key; everything else is the sites'."""
     app = api("Brand Engine: publisher", authorise, files=FILES, description=DESCRIPTION)
@@ -43,7 +48,10 @@ def create_api(
         newsletter_routes(database, urls),
         preview_routes(database, urls),
         view_routes(database, urls),
+        target_routes(database),
     )
+    if receipts is not None:
+        serve_receipts(app, receipts)
     keep_audit_log(app, database, shown_once=MADE_ONCE)
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:

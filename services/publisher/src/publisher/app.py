@@ -12,10 +12,13 @@ from publisher.erasure import erase
 from publisher.handlers import Handlers
 from publisher.http_api import create_app
 from publisher.settings import Settings
+from publisher.targets import Bringing, Files, Pictures, ask_again
 from publisher.urls import SiteUrls
 from publisher.views import Views
+from receipts import Door, Receipts
 
-_WRITING_SECONDS = 45.0
+_WRITING_SECONDS = 120.0
+"""Beside reading the article: an account is asked several times."""
 
 
 def build(settings: Settings) -> Service:
@@ -28,7 +31,19 @@ def build(settings: Settings) -> Service:
         max_bytes=settings.content_max_bytes,
         orchestrator=service.dependency("orchestrator", outages=(UnavailableError,)),
     )
-    handlers = Handlers(service.database, orchestrator, urls)
+    covers = Covers(service.database, most_bytes=settings.covers_max_megabytes * 1_000_000)
+    door = Door(settings.gateway_url, settings.key_for_gateway)
+    receipts = Receipts(service.database, door, ask_again)
+    bringing = Bringing(
+        service.database,
+        orchestrator,
+        door,
+        receipts,
+        Files(settings.publish_folder),
+        Pictures(service.database, covers, urls).of,
+    )
+    receipts.watched_by(service)
+    handlers = Handlers(service.database, orchestrator, urls, bringing)
     service.consume(
         "publisher-commands",
         on_each(handlers.content_publish, ContentPublish),
@@ -38,7 +53,6 @@ def build(settings: Settings) -> Service:
             max_concurrency=8, handler_timeout=settings.content_timeout_seconds + _WRITING_SECONDS
         ),
     )
-    covers = Covers(service.database, most_bytes=settings.covers_max_megabytes * 1_000_000)
     views = Views(service.database)
     service.background("views", views.keep_writing)
     per_page = settings.articles_per_page
@@ -57,6 +71,7 @@ def build(settings: Settings) -> Service:
         sites=sites,
         covers=covers,
         articles_per_page=per_page,
+        receipts=receipts,
     )
     service.serve(api)
     return service

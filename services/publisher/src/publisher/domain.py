@@ -236,6 +236,8 @@ class Page(PageSummary):
     cited: frozenset[int]
     label: str | None
     taken_down_at: datetime | None = None
+    canonical_url: str | None = None
+    """Where its home is; None: here."""
 
 
 def refusal(article: Article) -> Refusal | None:

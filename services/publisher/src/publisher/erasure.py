@@ -21,6 +21,9 @@ _TABLES: Final = {
     "logos": "logos",
     "site_settings": "site_settings",
     "previews": "previews",
+    "publications": "publications",
+    "targets": "target_settings",
+    "receipts": "receipts",
     "sites": "sites",
 }
 """In an order in which nothing refers to what is gone."""

@@ -1,12 +1,11 @@
 """`content.publish` in; a page and `content.published`, or `content.publish_failed` with the reason, out."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from chassis import Connection
 from envelope import DomainMessage
-from envelope.brand.payloads import ContentDelete, ContentPublish, ContentPublished, ContentPublishFailed
+from envelope.brand.payloads import ContentDelete, ContentPublish, ContentPublished
 from messaging import Context, Database, Record, Transaction, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged
@@ -16,39 +15,51 @@ from publisher.erasure import comes_too_late, erased
 from publisher.markup import Home, to_html
 from publisher.site_settings import address_of
 from publisher.store import Publication
+from publisher.targets import SITE, Bringing, failed
 from publisher.urls import SiteUrls
 
 Command = DomainMessage[ContentPublish]
-Target = Callable[[Command, Context], Awaitable[Record]]
 
 
 class Handlers:
-    def __init__(self, database: Database, orchestrator: OrchestratorClient, urls: SiteUrls) -> None:
+    def __init__(
+        self,
+        database: Database,
+        orchestrator: OrchestratorClient,
+        urls: SiteUrls,
+        elsewhere: Bringing | None = None,
+    ) -> None:
+        """`elsewhere`: how articles get to other targets than the built-in site; None: there are no others."""
         self._database = database
         self._orchestrator = orchestrator
         self._urls = urls
-        self._targets: Mapping[str, Target] = {"site": self._publish_on_site}
+        self._elsewhere = elsewhere
 
     async def content_publish(self, command: Command, context: Context) -> Record:
         async with self._database.connection() as connection:
             if await _is_late(command, connection):
                 return _nothing
-        target = self._targets.get(command.payload.target)
-        if target is None:
-            known = ", ".join(sorted(self._targets))
-            detail = f"There is no target {command.payload.target!r}; the brand can use: {known}."
-            return _failed(command, Refusal("unknown_target", detail), context)
-        return await target(command, context)
+        target = command.payload.target
+        if target == SITE:
+            return await self._publish_on_site(command, context)
+        if self._elsewhere is None:
+            return failed(command, Refusal("unknown_target", f"There is no target {target!r}."), context)
+        return await self._elsewhere.bring(command, context)
 
     async def _publish_on_site(self, command: Command, context: Context) -> Record:
         content_id = command.payload.content_id
         async with self._database.connection() as connection:
             # Of another brand's page nothing is known: its article is read again, and shows whose it is.
-            known_etag = await store.known_etag(connection, content_id, BrandSlug(command.payload.brand_slug))
+            known_etag = await store.known_etag(
+                connection,
+                content_id,
+                BrandSlug(command.payload.brand_slug),
+                command.payload.canonical_url,
+            )
             own_address = await address_of(connection, BrandSlug(command.payload.brand_slug))
         answer = await self._orchestrator.article(content_id, known_etag=known_etag)
         if answer is None:
-            return _failed(command, _DELETED, context)
+            return failed(command, _DELETED, context)
         if isinstance(answer, Unchanged):
 
             async def announce_again(tx: Transaction) -> None:
@@ -64,7 +75,7 @@ class Handlers:
         if article.taken_down_at is not None:
             return _taken_down(command, article, context)
         if problem := refusal(article):
-            return _failed(command, problem, context)
+            return failed(command, problem, context)
         own = f"{own_address}/" if own_address else None
         home = Home(self._urls.origin, self._urls.site(BrandSlug(article.brand.slug)), own)
         # In a thread, so that a long or hostile text holds up this message only.
@@ -78,9 +89,10 @@ class Handlers:
             if await _is_late(command, tx.connection):
                 return
             if await store.is_deleted(tx.connection, article):
-                await _failed(command, _DELETED, context)(tx)
+                await failed(command, _DELETED, context)(tx)
                 return
             await store.publish(tx.connection, publication)
+            await store.note_home(tx.connection, article, command.payload.canonical_url)
             await self._announce(tx, command, context)
 
         return record
@@ -137,30 +149,6 @@ def _taken_down(command: Command, article: Article, context: Context) -> Record:
         if await store.take_down(tx.connection, article):
             context.log.info("page_taken_down", content_id=str(article.content_id))
         else:
-            await _failed(command, never_was, context)(tx)
-
-    return record
-
-
-def _failed(command: Command, problem: Refusal, context: Context) -> Record:
-    payload = command.payload
-
-    async def record(tx: Transaction) -> None:
-        tx.send(
-            ContentPublishFailed(
-                brand_slug=payload.brand_slug,
-                content_id=payload.content_id,
-                target=payload.target,
-                reason=problem.reason,
-                detail=problem.detail,
-            ),
-            caused_by=command,
-        )
-        context.log.warning(
-            "article_not_published",
-            content_id=str(payload.content_id),
-            reason=problem.reason,
-            detail=problem.detail,
-        )
+            await failed(command, never_was, context)(tx)
 
     return record

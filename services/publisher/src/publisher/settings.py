@@ -1,5 +1,6 @@
 """What an operator can set. Every field is an environment variable of the same name, upper-cased."""
 
+from pathlib import Path
 from typing import Self
 
 from pydantic import Field, SecretStr, model_validator
@@ -20,6 +21,8 @@ class Settings(ServiceSettings, KeyedSettings):
     gateway_url: WebAddress | None = None
     # What it is asked with, likewise.
     publisher_to_gateway_key: PairKeysText = None
+    # In which articles are put as files, for brands that have such a target; unset: none is.
+    publish_folder: Path | None = None
     # Reading one article, from connecting to its last byte.
     content_timeout_seconds: float = Field(default=15.0, gt=0, le=300)
     content_max_bytes: int = Field(default=1_000_000, ge=10_000)

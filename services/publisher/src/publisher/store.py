@@ -33,7 +33,7 @@ _SECTIONS = TypeAdapter(tuple[Section, ...])
 _SOURCES = TypeAdapter(tuple[Source, ...])
 
 _SUMMARY = "content_id, slug, title, meta_description, word_count, published_at, updated_at"
-_PAGE = f"{_SUMMARY}, keyword, body_html, sections, sources, cited, label, taken_down_at"
+_PAGE = f"{_SUMMARY}, keyword, body_html, sections, sources, cited, label, taken_down_at, canonical_url"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,19 @@ class Publication:
     etag: str | None
 
 
-async def known_etag(connection: Connection, content_id: UUID, brand: BrandSlug) -> str | None:
-    """The entity tag of the article as it was last published for the brand, unless it has to be rendered anew."""
+async def known_etag(
+    connection: Connection, content_id: UUID, brand: BrandSlug, canonical_url: str | None = None
+) -> str | None:
+    """The entity tag of the article as it was last published for the brand, unless it has to be rendered anew, or its home is elsewhere now."""
     value = await connection.fetchval(
-        "select content_etag from pages where content_id = $1 and brand_slug = $2 and markup_version = $3",
+        """
+        select content_etag from pages
+        where content_id = $1 and brand_slug = $2 and markup_version = $3 and canonical_url is not distinct from $4
+        """,
         content_id,
         brand,
         MARKUP_VERSION,
+        canonical_url,
     )
     return None if value is None else str(value)
 
@@ -280,6 +286,18 @@ async def _save_page(
         article.updated_at,
         MARKUP_VERSION,
         site_changed,
+    )
+
+
+async def note_home(connection: Connection, article: Article, canonical_url: str | None) -> None:
+    """Which address the article's page names as the canonical one; None: its own."""
+    await connection.execute(
+        """
+        update pages set canonical_url = $2, updated_at = clock_timestamp()
+        where content_id = $1 and canonical_url is distinct from $2
+        """,
+        article.content_id,
+        canonical_url,
     )
 
 

@@ -66,6 +66,7 @@ PUBLISHES = {
     },
     "publisher": {
         ("commands", "monitor-commands"),
+        ("commands", "publisher-commands"),
         ("brand-events", "content.published"),
         ("brand-events", "content.publish_failed"),
         ("brand-events", "brand.erased"),

@@ -59,6 +59,13 @@ class Covers:
         )
         return kept
 
+    async def drawn(self, brand: BrandSlug, cover: Cover, format_: Format) -> bytes:
+        """The file of a cover, drawn for whoever takes it along; nothing of it is kept."""
+        async with self._drawing:
+            async with self._database.connection() as connection:
+                logo = await logos.body(connection, brand, cover.logo) if cover.logo else None
+            return await asyncio.to_thread(_drawn, cover, format_, logo)
+
 
 def _drawn(cover: Cover, format_: Format, logo: bytes | None) -> bytes:
     # What draws takes some 12 MB, so it is loaded where there is something to draw.

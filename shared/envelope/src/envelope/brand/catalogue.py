@@ -30,7 +30,12 @@ CATALOGUE: Final = Catalogue(
         command("content.generate", payloads.ContentGenerate, to="orchestrator", producers=_BRAIN),
         event("content.generated", payloads.ContentGenerated, producers=_BRAIN),
         event("content.refused", payloads.ContentRefused, producers=_BRAIN),
-        command("content.publish", payloads.ContentPublish, to="publisher", producers=_BRAIN),
+        command(
+            "content.publish",
+            payloads.ContentPublish,
+            to="publisher",
+            producers=("orchestrator", "publisher"),
+        ),
         command("content.delete", payloads.ContentDelete, to="publisher", producers=_BRAIN),
         event("content.published", payloads.ContentPublished, producers=("publisher",)),
         event("content.publish_failed", payloads.ContentPublishFailed, producers=("publisher",)),

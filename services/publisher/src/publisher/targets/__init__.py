@@ -1,0 +1,21 @@
+"""Where articles go beside the built-in site: accounts with others, files, and whoever takes signed messages.
+
+Entered here: `Bringing` brings a target up to date with an article. What a kind of account needs is one file
+(`wordpress.py`), named in `places.py`.
+"""
+
+from publisher.targets.bringing import Bringing, ask_again, failed
+from publisher.targets.files import Files
+from publisher.targets.pictures import Pictures
+from publisher.targets.places import SITE
+from publisher.targets.routes import target_routes
+
+__all__ = [
+    "SITE",
+    "Bringing",
+    "Files",
+    "Pictures",
+    "ask_again",
+    "failed",
+    "target_routes",
+]

@@ -1,0 +1,241 @@
+"""Articles as files for a site generator, in a folder or a git repository of the operator. Takes a while: for threads.
+
+Files are complete whenever somebody looks, nothing is written or removed outside the folder, and what somebody else has put or changed
+there is left alone.
+"""
+
+import hashlib
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from publisher.targets.edition import Edition
+from publisher.targets.filing.layouts import LAYOUTS, Layout, written
+from publisher.targets.settings import TargetSettings
+from publisher.targets.target import CHANGED
+
+_SOURCE: Final = re.compile(r'^source_id: "([0-9a-f-]{36}) ([0-9a-f]{16})"$', re.MULTILINE)
+
+
+class FilesError(Exception):
+    """Why nothing was written, and what to do about it."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """Where an article's files are, and what they look like."""
+
+    path: str
+    """Of the text, below the target's folder."""
+    cover: str | None
+    seen: str | None
+    """Digest of the text's file; None: it may not have been written."""
+
+
+class Files:
+    """`root` is the operator's PUBLISH_FOLDER; None: there is none."""
+
+    def __init__(self, root: Path | None) -> None:
+        self._root = None if root is None else root.resolve()
+
+    def place(
+        self, edition: Edition, settings: TargetSettings, before: Filed | None, *, since: datetime
+    ) -> str:
+        """The path that the article is to have, below the target's folder; nothing is written.
+
+        Raises: as `write`.
+        """
+        folder = self._folder(settings, edition.brand_slug)
+        return self._free(folder, LAYOUTS[settings.profile], edition, since, before)
+
+    def write(
+        self,
+        edition: Edition,
+        settings: TargetSettings,
+        before: Filed | None,
+        *,
+        path: str,
+        since: datetime,
+        tried: frozenset[str],
+        cover: bytes | None,
+        overwrite: bool,
+    ) -> Filed:
+        """Writes the article where it was placed, and removes what it had elsewhere; the same again changes nothing.
+
+        Raises:
+            FilesError: there is no folder for it, or somebody has changed its file.
+            OSError: the disk says no.
+            BusyRepositoryError: the repository is locked.
+        """
+        folder = self._folder(settings, edition.brand_slug)
+        layout = LAYOUTS[settings.profile]
+        if before is not None and not overwrite:
+            self._demand_ours(folder, before, edition.content_id, tried)
+        text = written(layout, edition, since).encode()
+        pictured = layout.cover(_slug_in(path, layout, edition, since), since) if cover is not None else None
+        files: dict[Path, bytes | None] = {}
+        for old in () if before is None else (before.path, before.cover):
+            if old is not None and old not in {path, pictured}:
+                files[self._within(folder, old)] = None
+        files[self._within(folder, path)] = text
+        if pictured is not None:
+            files[self._within(folder, pictured)] = cover
+        what = "Publish" if before is None or before.seen is None else "Update"
+        self._put(folder, settings, files, message=f"{what} “{edition.title}”", author=edition.site)
+        return Filed(path, pictured, _digest(text))
+
+    def remove(
+        self,
+        content_id: UUID,
+        brand_slug: str,
+        settings: TargetSettings,
+        before: Filed,
+        *,
+        tried: frozenset[str],
+        overwrite: bool,
+    ) -> None:
+        """Removes the article's files. What is gone already is fine.
+
+        Raises: as `write`.
+        """
+        folder = self._folder(settings, brand_slug)
+        if self._within(folder, before.path).exists() and not overwrite:
+            self._demand_ours(folder, before, content_id, tried)
+        files: dict[Path, bytes | None] = {
+            self._within(folder, each): None for each in (before.path, before.cover) if each is not None
+        }
+        self._put(folder, settings, files, message=f"Withdraw {before.path}", author=brand_slug)
+
+    def _folder(self, settings: TargetSettings, brand_slug: str) -> Path:
+        if self._root is None:
+            raise FilesError(
+                "no_folder", "the publisher has no folder for files: set PUBLISH_FOLDER and restart it"
+            )
+        if not self._root.is_dir():
+            raise FilesError(
+                "no_folder", "PUBLISH_FOLDER is no folder: make it, and let the publisher write to it"
+            )
+        folder = (self._root / (settings.folder or brand_slug)).resolve()
+        if not folder.is_relative_to(self._root):
+            raise FilesError(
+                "outside", "the target's folder leads out of PUBLISH_FOLDER; nothing was written"
+            )
+        return folder
+
+    def _within(self, folder: Path, path: str) -> Path:
+        """Raises FilesError: it would be outside, by a link that somebody has put there."""
+        assert self._root is not None
+        whole = folder / path
+        if not whole.parent.resolve().is_relative_to(folder) or whole.is_symlink():
+            raise FilesError("outside", f"{path} leads out of the target's folder; nothing was written")
+        return whole
+
+    def _demand_ours(self, folder: Path, before: Filed, content_id: UUID, tried: frozenset[str]) -> None:
+        try:
+            text = self._within(folder, before.path).read_bytes()
+        except FileNotFoundError:
+            if before.seen is None:
+                return
+            raise FilesError(
+                "gone_elsewhere",
+                f"somebody has removed {before.path}; it is written anew by brandctl content publish ID TARGET --overwrite",
+            ) from None
+        if _digest(text) == before.seen or _mark(text, content_id) in tried:
+            return
+        raise FilesError(
+            CHANGED,
+            f"somebody has changed {before.path} since it was written; it was left as it is. To have it overwritten:"
+            " brandctl content publish ID TARGET --overwrite",
+        )
+
+    def _free(
+        self, folder: Path, layout: Layout, edition: Edition, since: datetime, before: Filed | None
+    ) -> str:
+        """The path that its slug asks for, or the next that is free or its own."""
+        for number in range(1, 100):
+            path = layout.article(edition.slug if number == 1 else f"{edition.slug}-{number}", since)
+            there = self._within(folder, path)
+            own = before is not None and before.path == path
+            if own or not there.exists() or _mark(there.read_bytes(), edition.content_id) is not None:
+                return path
+        raise FilesError(
+            "no_name", f"there are a hundred files called {edition.slug}; give the article another address"
+        )
+
+    def _put(
+        self,
+        folder: Path,
+        settings: TargetSettings,
+        files: dict[Path, bytes | None],
+        *,
+        message: str,
+        author: str,
+    ) -> None:
+        for path, content in files.items():
+            if content is None:
+                path.unlink(missing_ok=True)
+                _remove_empty(path.parent, folder)
+            elif not path.exists() or path.read_bytes() != content:
+                _write(path, content)
+        if not settings.git:
+            return
+        # Takes some megabytes, so it is loaded where there is something to commit.
+        from publisher.targets.filing.repository import commit, home_of  # noqa: PLC0415
+
+        assert self._root is not None
+        folder.mkdir(parents=True, exist_ok=True)
+        home = home_of(folder, self._root) or folder
+        commit(home, files, message=message, author=author)
+
+
+def _slug_in(path: str, layout: Layout, edition: Edition, since: datetime) -> str:
+    """The slug that a path was made of."""
+    for number in range(1, 100):
+        slug = edition.slug if number == 1 else f"{edition.slug}-{number}"
+        if layout.article(slug, since) == path:
+            return slug
+    return edition.slug
+
+
+def _mark(text: bytes, content_id: UUID) -> str | None:
+    found = _SOURCE.search(text[:20_000].decode(errors="replace"))
+    return found[2] if found and found[1] == str(content_id) else None
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All of it or nothing, also when the machine stops in the midst."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _remove_empty(folder: Path, above: Path) -> None:
+    while folder != above and folder.is_relative_to(above):
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent

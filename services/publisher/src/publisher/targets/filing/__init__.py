@@ -1,0 +1,1 @@
+"""How files look that site generators take, and how they are committed."""

@@ -1,0 +1,130 @@
+"""How site generators want an article in files: names of fields, names of files, and where the picture lies. Pure."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from publisher.targets.edition import Edition, Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Of one generator; paths are below the target's folder."""
+
+    article: Callable[[str, datetime], str]
+    """Path by slug and the time of the first publication."""
+    cover: Callable[[str, datetime], str]
+    fields: Callable[[Edition, datetime], Mapping[str, Any]]
+    text: Callable[[str], str] = str
+    """The Markdown, as templates leave it alone."""
+
+
+def written(layout: Layout, edition: Edition, since: datetime) -> str:
+    """The file: front matter (YAML, each value as JSON, which is YAML too), and the text."""
+    fields = {
+        **layout.fields(edition, since),
+        # By which a file is known as ours, and as which writing.
+        "source_id": f"{edition.content_id} {edition.mark}",
+    }
+    lines = [f"{name}: {_value(value)}" for name, value in fields.items() if value not in (None, (), "")]
+    return "\n".join(["---", *lines, "---", "", layout.text(edition.markdown).rstrip("\n"), ""])
+
+
+def _value(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _hugo(edition: Edition, since: datetime) -> Mapping[str, Any]:
+    return {
+        "title": edition.title,
+        "date": since,
+        "lastmod": edition.as_of,
+        "description": edition.excerpt,
+        "slug": edition.slug,
+        "categories": edition.categories,
+        "tags": edition.tags,
+        "author": edition.author,
+        "canonicalURL": edition.canonical_url,
+        "images": ["cover.png"] if edition.picture else None,
+        "cover": _pictured(edition.picture, image="cover.png", alt="alt"),
+    }
+
+
+def _astro(edition: Edition, since: datetime) -> Mapping[str, Any]:
+    return {
+        "title": edition.title,
+        "description": edition.excerpt,
+        "pubDate": since,
+        "updatedDate": edition.as_of,
+        "heroImage": edition.picture and f"./{edition.slug}.png",
+        "heroImageAlt": edition.picture and edition.picture.alternative_text,
+        "categories": edition.categories,
+        "tags": edition.tags,
+        "author": edition.author,
+        "canonicalURL": edition.canonical_url,
+    }
+
+
+def _jekyll(edition: Edition, since: datetime) -> Mapping[str, Any]:
+    return {
+        "layout": "post",
+        "title": edition.title,
+        "date": since,
+        "last_modified_at": edition.as_of,
+        "description": edition.excerpt,
+        "categories": edition.categories,
+        "tags": edition.tags,
+        "author": edition.author,
+        "canonical_url": edition.canonical_url,
+        "image": _pictured(edition.picture, path=f"/assets/covers/{edition.slug}.png", alt="alt"),
+    }
+
+
+def _eleventy(edition: Edition, since: datetime) -> Mapping[str, Any]:
+    return {
+        "title": edition.title,
+        "date": since,
+        "updated": edition.as_of,
+        "description": edition.excerpt,
+        "categories": edition.categories,
+        "tags": edition.tags,
+        "author": edition.author,
+        "canonical": edition.canonical_url,
+        "image": edition.picture and f"{edition.slug}.png",
+        "imageAlt": edition.picture and edition.picture.alternative_text,
+        # Markdown alone: no template language before it.
+        "templateEngineOverride": "md",
+    }
+
+
+def _pictured(picture: Picture | None, *, alt: str, **where: str) -> Mapping[str, str] | None:
+    return None if picture is None else {**where, alt: picture.alternative_text}
+
+
+def _without_shortcodes(text: str) -> str:
+    """Hugo looks for them within code, too, where nothing can be escaped: there they get a space."""
+    return text.replace("{{<", "{{ <").replace("{{%", "{{ %")
+
+
+def _raw(text: str) -> str:
+    """Liquid runs over code, too."""
+    return f"{{% raw %}}\n{text.replace('{%', '{ %').rstrip()}\n{{% endraw %}}\n"
+
+
+LAYOUTS: Final[Mapping[str, Layout]] = {
+    "hugo": Layout(
+        lambda slug, _: f"{slug}/index.md", lambda slug, _: f"{slug}/cover.png", _hugo, _without_shortcodes
+    ),
+    "astro": Layout(lambda slug, _: f"{slug}.md", lambda slug, _: f"{slug}.png", _astro),
+    "jekyll": Layout(
+        lambda slug, since: f"_posts/{since.astimezone(UTC):%Y-%m-%d}-{slug}.md",
+        lambda slug, _: f"assets/covers/{slug}.png",
+        _jekyll,
+        _raw,
+    ),
+    "eleventy": Layout(lambda slug, _: f"{slug}.md", lambda slug, _: f"{slug}.png", _eleventy),
+}

@@ -1,0 +1,194 @@
+"""Ghost, by its Admin API: https://ghost.org/docs/admin-api/.
+
+It gives a second post of a slug another slug, and has each change name the state that it changes. Texts go as one HTML card of its own
+format: what it makes of HTML otherwise loses comments, by which a text of ours is known.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Final
+
+from publisher.targets.edition import Edition, Picture, digest_of, mark_in, marked
+from publisher.targets.target import Standing
+from receipts import Absent, Account, Answer, Found, NotSent, Part, Refused, Step, UnknownOutcome, Work
+from receipts.answers import expect, quoted
+
+_POSTS: Final = "/ghost/api/admin/posts/"
+_IMAGES: Final = "/ghost/api/admin/images/upload/"
+_WHOLE: Final = {"formats": "lexical"}
+_NOT_FOUND: Final = 404
+_COLLISION: Final = 409
+_MAX_TITLE: Final = 255
+_MAX_EXCERPT: Final = 300
+_MAX_ALTERNATIVE: Final = 190
+_ERRORS: Final = {
+    401: "Ghost does not know the Admin API key: connect the account again",
+    403: "Ghost does not let this integration do that: connect the account again, with an Admin API key",
+    404: "Ghost has no such thing at its address: look whether the account's address is that of Ghost",
+}
+
+
+class Ghost:
+    kind: ClassVar = "ghost"
+
+    def place(self, edition: Edition) -> Sequence[Step]:
+        slugs = (f"draft-{edition.content_id}", edition.slug)
+
+        async def look(work: Work) -> Found | Absent:
+            query = {**_WHOLE, "filter": f"slug:[{','.join(slugs)}]", "limit": "20"}
+            answer = expect(await work.account.request("GET", _POSTS, query=query), errors=_ERRORS)
+            for post in _posts(answer):
+                if post.get("slug") == slugs[0] or mark_in(_text(post), edition.content_id):
+                    return Found(_drafted(post))
+            return Absent()
+
+        async def send(work: Work) -> Mapping[str, Any]:
+            found = await look(work)
+            if isinstance(found, Found):
+                return found.remote
+            draft = {
+                "title": str(work.prepared["title"])[:_MAX_TITLE],
+                "lexical": _card(marked(edition.content_id)),
+                "slug": slugs[0],
+                "status": "draft",
+            }
+            answer = await work.account.request("POST", _POSTS, query=_WHOLE, json={"posts": [draft]})
+            return _drafted(_post(expect(answer, errors=_ERRORS)))
+
+        return (Step("draft", send, look),)
+
+    def bring(self, edition: Edition, standing: Standing) -> Sequence[Step]:
+        async def picture(work: Work) -> Mapping[str, Any]:
+            return {"picture": await _uploaded(work.account, edition.picture) if edition.picture else None}
+
+        async def publish(work: Work) -> Mapping[str, Any]:
+            now = await _read(work.account, standing)
+            mark = mark_in(_text(now), edition.content_id)
+            if mark == edition.mark and now.get("status") == "published":
+                return _published(now)
+            standing.demand_ours(
+                seen=_seen(now),
+                mark=mark,
+                is_public=now.get("status") == "published",
+                state=str(now.get("status")),
+            )
+            post: dict[str, Any] = {
+                "title": edition.title[:_MAX_TITLE],
+                "lexical": _card(edition.marked_html),
+                "custom_excerpt": edition.excerpt[:_MAX_EXCERPT] or None,
+                "canonical_url": edition.canonical_url,
+                "tags": [{"name": name} for name in (*edition.categories, *edition.tags)],
+                "status": "published",
+                "updated_at": now["updated_at"],
+            }
+            if edition.slug != standing.slug:
+                post["slug"] = edition.slug
+            if edition.author:
+                post["authors"] = [{"email" if "@" in edition.author else "slug": edition.author}]
+            if edition.picture and work.remote["picture"]:
+                post["feature_image"] = work.remote["picture"]
+                post["feature_image_alt"] = edition.picture.alternative_text[:_MAX_ALTERNATIVE]
+            return _published(await _written(work.account, standing, post))
+
+        return (
+            Step("picture", picture, repeatable=True, seconds=25),
+            Step("publish", publish, repeatable=True, seconds=25),
+        )
+
+    def withdraw(self, standing: Standing) -> Sequence[Step]:
+        async def withdraw(work: Work) -> Mapping[str, Any]:
+            try:
+                now = await _read(work.account, standing)
+            except Refused as error:
+                if error.reason == "gone_elsewhere":
+                    return {}
+                raise
+            if now.get("status") == "published":
+                change = {"status": "draft", "updated_at": now["updated_at"]}
+                await _written(work.account, standing, change)
+            return {}
+
+        return (Step("withdraw", withdraw, repeatable=True, seconds=25),)
+
+
+async def _read(account: Account, standing: Standing) -> dict[str, Any]:
+    answer = await account.request("GET", f"{_POSTS}{standing.remote_id}/", query=_WHOLE)
+    if answer.status == _NOT_FOUND:
+        raise Refused(
+            "gone_elsewhere",
+            "somebody has deleted it at Ghost; it is made anew by brandctl content publish ID TARGET --overwrite",
+        )
+    return _post(expect(answer, errors=_ERRORS))
+
+
+async def _written(account: Account, standing: Standing, post: Mapping[str, Any]) -> dict[str, Any]:
+    answer = await account.request(
+        "PUT", f"{_POSTS}{standing.remote_id}/", query=_WHOLE, json={"posts": [post]}
+    )
+    if answer.status == _COLLISION:
+        # Since it was read a moment ago. What has changed shows when it is read again.
+        raise NotSent(
+            "collision", "somebody else is saving it at Ghost", datetime.now(UTC) + timedelta(seconds=5)
+        )
+    return _post(expect(answer, errors=_ERRORS))
+
+
+async def _uploaded(account: Account, picture: Picture) -> str | None:
+    """Its address; None where pictures are not taken: then the article goes without. A second upload leaves a file that nobody sees."""
+    parts = [
+        Part("purpose", "image"),
+        Part("ref", picture.name),
+        Part("file", await picture.draw(), "image/png", f"{picture.name}.png"),
+    ]
+    answer = await account.request("POST", _IMAGES, parts=parts, seconds=20)
+    if answer.status in {400, 413, 415}:
+        return None
+    images = expect(answer, errors=_ERRORS).json
+    try:
+        return str(images["images"][0]["url"])
+    except (KeyError, IndexError, TypeError):
+        raise UnknownOutcome(f"Ghost answered something else than a picture{quoted(answer)}") from None
+
+
+def _card(html: str) -> str:
+    card = {"type": "html", "version": 1, "html": html}
+    root = {"children": [card], "direction": None, "format": "", "indent": 0, "type": "root", "version": 1}
+    return json.dumps({"root": root}, ensure_ascii=False)
+
+
+def _text(post: Mapping[str, Any]) -> str:
+    """What stands in its cards, as they stand."""
+    try:
+        cards = json.loads(post.get("lexical") or "{}")["root"]["children"]
+        return "\n".join(str(card.get("html", "")) for card in cards)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ""
+
+
+def _drafted(post: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": str(post["id"]), "seen": _seen(post), "is_public": post.get("status") == "published"}
+
+
+def _published(post: Mapping[str, Any]) -> dict[str, Any]:
+    if post.get("status") != "published":
+        raise UnknownOutcome(f"Ghost has it as '{post.get('status')}' after it was published")
+    return {"url": str(post["url"]), "seen": _seen(post)}
+
+
+def _seen(post: Mapping[str, Any]) -> str:
+    return digest_of([post.get(name) for name in ("title", "lexical", "custom_excerpt")])
+
+
+def _post(answer: Answer) -> dict[str, Any]:
+    posts = _posts(answer)
+    if not posts or "id" not in posts[0]:
+        raise UnknownOutcome(f"Ghost answered something else than a post{quoted(answer)}")
+    return posts[0]
+
+
+def _posts(answer: Answer) -> list[dict[str, Any]]:
+    posts = answer.json.get("posts") if isinstance(answer.json, dict) else None
+    if not isinstance(posts, list):
+        raise UnknownOutcome(f"Ghost answered no posts{quoted(answer)}")
+    return [each for each in posts if isinstance(each, dict)]

@@ -1,0 +1,41 @@
+"""The cover of an article for targets elsewhere, which take the file, or fetch it from the article's page on the built-in site."""
+
+from functools import partial
+
+from messaging import Database
+from publisher import logos, store
+from publisher.covers import Cover, Covers, Format, picture_of
+from publisher.domain import Article, BrandSlug
+from publisher.targets.edition import Picture
+from publisher.urls import SiteUrls
+
+
+class Pictures:
+    def __init__(self, database: Database, covers: Covers, urls: SiteUrls) -> None:
+        self._database = database
+        self._covers = covers
+        self._urls = urls
+
+    async def of(self, article: Article) -> Picture:
+        brand = BrandSlug(article.brand.slug)
+        async with self._database.connection() as connection:
+            logo = await logos.logo(connection, brand)
+            accent = await connection.fetchval(
+                "select settings ->> 'accent' from site_settings where brand_slug = $1", brand
+            )
+            place = await store.place_of(connection, article.content_id, brand)
+            page = place and await picture_of(connection, self._urls, brand, place.slug)
+        cover = Cover.of(
+            article.content_id,
+            article.title,
+            article.brand.name,
+            brand,
+            logo.digest if logo else None,
+            accent,
+        )
+        return Picture(
+            name=f"cover-{cover.digest}",
+            alternative_text=cover.alternative_text,
+            url=page.url if page else None,
+            draw=partial(self._covers.drawn, brand, cover, Format.LINK),
+        )

@@ -1,0 +1,143 @@
+"""`/v1/brands/{slug}/targets` and `…/publications`: how a brand wants its articles at its targets, and what is where."""
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Final, Literal, Self
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Path, Query
+from pydantic import BaseModel, ConfigDict
+
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, router
+from chassis.http.callers import Caller
+from envelope.brand.payloads import BrandSlug as Slug
+from messaging import Database
+from publisher.targets import publications
+from publisher.targets.publications import Publication
+from publisher.targets.settings import NAME_PATTERN, TargetSettings
+
+MAX_PAGE: Final = 200
+
+Brand = Annotated[Slug, Path(description="The brand.")]
+Target = Annotated[str, Path(pattern=NAME_PATTERN, max_length=40, examples=["company-blog"])]
+
+
+class TargetView(BaseModel):
+    target: str
+    settings: TargetSettings
+
+
+class TargetList(BaseModel):
+    items: tuple[TargetView, ...]
+
+
+class PublicationView(BaseModel):
+    """An article at a target other than the built-in site."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    content_id: UUID
+    target: str
+    kind: str
+    account: str
+    """Of the gateway; empty for `files`."""
+    state: Literal["writing", "published", "unpublished", "failed"]
+    """`failed`: the last attempt was; what was there before still is."""
+    reason: str
+    detail: str
+    """Why it failed."""
+    remote_id: str | None
+    """As the target calls it; of `files` the path below the target's folder."""
+    url: str | None
+    as_of: datetime | None
+    """The state of the article that is there."""
+    created_at: datetime
+    changed_at: datetime
+
+    @classmethod
+    def of(cls, publication: Publication) -> Self:
+        return cls(**{name: getattr(publication, name) for name in cls.model_fields})
+
+
+class PublicationList(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    items: tuple[PublicationView, ...]
+    next: int | None
+    """Where the next page begins: send it as `after`."""
+
+
+def target_routes(database: Database) -> APIRouter:
+    routes = router("/brands/{slug}", tags=["targets"])
+
+    @routes.put(
+        "/targets/{target}", summary="Say how a brand wants its articles at a target", responses=UNKNOWN
+    )
+    async def put_target(
+        caller: MayOperate, slug: Brand, target: Target, settings: TargetSettings
+    ) -> TargetView:
+        """What is left out takes its default, also if it was set before. Holds for what is written from now on."""
+        _demand_visible(caller, slug)
+        async with database.transaction() as tx:
+            await publications.set_settings(tx.connection, slug, target, settings)
+        return TargetView(target=target, settings=settings)
+
+    @routes.get("/targets", summary="How a brand wants its articles at its targets", responses=UNKNOWN)
+    async def get_targets(caller: MayRead, slug: Brand) -> TargetList:
+        """Those for which something is set."""
+        _demand_visible(caller, slug)
+        async with database.connection() as connection:
+            found = await publications.all_settings(connection, slug)
+        return TargetList(items=tuple(TargetView(target=name, settings=each) for name, each in found))
+
+    @routes.get(
+        "/targets/{target}", summary="How a brand wants its articles at one target", responses=UNKNOWN
+    )
+    async def get_target(caller: MayRead, slug: Brand, target: Target) -> TargetView:
+        _demand_visible(caller, slug)
+        async with database.connection() as connection:
+            settings = await publications.settings_of(connection, slug, target)
+        if settings is None:
+            raise _nothing_set(slug, target)
+        return TargetView(target=target, settings=settings)
+
+    @routes.delete(
+        "/targets/{target}",
+        status_code=HTTPStatus.NO_CONTENT,
+        summary="Take back what is set of a target",
+        responses=UNKNOWN,
+    )
+    async def delete_target(caller: MayOperate, slug: Brand, target: Target) -> None:
+        """What is there stays."""
+        _demand_visible(caller, slug)
+        async with database.transaction() as tx:
+            removed = await publications.remove_settings(tx.connection, slug, target)
+        if not removed:
+            raise _nothing_set(slug, target)
+
+    @routes.get("/publications", summary="What of a brand is where", responses=UNKNOWN)
+    async def get_publications(
+        caller: MayRead,
+        slug: Brand,
+        after: Annotated[int, Query(ge=0, lt=2**63, description="`next` of the page before.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+    ) -> PublicationList:
+        """Its articles at targets other than the built-in site, in the order in which they were begun."""
+        _demand_visible(caller, slug)
+        async with database.connection() as connection:
+            found = await publications.of_brand(connection, slug, after=after, limit=limit + 1)
+        return PublicationList(
+            items=tuple(map(PublicationView.of, found[:limit])),
+            next=found[limit - 1].number if len(found) > limit else None,
+        )
+
+    return routes
+
+
+def _nothing_set(slug: str, target: str) -> HTTPException:
+    return HTTPException(HTTPStatus.NOT_FOUND, f"nothing is set of the target '{target}' of '{slug}'")
+
+
+def _demand_visible(caller: Caller, slug: str) -> None:
+    if not caller.may_see(slug):
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no brand '{slug}', or your key is for others")

@@ -1,0 +1,187 @@
+"""Targets with fakes of the sites behind them, commands that come until they are settled, and time that passes when it is told to."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pydantic import SecretStr
+
+from chassis.http.client import UnavailableError
+from envelope import DomainMessage, new_event_id
+from envelope.brand.payloads import ContentPublish
+from fakes import serving
+from fakes.serving.fake import Fake
+from fakes.sites.devto import FakeDevTo
+from fakes.sites.ghost import FakeGhost
+from fakes.sites.wordpress import FakeWordPress
+from messaging import Context, Database, Dependency, RetryLater
+from publisher.clients.orchestrator import OrchestratorClient
+from publisher.domain import Article
+from publisher.handlers import Handlers
+from publisher.targets import Bringing, Files
+from publisher.targets.edition import Picture
+from publisher.urls import SiteUrls
+from receipts import Connected, Receipts
+from receipts.testing import DirectDoor
+
+PNG = b"\x89PNG\r\n\x1a\n and so on"
+KEY = SecretStr("test-service-key-0123456789")
+
+
+def credentials_of(fake: Fake) -> Mapping[str, str]:
+    """What the gateway would put on requests."""
+    match fake:
+        case FakeWordPress():
+            return {
+                "Authorization": "Basic " + base64.b64encode(f"{fake.user}:{fake.password}".encode()).decode()
+            }
+        case FakeGhost():
+            return {"Authorization": f"Ghost {ghost_token(fake.key)}"}
+        case FakeDevTo():
+            return {"api-key": fake.key}
+        case _:
+            return {}
+
+
+def ghost_token(key: str) -> str:
+    def encoded(value: bytes) -> str:
+        return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+    name, _, secret = key.partition(":")
+    now = int(datetime.now(UTC).timestamp())
+    head, body = (
+        {"alg": "HS256", "kid": name, "typ": "JWT"},
+        {"iat": now - 5, "exp": now + 240, "aud": "/admin/"},
+    )
+    signed = ".".join(encoded(json.dumps(each).encode()) for each in (head, body))
+    return f"{signed}.{encoded(hmac.new(bytes.fromhex(secret), signed.encode(), hashlib.sha256).digest())}"
+
+
+async def picture_of(article: Article) -> Picture:
+    async def draw() -> bytes:
+        return PNG + article.title.encode()
+
+    name = hashlib.sha256(f"{article.content_id}{article.title}".encode()).hexdigest()[:16]
+    return Picture(f"cover-{name}", f"Cover: {article.title}", None, draw)
+
+
+@dataclass
+class Targets:
+    """A brand with targets, by what is sent to the publisher and what it sends."""
+
+    database: Database
+    orchestrator: Any
+    context: Context
+    client: OrchestratorClient
+    fakes: dict[str, Fake] = field(default_factory=dict)
+    connected: list[Connected] = field(default_factory=list)
+    folder: Path | None = None
+    kinds: dict[str, str] = field(default_factory=dict)
+    waits: int = 0
+
+    @property
+    def handlers(self) -> Handlers:
+        door = DirectDoor(
+            {name: fake.url for name, fake in self.fakes.items()},
+            headers={name: credentials_of(fake) for name, fake in self.fakes.items()},
+            accounts=tuple(self.connected),
+        )
+        return self.through(door)
+
+    def through(self, door: Any) -> Handlers:
+        """Accounts are asked through this door; it is closed with the process."""
+        bringing = Bringing(
+            self.database,
+            self.client,
+            door,
+            Receipts(self.database, door, margin_seconds=0.5),
+            Files(self.folder),
+            picture_of,
+        )
+        return Handlers(self.database, self.client, SiteUrls.under("https://example.org/news"), bringing)
+
+    def command(self, content_id: UUID, target: str, **more: Any) -> DomainMessage[ContentPublish]:
+        return DomainMessage[ContentPublish](
+            event_id=new_event_id(),
+            type="content.publish",
+            source="orchestrator",
+            timestamp=datetime.now(UTC),
+            correlation_id="chain-1",
+            payload=ContentPublish(brand_slug="daily-grind", content_id=content_id, target=target, **more),
+        )
+
+    async def once(
+        self, command: DomainMessage[ContentPublish], handlers: Handlers | None = None
+    ) -> list[Any]:
+        """One attempt: the payloads that it sent, with their types."""
+        record = await (handlers or self.handlers).content_publish(command, self.context)
+        async with self.database.transaction() as tx:
+            await record(tx)
+            return [json.loads(row.body) for row in tx.outgoing]
+
+    async def publish(self, content_id: UUID, target: str, **more: Any) -> dict[str, Any]:
+        """Comes again, as a message does, until it is settled; returns what was answered."""
+        command, handlers = self.command(content_id, target, **more), self.handlers
+        for _ in range(12):
+            try:
+                sent = await self.once(command, handlers)
+            except RetryLater:
+                self.waits += 1
+                await self.let_time_pass()
+            else:
+                return {"type": sent[0]["type"], **sent[0]["payload"]} if sent else {}
+        raise AssertionError("it is never settled")
+
+    async def let_time_pass(self) -> None:
+        """An hour, by what the database remembers."""
+        async with self.database.connection() as connection:
+            await connection.execute(
+                """
+                update receipts set held_until = held_until - interval '1 hour', not_before = not_before - interval '1 hour',
+                                    quiet_since = quiet_since - interval '1 hour'
+                """
+            )
+            await connection.execute(
+                "update publications set claimed_until = claimed_until - interval '1 hour'"
+            )
+
+    def change(self, content_id: UUID, **changes: Any) -> None:
+        document = self.orchestrator.documents[content_id]
+        self.orchestrator.documents[content_id] = document | changes
+
+
+@pytest.fixture
+async def targets(
+    database: Database, orchestrator: Any, context: Context, tmp_path: Path
+) -> AsyncIterator[Targets]:
+    async with OrchestratorClient(
+        orchestrator.url,
+        KEY,
+        timeout_seconds=5,
+        max_bytes=100_000,
+        orchestrator=Dependency("orchestrator", outages=(UnavailableError,)),
+    ) as client:
+        yield Targets(database, orchestrator, context, client, folder=tmp_path)
+
+
+@pytest.fixture
+async def connect(targets: Targets) -> AsyncIterator[Callable[..., Awaitable[Any]]]:
+    """Has a fake answer, and the brand have an account there, called like its kind unless said otherwise."""
+    async with AsyncExitStack() as stack:
+
+        async def connected(fake: Fake, kind: str, name: str | None = None) -> Fake:
+            await stack.enter_async_context(serving(fake))
+            targets.fakes[name or kind] = fake
+            targets.connected.append(Connected(name or kind, kind, label=kind, state="ok"))
+            return fake
+
+        yield connected

@@ -1,0 +1,1 @@
+"""Sites that take articles."""
