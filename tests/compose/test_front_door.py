@@ -30,6 +30,7 @@ class Told(http.server.BaseHTTPRequestHandler):
         self.rfile.read(size)
         body = f"{self.command} {self.path}".encode()
         self.send_response(200)
+        self.send_header("Asked-As", self.headers["Host"])
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
@@ -93,6 +94,7 @@ async def door(tmp_path: Path, free_port: Callable[[], int]) -> AsyncIterator[Do
             f"{name}_URL": f"https://{host}.localhost"
             for name, host in (("PUBLISHER", "articles"), ("SOCIAL", "posts"), ("API", "api"))
         }
+        urls["SITE_URLS"] = "https://blog.localhost, https://news.localhost"
         folders = dict.fromkeys(("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"), str(tmp_path))
         caddy = await asyncio.create_subprocess_exec(
             "caddy",
@@ -114,6 +116,8 @@ async def test_visitors_get_pages_over_tls_and_are_kept_there(door: Door) -> Non
     assert answer.text == "GET /sites/acme/?page=2"
     assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
     assert "Server" not in answer.headers
+    own = await door.ask("news", "/cold-brew")
+    assert (own.text, own.headers["Asked-As"]) == ("GET /cold-brew", "news.localhost")
     assert (await door.ask("posts", "/feeds/acme/")).text == "GET /feeds/acme/"
     assert (await door.ask("posts", "/", "HEAD")).status_code == 200
     plain = await door.ask_plainly("articles", "/sites/acme/")
@@ -121,7 +125,7 @@ async def test_visitors_get_pages_over_tls_and_are_kept_there(door: Door) -> Non
     assert plain.headers["Location"].startswith("https://articles.localhost")
 
 
-@pytest.mark.parametrize("host", ["articles", "posts"])
+@pytest.mark.parametrize("host", ["articles", "posts", "blog"])
 async def test_visitors_never_get_what_is_for_those_who_run_it(door: Door, host: str) -> None:
     for path in (
         *(

@@ -21,7 +21,7 @@ from publisher.erasure import is_erased
 from publisher.previews import Drafts, Previews
 from publisher.rendering import Listing, Renderer
 from publisher.site_settings import URLS, Addresses, look
-from publisher.urls import SiteUrls
+from publisher.urls import TAKEN, SiteUrls
 from publisher.views import Views
 
 _FEED_ENTRIES = 20
@@ -83,6 +83,7 @@ def create_app(
             Route("/sites/{brand}/logo-{digest}.png", pages.logo),
             Route("/sites/{brand}/look-{digest}.css", pages.look),
             Route("/sites/{brand}/page/{number}", pages.listing),
+            Route("/sites/{brand}/articles/{slug}", pages.set_apart),
             Route("/sites/{brand}/{slug}", pages.article),
             Route("/sites/{brand}/{slug}/", pages.to_article),
         ],
@@ -134,6 +135,12 @@ class Pages:
 
     async def to_article(self, request: Request) -> Response:
         return RedirectResponse(_urls(request).article(_brand(request), _slug(request)), status_code=308)
+
+    async def set_apart(self, request: Request) -> Response:
+        """An article that cannot be at the root of a host."""
+        if _slug(request) in TAKEN and _urls(request).own is not None:
+            return await self.article(request)
+        return await self.to_article(request)
 
     async def index(self, request: Request) -> Response:
         return await self._list(request, 1)

@@ -1,10 +1,13 @@
 """Where everything is found."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from chassis.http.public.addresses import PublicUrls
 from publisher.domain import BrandSlug, PageSlug
+
+TAKEN: Final = frozenset({"docs", "health", "metrics", "redoc", "v1"})
+"""What the publisher has at the root of every host for those who run it, and proxies keep from visitors: no article can be there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,8 @@ class SiteUrls(PublicUrls):
         return self.site(brand) if number == 1 else f"{self.beginning(brand)}page/{number}"
 
     def article(self, brand: BrandSlug, slug: PageSlug) -> str:
+        if brand == self.own and slug in TAKEN:
+            return f"{self.beginning(brand)}articles/{slug}"
         return self.beginning(brand) + slug
 
     def tag(self, brand: BrandSlug, tag: PageSlug, number: int = 1) -> str:

@@ -200,6 +200,23 @@ async def test_a_site_has_a_host_of_its_own_with_everything_on_it(web: Web) -> N
     assert NEWS in (await web.client.get("/")).text
 
 
+async def test_no_article_is_where_the_publisher_has_something_of_its_own(web: Web) -> None:
+    await web.publish(slug="docs", title="Docs")
+    await web.publish(slug="other", title="Other")
+    await web.decide(address=NEWS)
+    host = "news.daily-grind.example"
+    front = lxml_html.fromstring((await web.at(host, "/")).text)
+    assert front.xpath("//main//h2/a/@href") == ["/other", "/articles/docs"]
+    page = lxml_html.fromstring((await web.at(host, "/articles/docs")).text)
+    assert page.xpath("//link[@rel='canonical']/@href") == [f"{NEWS}/articles/docs"]
+    assert (await web.at(host, page.xpath("//img/@src")[0])).status_code == 200
+    assert (await web.at(host, "/articles/other")).headers["location"] == "/other"
+    assert (await web.at(host, "/sites/daily-grind/docs")).headers["location"] == "/articles/docs"
+    common = await web.client.get("/sites/daily-grind/articles/docs")
+    assert common.headers["location"] == "/sites/daily-grind/docs"
+    assert (await web.client.get("/sites/daily-grind/docs")).status_code == 200
+
+
 async def test_no_two_brands_share_a_host_and_nobody_takes_the_common_one(web: Web) -> None:
     assert (await web.decide(address=NEWS)).status_code == 200
     other = "/v1/brands/acme/site"

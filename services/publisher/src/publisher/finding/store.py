@@ -53,10 +53,11 @@ async def related(connection: Connection, brand: BrandSlug, slug: PageSlug, limi
             from pages, unnest(topic) as word (lexeme, positions, weights)
             where brand_slug = $1 and slug = $2 and 'A' = any (weights) group by content_id),
         matching as (
-            select {_SUMMARY}, ts_rank(topic, wanted) as nearness from pages, (select content_id as own_id, wanted from own) as own
+            select {_SUMMARY}, topic, wanted from pages, (select content_id as own_id, wanted from own) as own
             where {_SHOWN} and content_id <> own_id and topic @@ wanted
             order by published_at desc, content_id desc limit {_MOST_COMPARED})
-        select {_SUMMARY} from matching order by nearness desc, published_at desc, content_id desc limit $3
+        select {_SUMMARY} from matching
+        order by ts_rank(topic, wanted) desc, published_at desc, content_id desc limit $3
         """,  # noqa: S608 - constants of this module
         brand,
         slug,
@@ -103,8 +104,11 @@ async def _tags(connection: Connection, site: Site, condition: str, *more: str) 
         return []
     rows = await connection.fetch(
         f"""
-        select tag, count(*) as pages from unnest($3::text[]) with ordinality as named (tag, place)
-        join pages on topic @@ plainto_tsquery(search_configuration($2), tag)
+        -- Each tag is understood once, and not anew for each page.
+        with named as materialized (
+            select tag, place, plainto_tsquery(search_configuration($2), tag) as wanted
+            from unnest($3::text[]) with ordinality as given (tag, place))
+        select tag, count(*) as pages from named join pages on topic @@ wanted
         where {condition} group by tag, place order by place
         """,  # noqa: S608 - constants of this module
         site.brand_slug,

@@ -12,9 +12,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chassis import DatabaseUnavailableError
 from messaging import Database
-from publisher.domain import BrandSlug
+from publisher.domain import BrandSlug, PageSlug
 from publisher.site_settings import store
-from publisher.urls import SiteUrls
+from publisher.urls import TAKEN, SiteUrls
 
 KNOWN_FOR_SECONDS: Final = 5.0
 """How long another replica's change is not seen."""
@@ -64,13 +64,16 @@ class Addresses:
         if found is None:
             await self._app({**scope, URLS: self._urls}, receive, send)
             return
-        brand, address = found
+        brand, origin = found
+        urls = self._urls.at(brand, origin)
         shared = f"/sites/{brand}/"
         if path.startswith(shared):
             # An address from before the site had its own; no other host is named, so nobody is led astray.
-            await RedirectResponse("/" + path.removeprefix(shared).lstrip("/\\"), 308)(scope, receive, send)
+            rest = path.removeprefix(shared).lstrip("/\\")
+            address = urls.article(brand, PageSlug(rest)) if rest in TAKEN else f"/{rest}"
+            await RedirectResponse(address, 308)(scope, receive, send)
             return
-        at_root = {**scope, "path": shared + path.removeprefix("/"), URLS: self._urls.at(brand, address)}
+        at_root = {**scope, "path": shared + path.removeprefix("/"), URLS: urls}
         await self._app(at_root, receive, send)
 
     async def _site_at(self, host: str) -> tuple[BrandSlug, str] | None:
