@@ -1,5 +1,6 @@
 """Social with a gateway beside it, an orchestrator that says what it is told, and networks on this machine."""
 
+from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,11 +25,15 @@ from social.app import build
 from social.settings import Settings
 
 KEY = "test-service-key-0123456789"
+PNG = b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+"""One pixel."""
 
 
 @dataclass
 class Orchestrator:
-    """Says of brands and articles what it is told; `away`: answers nobody."""
+    """Says of brands and articles what it is told, and shows a picture; `away`: answers nobody."""
 
     paused_at: str | None = None
     taken_down_at: str | None = None
@@ -42,6 +47,8 @@ class Orchestrator:
         await self._answer(request.url.path)(scope, receive, send)
 
     def _answer(self, path: str) -> Response:
+        if path.startswith("/sites/"):  # as the publisher serves them
+            return Response(PNG, media_type="image/png")
         if self.away:
             return JSONResponse({}, 503)
         if path.startswith("/v1/brands/"):
@@ -140,6 +147,7 @@ async def social_settings(
         "service_key": KEY,
         "gateway_url": f"http://127.0.0.1:{gateway.port}",
         "orchestrator_url": orchestrator[1],
+        "pages_url": orchestrator[1],
         "post_retry_seconds": "0.1,0.1,0.1",
         "post_tick_seconds": 0.2,
     }

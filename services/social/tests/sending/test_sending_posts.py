@@ -7,10 +7,17 @@ from typing import Any
 import asyncpg
 
 from chassis.testing import eventually
-from envelope.brand.payloads import SocialCreate
+from envelope.brand.payloads import Picture, SocialCreate
 from services.social.tests.sending.conftest import Networks, Orchestrator
 
 NewCommand = Callable[..., SocialCreate]
+COVER = Picture(
+    url="https://daily-grind.example/sites/daily-grind/pour-over-coffee/cover.png",
+    alt="A cup, seen from above.",
+    media_type="image/png",
+    width=1200,
+    height=630,
+)
 
 
 async def told(social: Any, count: int) -> dict[str, str]:
@@ -28,7 +35,8 @@ async def test_each_channel_has_its_own_text_once_and_a_repeated_command_finds_i
     social: Any, networks: Networks, new_command: NewCommand
 ) -> None:
     await networks.connect("mastodon", "bluesky", "webhook")
-    command = new_command(channels=("feed", "Mastodon", "bluesky", "webhook", "x", "pigeon"), language="en")
+    channels = ("feed", "Mastodon", "bluesky", "webhook", "x", "pigeon")
+    command = new_command(channels=channels, language="en", picture=COVER)
     await social.send(command)
     first = await told(social, 6)
     assert (first["x"], first["pigeon"]) == ("channel_not_connected", "unknown_channel")
@@ -38,12 +46,14 @@ async def test_each_channel_has_its_own_text_once_and_a_repeated_command_finds_i
 
     [toot], [skeet], [message] = (each.accepted for each in networks.all)
     assert command.published_url in toot.text
-    assert toot.more["language"] == "en"
+    assert (toot.more["language"], toot.more["alternatives"]) == ("en", ["A cup, seen from above."])
     [link, *_] = (each for each in skeet.more["facets"] if "uri" in each["features"][0])
     start, end = link["index"]["byteStart"], link["index"]["byteEnd"]
     assert skeet.text.encode()[start:end].decode() == command.published_url
-    assert skeet.more["embed"]["external"]["uri"] == command.published_url
+    card = skeet.more["embed"]["external"]
+    assert (card["uri"], card["thumb"]["mimeType"]) == (command.published_url, "image/png")
     assert message.more["link"] == command.published_url
+    assert message.more["pictures"][0]["alt"] == COVER.alt
     assert len({toot.text, skeet.text, message.text}) == 3
     page = (await social.http.get(first["feed"])).text
     assert f'<a href="{first["Mastodon"]}" rel="noopener">Posted on Mastodon</a>' in page

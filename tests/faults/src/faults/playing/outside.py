@@ -143,7 +143,7 @@ class Outside:
             outside.gateway = await outside.started_gateway()
             async with outside.api() as api:
                 for place in places:
-                    await _connect(api, place, fakes[place.channel])
+                    await connect(api, place, fakes[place.channel])
             outside.worker = await outside.started_worker()
             yield outside
 
@@ -275,7 +275,7 @@ class Outside:
             await connection.close()
 
 
-async def _connect(api: httpx.AsyncClient, place: Place, fake: Fake) -> None:
+async def connect(api: httpx.AsyncClient, place: Place, fake: Fake) -> None:
     body = {
         "kind": place.channel,
         "brands": ["acme"],
