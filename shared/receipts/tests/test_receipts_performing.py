@@ -36,7 +36,7 @@ async def test_it_happens_once_however_often_it_is_asked_for(world: World) -> No
     assert await world.attempts() == ["send", "answered"]
 
 
-@pytest.mark.parametrize("fault", ["reset_after", "error_after"])
+@pytest.mark.parametrize("fault", ["reset_after", "cut_after", "error_after"])
 async def test_what_arrived_without_an_answer_is_found(world: World, fault: str) -> None:
     world.plain.faults.inject(fault, "POST /items")
     with pytest.raises(WaitFor):
