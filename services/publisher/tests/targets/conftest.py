@@ -23,6 +23,9 @@ from fakes.serving.fake import Fake
 from fakes.sites.devto import FakeDevTo
 from fakes.sites.ghost import FakeGhost
 from fakes.sites.wordpress import FakeWordPress
+from gateway.accounts.kind import refusal
+from gateway.accounts.kinds import KINDS
+from gateway.accounts.requests import AccountRequest
 from messaging import Context, Database, Dependency, RetryLater
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import Article
@@ -30,10 +33,13 @@ from publisher.handlers import Handlers
 from publisher.targets import Bringing, Files
 from publisher.targets.edition import Picture
 from publisher.urls import SiteUrls
-from receipts import Connected, Receipts
+from receipts import Answer, Connected, Receipts, UnknownOutcome
 from receipts.testing import DirectDoor
 
-PNG = b"\x89PNG\r\n\x1a\n and so on"
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNocFAAAAIkAOGrWWInAAAAAElFTkSuQmCC"
+)
+"""One pixel."""
 KEY = SecretStr("test-service-key-0123456789")
 
 
@@ -74,6 +80,32 @@ async def picture_of(article: Article) -> Picture:
     return Picture(f"cover-{name}", f"Cover: {article.title}", None, draw)
 
 
+class CheckedDoor(DirectDoor):
+    """What the gateway would not let through is in `refused`."""
+
+    def __init__(self, kinds: Mapping[str, str], refused: list[str], *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._kinds = kinds
+        self._refused = refused
+        self.lost: int | None = None
+        """After so many requests the answer to the next one is lost on its way."""
+        self.asked = 0
+
+    async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
+        kind = KINDS[self._kinds[name]]
+        found = refusal(kind.asks, AccountRequest.model_validate(asked).request(), None)
+        if isinstance(found, str):
+            self._refused.append(found)
+        unknown = {key.lower() for key in asked.get("headers", {})} - kind.headers
+        if unknown:
+            self._refused.append(f"headers {unknown}")
+        answer = await super()._ask(name, asked, seconds)
+        self.asked += 1
+        if self.lost == self.asked - 1:
+            raise UnknownOutcome("the answer was lost")
+        return answer
+
+
 @dataclass
 class Targets:
     """A brand with targets, by what is sent to the publisher and what it sends."""
@@ -85,17 +117,23 @@ class Targets:
     fakes: dict[str, Fake] = field(default_factory=dict)
     connected: list[Connected] = field(default_factory=list)
     folder: Path | None = None
-    kinds: dict[str, str] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    """What the gateway would not have let through."""
     waits: int = 0
 
     @property
-    def handlers(self) -> Handlers:
-        door = DirectDoor(
+    def door(self) -> CheckedDoor:
+        return CheckedDoor(
+            {each.name: each.kind for each in self.connected},
+            self.refused,
             {name: fake.url for name, fake in self.fakes.items()},
             headers={name: credentials_of(fake) for name, fake in self.fakes.items()},
             accounts=tuple(self.connected),
         )
-        return self.through(door)
+
+    @property
+    def handlers(self) -> Handlers:
+        return self.through(self.door)
 
     def through(self, door: Any) -> Handlers:
         """Accounts are asked through this door; it is closed with the process."""
@@ -128,9 +166,11 @@ class Targets:
             await record(tx)
             return [json.loads(row.body) for row in tx.outgoing]
 
-    async def publish(self, content_id: UUID, target: str, **more: Any) -> dict[str, Any]:
+    async def publish(
+        self, content_id: UUID, target: str, *, door: Any = None, **more: Any
+    ) -> dict[str, Any]:
         """Comes again, as a message does, until it is settled; returns what was answered."""
-        command, handlers = self.command(content_id, target, **more), self.handlers
+        command, handlers = self.command(content_id, target, **more), self.through(door or self.door)
         for _ in range(12):
             try:
                 sent = await self.once(command, handlers)
@@ -170,7 +210,9 @@ async def targets(
         max_bytes=100_000,
         orchestrator=Dependency("orchestrator", outages=(UnavailableError,)),
     ) as client:
-        yield Targets(database, orchestrator, context, client, folder=tmp_path)
+        made = Targets(database, orchestrator, context, client, folder=tmp_path)
+        yield made
+        assert made.refused == []
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from fakes.sites.devto import FakeDevTo
 from fakes.sites.ghost import FakeGhost
 from fakes.sites.receiver import FakeReceiver
 from fakes.sites.wordpress import FakeWordPress
+from messaging import WaitFor
 
 LATER = {"updated_at": "2026-02-01T10:00:00Z"}
 ADDRESS = {"updated_at": "2026-02-01T10:00:00Z", "title": "Colder brew at home"}
@@ -144,7 +146,7 @@ async def test_what_a_person_deleted_there_is_made_anew_only_when_told(
     assert [title for title, _ in shown(there)] == ["Colder brew at home"]
 
 
-FAULTS: tuple[Kind, ...] = ("reset_after", "error_before", "error_after", "limited")
+FAULTS: tuple[Kind, ...] = ("reset_after", "error_before", "error_after")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -166,6 +168,20 @@ async def test_whatever_goes_wrong_at_whichever_request_one_article_is_there(
     assert targets.waits >= requests - 1
     if kind == "wordpress":
         assert {each["status"] for each in there.posts.values()} == {"publish"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_who_is_asked_too_often_is_asked_again_when_it_says(
+    targets: Any, there: Any, kind: str
+) -> None:
+    there.faults.inject("limited")
+    content_id = targets.orchestrator.add()
+    with pytest.raises(WaitFor) as waits:
+        await targets.once(targets.command(content_id, kind))
+    assert waits.value.after > timedelta(0)
+    await targets.let_time_pass()
+    assert (await targets.publish(content_id, kind))["type"] == "content.published"
+    assert len(there.accepted) == 1
 
 
 @pytest.mark.parametrize("kind", EDITED)

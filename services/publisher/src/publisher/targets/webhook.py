@@ -70,8 +70,8 @@ def _told(edition: Edition) -> dict[str, Any]:
         "markdown": edition.markdown,
         "word_count": edition.word_count,
         "canonical_url": edition.canonical_url,
-        "categories": edition.categories,
-        "tags": edition.tags,
+        "categories": list(edition.categories),
+        "tags": list(edition.tags),
         "author": edition.author,
         "cover": edition.picture
         and edition.picture.url
