@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import httpx
+import pytest
 from pydantic import SecretStr
 
 from envelope.brand import CATALOGUE
 from fakes import Fake, serving
 from messaging import Database, Service, ServiceSettings
-from receipts import Door, Effect, Performed, Receipts
+from receipts import Door, Effect, EffectRefused, InDoubt, Performed, Receipts
 from services.social.tests.channels.conftest import Cover, composed
 from social.channels import CHANNELS
 from tests.fixtures.channels.cases import CASES, Case
@@ -52,7 +53,15 @@ async def connected(api: httpx.AsyncClient, case: Case, network: Fake) -> str:
     return name
 
 
-async def test_every_channel_posts_once_through_the_gateway(
+async def performed(receipts: Receipts, case: Case, account: str) -> Performed | InDoubt:
+    sending = CHANNELS[case.channel].sending
+    assert sending is not None
+    prepared = sending.prepare(composed(case), datetime.now(UTC))
+    effect = Effect(uuid4(), case.channel, account, "acme", "a post", prepared)
+    return await receipts.perform(effect, sending.steps(prepared, Cover()))
+
+
+async def test_every_channel_posts_once_through_the_gateway_and_says_when_it_is_let_in_no_more(
     make_database: Callable[[str], Awaitable[str]],
 ) -> None:
     gateway_url, url = await make_database("gateway"), await make_database("receipts")
@@ -68,14 +77,19 @@ async def test_every_channel_posts_once_through_the_gateway(
         for case in THROUGH_THE_GATEWAY:
             network = await networks.enter_async_context(serving(case.fake()))
             name = await connected(api, case, network)
-            sending = CHANNELS[case.channel].sending
-            assert sending is not None
-            prepared = sending.prepare(composed(case), datetime.now(UTC))
-            effect = Effect(uuid4(), case.channel, name, "acme", "a post", prepared)
-            result = await receipts.perform(effect, sending.steps(prepared, Cover()))
+            result = await performed(receipts, case, name)
             assert isinstance(result, Performed), case.name
             assert network.accepted[0].url in {None, result.remote.get("url")}, case.name
             assert [each.kind for each in network.accepted].count("post") == 1, case.name
+
+            before = network.accepted
+            network.faults.inject("expired", "POST *")
+            with pytest.raises(EffectRefused) as refused:
+                await performed(receipts, case, name)
+            assert refused.value.reason == "needs_reconnecting", case.name
+            account = (await api.get(f"/v1/accounts/{name}")).json()
+            assert account["state"] == "needs_reconnecting", case.name
+            assert network.accepted == before, case.name
     assert {case.channel for case in THROUGH_THE_GATEWAY} >= {
         "x", "linkedin", "instagram", "threads", "telegram", "discord", "slack"
     }  # fmt: skip
