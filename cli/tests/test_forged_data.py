@@ -76,6 +76,12 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "keys": (FORGED,),
     "keys create": ("newsroom", "--scope", "read"),
     "keys list": (),
+    "notifications": ("ops",),
+    "notifications acknowledge": (ID,),
+    "notifications list": (),
+    "notifications log": (),
+    "notifications routes": (),
+    "notifications set": ("ops", "--account", "ops-chat"),
     "posts": (ID,),
     "posts edit": (ID, "--text", "Shorter."),
     "posts list": (),
@@ -117,10 +123,12 @@ ELSEWHERE: Final = {
 SAY_LITTLE: Final = {
     "accounts app", "accounts disconnect",
     "dead-letters discard", "dead-letters replay", "documents release", "documents remove", "drafts looked", "keys revoke",
+    "notifications remove",
     "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "spend resume", "spend stop",
 }  # fmt: skip
 """Of what is answered they show nothing, or nothing but ids."""
 MAY_GO_ON: Final = {"accounts check", "brands erase"}
+MAY_GO_ON: Final = {"brands erase", "notifications test"}
 """What ends with 1 if it is not done yet, whichever state the answer has."""
 COMMANDS: Final = [
     " ".join(each.path[1:]) for each in places(app) if not each.words or each.said == "brandctl spend"

@@ -19,6 +19,7 @@ from brandctl.completion import completing
 from brandctl.dead_letters import app as dead_letters_app
 from brandctl.errors import CommandError
 from brandctl.gateway import accounts_app, providers_app, spend_app
+from brandctl.notifications import app as notifications_app
 from brandctl.orchestrator import (
     audits_app,
     brands_app,
@@ -61,6 +62,7 @@ app.add_typer(dead_letters_app)
 app.add_typer(documents_app)
 app.add_typer(drafts_app)
 drafts_app.command()(preview)
+app.add_typer(notifications_app)
 app.add_typer(posts_app)
 app.add_typer(providers_app)
 app.add_typer(keys_app)

@@ -165,7 +165,15 @@ SERVICE_KEY = SecretStr(KEY)
 
 
 def account(name: str, kind: str, brands: Sequence[str] = ("*",), **known: Any) -> dict[str, Any]:
-    plain = {"label": None, "state": "ok", "detail": None, "facts": {}, "scopes": [], "expires_at": None}
+    plain = {
+        "label": None,
+        "state": "ok",
+        "detail": None,
+        "facts": {},
+        "scopes": [],
+        "expires_at": None,
+        "settings": {},
+    }
     return plain | {"name": name, "kind": kind, "brands": list(brands)} | known
 
 
@@ -310,7 +318,7 @@ def office(make_office: Callable[[], Office], outside: Outside) -> Office:
     outside.accounts = [
         account("ops", "webhook"),
         account("pager", "webhook"),
-        account("chat", "telegram"),
+        account("chat", "telegram", settings={"chat": "-1001", "also": ["@ops"]}),
         account("acme-hook", "webhook", ("acme",)),
         account("mail", "smtp"),
     ]

@@ -53,8 +53,11 @@ async def test_a_route_is_set_shown_changed_and_removed(desk: httpx.AsyncClient)
         ({"account": "blog"}, "blog is a wordpress account; notifications go out through discord, slack"),
         ({"account": "acme-hook"}, "acme-hook is not for operators"),
         ({"account": "acme-hook", "brand": "rival"}, "acme-hook is not for brand rival"),
-        ({"account": "chat"}, "to: for a telegram account, name a chat"),
-        ({"account": "chat", "to": ["1", "2"]}, "at most 1"),
+        (
+            {"account": "chat", "to": ["-1002"]},
+            "to: chat writes to one of -1001, @ops; left out: to the first",
+        ),
+        ({"account": "mail"}, "to: for a smtp account, name addresses of mail, at most 20"),
         ({"account": "ops", "to": ["a@example.org"]}, "to: a webhook account knows where"),
         ({"account": "ops", "summary": {"time_zone": "Mars/Base"}}, "there is no time zone"),
         ({"account": "ops", "quiet_hours": {"begin": "07:00", "end": "07:00"}}, "quiet hours must end"),
@@ -103,6 +106,15 @@ async def test_mail_goes_to_its_addresses_and_tells_who_refused_it(
     assert (sent["state"], sent["problem"]) == ("sent", "gone@example.org: 550 No such user")
     (mail,) = outside.sent["mail"]
     assert (mail["to"], mail["message_id"]) == (to, f"<{sent['id']}@notifications.brand-engine.invalid>")
+
+
+async def test_a_bot_writes_to_its_usual_chat_or_to_another_of_its_own(
+    desk: httpx.AsyncClient, outside: Any
+) -> None:
+    for to in ([], ["@ops"]):
+        assert (await desk.put(f"{ROUTES}/chat", json={"account": "chat", "to": to})).is_success
+        assert (await desk.post(f"{ROUTES}/chat/test")).json()["state"] == "sent"
+    assert [each["json"]["chat_id"] for each in outside.sent["chat"]] == ["-1001", "@ops"]
 
 
 async def test_what_was_noticed_is_listed_and_acknowledged(

@@ -53,6 +53,8 @@ class Account:
     label: str | None
     detail: str | None
     expires_at: str | None
+    chats: tuple[str, ...] = ()
+    """Of a bot: those that it writes to, the usual one first."""
 
     def may_be_used_by(self, brand: str | None) -> bool:
         return "*" in self.brands or (brand is not None and brand in self.brands)
@@ -88,6 +90,7 @@ class Gateway:
                 each.get("label"),
                 each.get("detail"),
                 each.get("expires_at"),
+                tuple(filter(None, [each["settings"].get("chat"), *each["settings"].get("also", ())])),
             )
             for each in document["items"]
         }

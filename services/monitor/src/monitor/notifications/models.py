@@ -75,7 +75,7 @@ class RouteRequest(_Body):
     account: RouteName
     """Of the gateway: of kind telegram, slack, discord, smtp or webhook."""
     to: Annotated[tuple[Address, ...], Field(max_length=20, examples=[["ops@example.org"]])] = ()
-    """The chat (telegram) or the addresses (smtp); the other kinds know where they go."""
+    """The addresses (smtp), or another chat of the account than its first (telegram); the other kinds know where they go."""
     brand: Slug | None = None
     """What is about this brand alone; left out: the operators' route, told of everything."""
     kinds: Annotated[

@@ -248,7 +248,13 @@ async def _check_account(gateway: Gateway, route: Route) -> None:
         )
     if not channel.address and route.addresses:
         raise refuse(f"to: a {account.kind} account knows where its messages go; leave it out")
-    if channel.address and not 1 <= len(route.addresses) <= channel.most_addresses:
+    if account.chats:
+        # A bot has a usual chat, and writes to none that its account does not name.
+        if len(route.addresses) > 1 or not set(route.addresses) <= set(account.chats):
+            raise refuse(
+                f"to: {route.account} writes to one of {', '.join(account.chats)}; left out: to the first"
+            )
+    elif channel.address and not 1 <= len(route.addresses) <= channel.most_addresses:
         raise refuse(
             f"to: for a {account.kind} account, name {channel.address}, at most {channel.most_addresses}"
         )
