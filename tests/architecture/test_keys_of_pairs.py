@@ -43,6 +43,8 @@ OPENS = {
         "GET /v1/keys/{key_id}/introspection",
     },
     ("monitor", "orchestrator"): {"GET /v1/activity"},
+    ("monitor", "social"): {"GET /v1/receipts"},
+    ("monitor", "publisher"): {"GET /v1/receipts"},
 }
 KEYS = {pair: f"{number}-of-{'-and-'.join(pair)}-7Kq" for number, pair in enumerate(OPENS)}
 FORMER = "formerly-shared-by-both-9Zx"

@@ -21,6 +21,8 @@ SECRETS: Final[Mapping[str, frozenset[str]]] = {
             "publisher-to-orchestrator",
             "social-to-orchestrator",
             "monitor-to-orchestrator",
+            "monitor-to-social",
+            "monitor-to-publisher",
         )
     },
     "gateway-keys": frozenset({"keys"}),

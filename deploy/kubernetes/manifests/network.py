@@ -50,6 +50,8 @@ _READS: Final = (
     ("publisher", "orchestrator"),
     ("social", "orchestrator"),
     ("monitor", "orchestrator"),
+    ("monitor", "social"),
+    ("monitor", "publisher"),
     ("research", GATEWAY),
     ("publisher", GATEWAY),
     ("social", GATEWAY),

@@ -36,6 +36,7 @@ from monitor.notifications import (
     Gateway,
     Noticing,
     Orchestrator,
+    Receipts,
     Routes,
     Source,
 )
@@ -199,6 +200,7 @@ class Outside:
         default_factory=lambda: {"today": "2026-03-02", "scopes": [], "providers": []}
     )
     activity: list[dict[str, Any]] = field(default_factory=list)
+    receipts: list[dict[str, Any]] = field(default_factory=list)
     answers: dict[str, Callable[[], Awaitable[Response]]] = field(default_factory=dict)
     sent: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     asked: list[str] = field(default_factory=list)
@@ -213,6 +215,8 @@ class Outside:
                 return JSONResponse({"items": self.accounts})
             case "/v1/spend":
                 return JSONResponse(self.spend)
+            case "/v1/receipts":
+                return JSONResponse({"items": self.receipts, "next": None})
             case "/v1/activity":
                 recently = "since" in request.query_params
                 return JSONResponse(
@@ -232,7 +236,7 @@ class Outside:
 @pytest.fixture
 async def outside() -> AsyncIterator[Outside]:
     stand_in = Outside()
-    places = ("/v1/accounts", "/v1/spend", "/v1/activity", "/health/ready")
+    places = ("/v1/accounts", "/v1/spend", "/v1/activity", "/v1/receipts", "/health/ready")
     app = Starlette(
         routes=[
             *(Path(place, stand_in.answer) for place in places),
@@ -292,17 +296,19 @@ class Office:
 @pytest.fixture
 async def make_office(database: Database, outside: Outside) -> AsyncIterator[Callable[[], Office]]:
     """Another replica, at each call."""
-    clients: list[Gateway | Orchestrator] = []
+    clients: list[Gateway | Orchestrator | Receipts] = []
 
     def make() -> Office:
         gateway, orchestrator = Gateway(outside.url, SERVICE_KEY), Orchestrator(outside.url, SERVICE_KEY)
-        clients.extend((gateway, orchestrator))
+        receipts = Receipts("social", outside.url, SERVICE_KEY)
+        clients.extend((gateway, orchestrator, receipts))
         often = timedelta(minutes=1)
         sources = [
             Source("dead_letters", often, DeadLetters(database, "https://monitor.example").look),
             Source("accounts", often, Accounts(gateway).look, "the gateway"),
             Source("budgets", often, Budgets(gateway).look, "the gateway"),
             Source("brands", often, Brands(orchestrator).look, "the orchestrator"),
+            Source("receipts of social", often, receipts.look, "social"),
             Source("routes", often, Routes(database).look),
         ]
         telling = Telling(database, gateway, Summaries(database, orchestrator, gateway))

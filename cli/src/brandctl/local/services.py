@@ -34,6 +34,8 @@ PAIRS: Final = (
     ("publisher", "orchestrator"),
     ("social", "orchestrator"),
     ("monitor", "orchestrator"),
+    ("monitor", "social"),
+    ("monitor", "publisher"),
 )
 """Who asks whom. Each pair has a key of its own, `ORCHESTRATOR_TO_RESEARCH_KEY`, which opens what the first reads of the second."""
 
@@ -141,6 +143,8 @@ def environment(
         settings["MODEL_URL"] = f"{addresses.url('gateway')}/v1"
     if service == "gateway" and gateway_keys and not inherited.keys() & {"GATEWAY_KEYS", "GATEWAY_KEYS_FILE"}:
         settings["GATEWAY_KEYS_FILE"] = str(gateway_keys)
+    if service == "monitor":
+        settings |= {"SOCIAL_URL": addresses.url("social"), "PUBLISHER_URL": addresses.url("publisher")}
     if service in {"publisher", "social", "monitor"}:
         settings["PUBLIC_URL"] = addresses.url(service)
     return inherited | settings

@@ -91,4 +91,11 @@ def _sources(
     if orchestrator is not None:
         look = notifications.Brands(orchestrator).look
         found.append(notifications.Source("brands", OTHERS, look, "the orchestrator"))
+    for service_name, url, key in (
+        ("social", settings.social_url, lambda: settings.key_for_social),
+        ("publisher", settings.publisher_url, lambda: settings.key_for_publisher),
+    ):
+        if url is not None:
+            look = notifications.Receipts(service_name, url, key()).look
+            found.append(notifications.Source(f"receipts of {service_name}", OTHERS, look, service_name))
     return found

@@ -22,6 +22,11 @@ class Settings(ServiceSettings, KeyedSettings):
     # Address of the orchestrator, which is asked what waits for a person and what became of a week; unset: it is not.
     orchestrator_url: WebAddress | None = None
     monitor_to_orchestrator_key: PairKeysText = None
+    # Addresses of those who post and publish elsewhere, which are asked what of it is in doubt; unset: they are not.
+    social_url: WebAddress | None = None
+    publisher_url: WebAddress | None = None
+    monitor_to_social_key: PairKeysText = None
+    monitor_to_publisher_key: PairKeysText = None
     # Where this service's API is found by people, for links in notifications; unset: they have none.
     public_url: WebAddress | None = None
 
@@ -33,10 +38,22 @@ class Settings(ServiceSettings, KeyedSettings):
     def key_for_orchestrator(self) -> SecretStr:
         return sent_to("MONITOR_TO_ORCHESTRATOR_KEY", self.monitor_to_orchestrator_key, self.service_key)
 
+    @property
+    def key_for_social(self) -> SecretStr:
+        return sent_to("MONITOR_TO_SOCIAL_KEY", self.monitor_to_social_key, self.service_key)
+
+    @property
+    def key_for_publisher(self) -> SecretStr:
+        return sent_to("MONITOR_TO_PUBLISHER_KEY", self.monitor_to_publisher_key, self.service_key)
+
     @model_validator(mode="after")
     def _others_can_be_asked(self) -> Self:
         if self.gateway_url is not None:
             _ = self.key_for_gateway
         if self.orchestrator_url is not None:
             _ = self.key_for_orchestrator
+        if self.social_url is not None:
+            _ = self.key_for_social
+        if self.publisher_url is not None:
+            _ = self.key_for_publisher
         return self

@@ -383,6 +383,7 @@ async def test_a_service_that_is_away_is_told_of_and_what_stood_goes_on_standing
     )
     assert [each["title"] for each in standing] == [
         "Account x (x) will have to be connected again",
+        "Social does not answer",
         "The gateway does not answer",
         "The orchestrator does not answer",
     ]
@@ -402,3 +403,21 @@ async def test_nobody_is_asked_before_there_is_a_route(office: Office, outside: 
         pass
     assert outside.asked == []
     assert await office.rows("select from notification_sources") == []
+
+
+async def test_what_is_in_doubt_is_told_one_by_one(office: Office, outside: Outside) -> None:
+    receipt = {"kind": "mastodon", "account": "acme-mastodon", "brand_slug": "acme", "state": "in_doubt"}
+    outside.receipts = [
+        receipt | {"receipt_id": str(UUID(int=number)), "subject": f"post on mastodon about tea {number}"}
+        for number in (1, 2)
+    ]
+    await office.set_route("ops")
+    await office.turn()
+    outside.receipts = outside.receipts[:1]
+    await office.turn()
+    assert titles(outside, "ops") == [
+        "2 notifications",
+        "Resolved: acme: In doubt, look whether it is there: post on mastodon about tea 2",
+    ]
+    commands = {each["command"] for each in outside.sent["ops"][0]["json"]["data"]["items"]}
+    assert f"brandctl receipts show {UUID(int=1)}" in commands

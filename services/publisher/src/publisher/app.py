@@ -1,7 +1,10 @@
 """The composition root."""
 
+from typing import Final
+
 from chassis import ServiceKey
 from chassis.http.client import UnavailableError
+from chassis.http.service_key import Pair, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentDelete, ContentErase, ContentPublish
 from messaging import QueuePolicy, Service, on_batch, on_each
@@ -19,6 +22,8 @@ from receipts import Door, Receipts
 
 _WRITING_SECONDS = 120.0
 """Beside reading the article: an account is asked several times."""
+READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts"})
+"""What the monitor's key opens."""
 
 
 def build(settings: Settings) -> Service:
@@ -66,7 +71,10 @@ def build(settings: Settings) -> Service:
     )
     api = create_api(
         service.database,
-        ServiceKey(settings.service_key),
+        PairKeys(
+            ServiceKey(settings.service_key),
+            [Pair("monitor", settings.monitor_to_publisher_key, READ_BY_MONITOR)],
+        ),
         urls,
         sites=sites,
         covers=covers,

@@ -23,6 +23,8 @@ class Settings(ServiceSettings, KeyedSettings):
     publisher_to_gateway_key: PairKeysText = None
     # In which articles are put as files, for brands that have such a target; unset: none is.
     publish_folder: Path | None = None
+    # What the monitor asks with, for notifications of what is in doubt.
+    monitor_to_publisher_key: PairKeysText = None
     # Reading one article, from connecting to its last byte.
     content_timeout_seconds: float = Field(default=15.0, gt=0, le=300)
     content_max_bytes: int = Field(default=1_000_000, ge=10_000)

@@ -7,6 +7,7 @@ from chassis import ServiceKey
 from chassis.http.callers import Authorise
 from chassis.http.client import Peer, ServiceClient, UnavailableError
 from chassis.http.introspection import KeysKeptElsewhere
+from chassis.http.service_key import Pair, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import PostSend, SocialCreate, SocialErase
 from messaging import QueuePolicy, Service, on_batch, on_each
@@ -29,6 +30,9 @@ _READING_SECONDS: Final = 10.0
 _MOST_BYTES_OF_A_PICTURE: Final = 10_000_000
 _MORE_SECONDS: Final = 30.0
 """That a post may take beyond the time of its channel: who it is for, and whether it may go out."""
+
+READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts"})
+"""What the monitor's key opens."""
 
 
 def build(settings: Settings) -> Service:
@@ -53,7 +57,8 @@ def build(settings: Settings) -> Service:
         policy=policy,
     )
     feeds = create_app(service.database, urls, posts_per_page=settings.posts_per_page)
-    callers = _callers(orchestrator, settings)
+    pairs = [Pair("monitor", settings.monitor_to_social_key, READ_BY_MONITOR)]
+    callers = PairKeys(_callers(orchestrator, settings), pairs)
     service.serve(create_api(service.database, callers, urls, due, feeds=feeds, receipts=sender.receipts))
     sender.receipts.watched_by(service)
     service.background("appointments", Appointments(service.database, urls).run)

@@ -21,6 +21,8 @@ class Settings(ServiceSettings, KeyedSettings):
     # What it and the orchestrator are asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.
     social_to_gateway_key: PairKeysText = None
     social_to_orchestrator_key: PairKeysText = None
+    # What the monitor asks with, for notifications of what is in doubt.
+    monitor_to_social_key: PairKeysText = None
     # The orchestrator, which is asked whose an API key is, and before a post goes out whether its brand is paused or its page taken
     # down; unset: the service key alone opens the API, and posts go out unasked.
     orchestrator_url: WebAddress | None = None

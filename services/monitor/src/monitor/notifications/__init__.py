@@ -6,7 +6,7 @@ from monitor.notifications.noticing import Noticing
 from monitor.notifications.orchestrator import Orchestrator
 from monitor.notifications.retention import keep_log
 from monitor.notifications.routes import notification_routes
-from monitor.notifications.sources import Accounts, Brands, Budgets, DeadLetters, Routes, Source
+from monitor.notifications.sources import Accounts, Brands, Budgets, DeadLetters, Receipts, Routes, Source
 from monitor.notifications.store import erase, open_by_kind, routes_by_state
 from monitor.notifications.summary import Summaries
 from monitor.notifications.telling import Telling
@@ -20,6 +20,7 @@ __all__ = [
     "Kind",
     "Noticing",
     "Orchestrator",
+    "Receipts",
     "Routes",
     "Source",
     "Summaries",

@@ -1,0 +1,50 @@
+"""What is in doubt at social or publisher: nobody knows whether a post or a publication went out, and a person has to look."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pydantic import SecretStr
+
+from chassis.http.client import NotThereError, Peer, ServiceClient
+from monitor.notifications.domain import Condition, Kind, Severity
+from monitor.notifications.reading import read_json
+
+_MOST: Final = 100
+"""The newest; whoever has more has to look anyway."""
+_SECONDS: Final = 15.0
+_MAX_BYTES: Final = 2_000_000
+
+
+class Receipts:
+    """Of one service; one for the life of the process."""
+
+    def __init__(self, service: str, url: str, key: SecretStr) -> None:
+        self._http = ServiceClient(
+            Peer(service, url, f"{service.upper()}_URL", key),
+            timeout_seconds=_SECONDS,
+            max_bytes=_MAX_BYTES,
+        )
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def look(self) -> Sequence[Condition]:
+        try:
+            page = await read_json(
+                self._http, f"/v1/receipts?state=in_doubt&limit={_MOST}", "what is in doubt"
+            )
+        except NotThereError:
+            return []  # of a version without receipts
+        return [_in_doubt(each) for each in page["items"]]
+
+
+def _in_doubt(receipt: Mapping[str, Any]) -> Condition:
+    return Condition(
+        Kind.IN_DOUBT,
+        key=receipt["receipt_id"],
+        severity=Severity.WARNING,
+        title=f"In doubt, look whether it is there: {receipt['subject']}",
+        detail=f"account {receipt['account']} ({receipt['kind']}); it is not sent again by itself",
+        command=f"brandctl receipts show {receipt['receipt_id']}",
+        brand=receipt["brand_slug"],
+    )
