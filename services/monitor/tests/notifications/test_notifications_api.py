@@ -105,7 +105,7 @@ async def test_mail_goes_to_its_addresses_and_tells_who_refused_it(
     sent = (await desk.post(f"{ROUTES}/mail/test")).json()
     assert (sent["state"], sent["problem"]) == ("sent", "gone@example.org: 550 No such user")
     (mail,) = outside.sent["mail"]
-    assert (mail["to"], mail["message_id"]) == (to, f"<{sent['id']}@notifications.brand-engine.invalid>")
+    assert (mail["to"], mail["message_id"]) == (to, f"<{sent['id']}@brand-engine.invalid>")
 
 
 async def test_a_bot_writes_to_its_usual_chat_or_to_another_of_its_own(

@@ -98,7 +98,7 @@ def test_mail_says_it_in_text_and_in_html() -> None:
     assert isinstance(mail, Mail)
     assert "\r" not in mail.subject
     assert "\n" not in mail.subject
-    assert mail.message_id == f"<{UUID(int=7)}@notifications.brand-engine.invalid>"
+    assert mail.message_id == f"<{UUID(int=7)}@brand-engine.invalid>"
     assert "A & B" in mail.text
     assert "A &amp; B" in mail.html
     tags = Tags(mail.html.removeprefix("<!doctype html>").replace("<br>", ""))

@@ -14,7 +14,7 @@ def form(message: Message, addresses: Sequence[str]) -> Mail:
         subject=" ".join(cut(message.title, 150).split()),
         text="\n".join(_text(message)),
         html="".join(_html(message)),
-        message_id=f"<{message.id}@notifications.brand-engine.invalid>",
+        message_id=f"<{message.id}@brand-engine.invalid>",
     )
 
 
