@@ -127,8 +127,7 @@ SAY_LITTLE: Final = {
     "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "spend resume", "spend stop",
 }  # fmt: skip
 """Of what is answered they show nothing, or nothing but ids."""
-MAY_GO_ON: Final = {"accounts check", "brands erase"}
-MAY_GO_ON: Final = {"brands erase", "notifications test"}
+MAY_GO_ON: Final = {"accounts check", "brands erase", "notifications test"}
 """What ends with 1 if it is not done yet, whichever state the answer has."""
 COMMANDS: Final = [
     " ".join(each.path[1:]) for each in places(app) if not each.words or each.said == "brandctl spend"

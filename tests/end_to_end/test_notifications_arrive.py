@@ -168,15 +168,16 @@ async def test_mail_arrives_at_a_real_server(
     }
     login = {"user": mail_server["user"], "password": mail_server["password"]}
     await connect(gateway, "mail", "smtp", settings, login)
+    name = f"ops-{mail_server['port']}"
 
-    sent = await tried(monitor, "mail", to=["ops@example.org", "gone@example.org"])
+    sent = await tried(monitor, "mail", to=[f"{name}@example.org", "gone@example.org"])
 
     assert (sent["state"], "550" in sent["problem"], "gone@example.org" in sent["problem"]) == (
         "sent",
         True,
         True,
     )
-    arrived = Path(mail_server["mail"]) / "ops" / "new"
+    arrived = Path(mail_server["mail"]) / name / "new"
     (file,) = await eventually(lambda: list(arrived.glob("*")), within=20)
     mail = message_from_bytes(await asyncio.to_thread(file.read_bytes), policy=default)
     assert mail["Message-ID"] == f"<{sent['id']}@brand-engine.invalid>"

@@ -32,8 +32,11 @@ if [ ! -x "$root/usr/sbin/smtpd" ]; then
   apt=$folder/apt
   mkdir -p "$root" "$apt/lists/partial" "$apt/cache/archives/partial"
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$apt/sources.list"
-  given=(-o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root)
-  (cd "$apt" && apt-get "${given[@]}" update -qq && apt-get "${given[@]}" download -qq opensmtpd && dpkg -x opensmtpd_*.deb "$root") >"$folder/apt.log" 2>&1 ||
+  get() {
+    apt-get -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null -o "Dir::State::lists=$apt/lists" \
+      -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root "$@"
+  }
+  (cd "$apt" && get update -qq && get download -qq opensmtpd && dpkg -x opensmtpd_*.deb "$root") >"$folder/apt.log" 2>&1 ||
     { cat "$folder/apt.log" >&2; exit 1; }
   rm -rf "$apt"
 fi

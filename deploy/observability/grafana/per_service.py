@@ -117,6 +117,7 @@ def service(name: str) -> Json:
                 alarming=1,
                 description="By any replica. While the database is away that is on purpose.",
             ),
+            *(_notifications() if name == "monitor" else ()),
             row("Messages"),
             graph(
                 "Handled",
@@ -206,3 +207,19 @@ def service(name: str) -> Json:
             *processes(job),
         ],
     )
+
+
+def _notifications() -> list[Json]:
+    return [
+        row("Notifications"),
+        graph(
+            "What wants somebody's eye",
+            target("max by (kind) (brand_engine_notifications_open) > 0", "{{kind}}"),
+            description="What was noticed and stands: brandctl notifications list.",
+        ),
+        graph(
+            "Routes",
+            target("max by (state) (brand_engine_notification_routes)", "{{state}}"),
+            description="Failing: nothing arrives there. brandctl notifications routes says why.",
+        ),
+    ]

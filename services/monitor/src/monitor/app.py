@@ -91,11 +91,10 @@ def _sources(
     if orchestrator is not None:
         look = notifications.Brands(orchestrator).look
         found.append(notifications.Source("brands", OTHERS, look, "the orchestrator"))
-    for service_name, url, key in (
-        ("social", settings.social_url, lambda: settings.key_for_social),
-        ("publisher", settings.publisher_url, lambda: settings.key_for_publisher),
-    ):
-        if url is not None:
-            look = notifications.Receipts(service_name, url, key()).look
-            found.append(notifications.Source(f"receipts of {service_name}", OTHERS, look, service_name))
+    if settings.social_url is not None:
+        in_doubt = notifications.Receipts("social", settings.social_url, settings.key_for_social)
+        found.append(notifications.Source("receipts of social", OTHERS, in_doubt.look, "social"))
+    if settings.publisher_url is not None:
+        in_doubt = notifications.Receipts("publisher", settings.publisher_url, settings.key_for_publisher)
+        found.append(notifications.Source("receipts of publisher", OTHERS, in_doubt.look, "publisher"))
     return found
