@@ -44,7 +44,6 @@ def test_it_is_there_once_or_in_doubt(state: str, seen: int, found: str | None) 
         ("outside effects, requests struck", "receipts"),
         ("outside effects, worker killed", "receipts"),
         ("outside effects, worker paused", "fencing"),
-        ("outside effects, gateway paused", "fencing"),
     ],
 )
 async def test_without_receipts_or_fences_something_is_there_twice(

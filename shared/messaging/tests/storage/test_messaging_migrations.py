@@ -129,3 +129,25 @@ async def test_a_migration_that_waits_for_a_backup_holds_up_nobody_else(
         await reader.close()
 
     assert await connection.fetchval("select count(label) from things") == 0
+
+
+async def test_tables_of_what_a_service_stands_on_come_before_its_own_and_once(
+    monkeypatch, tmp_path: Path, database_url: str
+) -> None:
+    """Two services in one database, which both stand on the same library."""
+    for package, sql in {
+        "library": "create table lent (name text primary key);",
+        "borrower": "create table loans (name text references lent);",
+        "other": "create table others (name text references lent);",
+    }.items():
+        (tmp_path / package / "migrations").mkdir(parents=True)
+        (tmp_path / package / "__init__.py").touch()
+        (tmp_path / package / "migrations" / "0001_it.sql").write_text(sql)
+    for package in ("borrower", "other"):
+        (tmp_path / package / "migrations" / "stands_on.txt").write_text("library\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    applied = await migrate(database_url, ["borrower", "other"])
+
+    assert applied[-3:] == ["library/0001_it.sql", "borrower/0001_it.sql", "other/0001_it.sql"]
+    assert await migrate(database_url, ["borrower", "other"]) == []

@@ -162,14 +162,14 @@ class Outside:
             },
         )
 
-    async def started_worker(self, gateway: Worker | None = None) -> Worker:
+    async def started_worker(self) -> Worker:
         url = self.world.rabbitmq_url
         return await self._start(
             _PROGRAM,
             {
                 "DATABASE_URL": self._database_url,
                 "RABBITMQ_URL": f"{url}{'&' if '?' in url else '?'}{_HEARTBEAT}",
-                "GATEWAY_URL": _url(gateway or self.gateway),
+                "GATEWAY_URL": _url(self.gateway),
                 "HOLDS": str(self.holds),
                 "MUTATION": self.world.mutation,
                 "RETRY_BASE_SECONDS": "0.2",
@@ -214,7 +214,19 @@ class Outside:
         order.with_suffix(".new").rename(order)
 
     def is_held(self, post: Post) -> bool:
-        return (self.holds / f"{post.post_id}.reached").exists()
+        """Whether somebody stands still there, or did."""
+        return self._has(post, "reached")
+
+    def goes_on(self, post: Post) -> bool:
+        """Whether whoever stood there is about to send it."""
+        return self._has(post, "going")
+
+    def has_passed(self, post: Post) -> bool:
+        """Whether whoever stood there is through with that step, however it ended for him."""
+        return self._has(post, "passed")
+
+    def _has(self, post: Post, mark: str) -> bool:
+        return (self.holds / f"{post.post_id}.{mark}").exists()
 
     def free(self, posts: Sequence[Post]) -> None:
         for post in posts:

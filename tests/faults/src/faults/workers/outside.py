@@ -76,6 +76,13 @@ def composed(channel: str, post_id: UUID) -> Composed:
     )
 
 
+def steps_of(channel: str) -> int:
+    """How many requests with an effect a post of this program takes there."""
+    sending = CHANNELS[channel].sending
+    assert sending is not None
+    return len(sending.steps(sending.prepare(composed(channel, UUID(int=1)), _AT), Cover()))
+
+
 class Handlers:
     def __init__(self, receipts: Receipts, door: Door, settings: Settings) -> None:
         self._receipts = receipts
@@ -104,10 +111,14 @@ class Handlers:
 
     def _held(self, post_id: UUID, number: int, step: Step) -> Callable[[Work], Awaitable[Mapping[str, Any]]]:
         async def send(work: Work) -> Mapping[str, Any]:
-            await self._hold(post_id, f"{number} {ARMED}")
-            remote = await step.send(work)
-            await self._hold(post_id, f"{number} {ANSWERED}")
-            return remote
+            try:
+                await self._hold(post_id, f"{number} {ARMED}")
+                remote = await step.send(work)
+                await self._hold(post_id, f"{number} {ANSWERED}")
+                return remote
+            finally:
+                if (order := self._settings.holds / str(post_id)).with_suffix(".reached").exists():
+                    order.with_suffix(".passed").touch()
 
         return send
 
@@ -118,6 +129,7 @@ class Handlers:
         order.rename(order.with_suffix(".reached"))
         while not order.with_suffix(".free").exists():  # noqa: ASYNC110  (another process makes it)
             await asyncio.sleep(_LOOK_SECONDS)
+        order.with_suffix(".going").touch()
 
     async def _without_receipts(self, effect: Effect, steps: Sequence[Step]) -> None:
         """As everybody does it: send, and if no good answer comes, send again."""

@@ -13,13 +13,12 @@ from faults.judging.results import Outcome
 from faults.playing.outside import PLACES, Outside, Post
 from faults.playing.scenario import REGISTRY, Scenario
 from faults.playing.world import World
-from faults.workers.outside import ANSWERED, ARMED, STEP_SECONDS
+from faults.workers.outside import ANSWERED, ARMED, STEP_SECONDS, steps_of
 
 ROUNDS: Final = int(os.environ.get("ROUNDS", "1"))
 """How often each fault strikes each channel; the full form takes 50."""
 _SECONDS_OF_A_ROUND: Final = 90.0
-_STEPS: Final = 3
-"""Of which one is struck by chance; a channel with fewer is struck at its last."""
+_ON_ITS_WAY: Final = "on its way"
 _STRIKES: Final[tuple[Kind, ...]] = tuple(
     kind for kind in get_args(Kind) if kind not in {"limited", "expired", "late"}
 )
@@ -58,14 +57,19 @@ async def worker_paused(outside: Outside, posts: Sequence[Post]) -> None:
     await _at_their_places(outside, posts)
     paused, fences = outside.worker, await outside.fences(posts)
     paused.stop()
+    for fake in outside.fakes.values():
+        fake.faults.clear()
+    under_way = [post for post in posts if not await outside.all_ended([post])]
     outside.worker = await outside.started_worker()
     if outside.world.rng.random() < 0.5:
         await outside.ended(posts)
     else:
-        await eventually(lambda: outside.all_begun_again(posts, fences))
+        await eventually(lambda: outside.all_begun_again(under_way, fences))
         await asyncio.sleep(outside.world.rng.random())
+    stood = [post for post in posts if outside.is_held(post) and not outside.has_passed(post)]
     _heal(outside, posts)
     paused.resume()
+    await eventually(lambda: all(outside.has_passed(post) for post in stood))
     await outside.ended(posts)
     await paused.terminate()
 
@@ -74,10 +78,13 @@ async def gateway_paused(outside: Outside, posts: Sequence[Post]) -> None:
     """SIGSTOP to a gateway with requests on their way to it; another takes over, and then the first goes on and has them still."""
     paused = outside.gateway
     fresh = await outside.started_gateway()
+    await _at_their_places(outside, posts, (ARMED,))
     paused.stop()
-    await outside.ask_for(posts)
-    await eventually(lambda: _all_known(outside, posts))
-    await asyncio.sleep(STEP_SECONDS * outside.world.rng.random())
+    stood = [post for post in posts if outside.is_held(post) and not outside.has_passed(post)]
+    outside.free(posts)
+    await eventually(lambda: all(outside.goes_on(post) or outside.has_passed(post) for post in stood))
+    # What is in a socket by now, nobody can see.
+    await asyncio.sleep(STEP_SECONDS / 2)
     await outside.worker.kill()
     outside.gateway = fresh
     outside.worker = await outside.started_worker()
@@ -98,8 +105,8 @@ async def gateway_killed(outside: Outside, posts: Sequence[Post]) -> None:
     outside.world.history.fault("gateway killed")
     for fake in outside.fakes.values():
         fake.faults.clear()
-    fresh = outside.gateway = await outside.started_gateway()
-    before, outside.worker = outside.worker, await outside.started_worker(fresh)
+    outside.gateway = await outside.started_gateway()
+    before, outside.worker = outside.worker, await outside.started_worker()
     await before.terminate()
     await outside.ended(posts)
 
@@ -113,15 +120,19 @@ WAVES: Final[dict[str, Wave]] = {
 }
 
 
-async def _at_their_places(outside: Outside, posts: Sequence[Post]) -> None:
+async def _at_their_places(
+    outside: Outside, posts: Sequence[Post], places: Sequence[str] = (ARMED, ANSWERED, _ON_ITS_WAY)
+) -> None:
     """Each post is armed, on its way, or answered and not written down, at one of its steps by chance."""
     rng = outside.world.rng
     for post in posts:
-        place = rng.choice((ARMED, ANSWERED, "on its way"))
-        if place == "on its way":
+        place = ARMED if outside.world.mutation == "fencing" else rng.choice(places)
+        if place == _ON_ITS_WAY:
             _silence(outside, post)
             continue
-        number = rng.randrange(_STEPS)
+        steps = steps_of(post.channel)
+        # Where fences are missing, that is where it shows.
+        number = steps - 1 if outside.world.mutation else rng.randrange(steps)
         post.fault = f"{place}, step {number + 1}"
         outside.hold(post, f"{number} {place}")
     await outside.ask_for(posts)
@@ -146,10 +157,6 @@ async def _are_there(outside: Outside, posts: Sequence[Post]) -> bool:
         and not any(fault.fired for fault in outside.fakes[post.channel].faults.planned)
     ]
     return await outside.all_ended(on_the_way)
-
-
-async def _all_known(outside: Outside, posts: Sequence[Post]) -> bool:
-    return len(await outside.fences(posts)) == len(posts) or outside.world.mutation == "receipts"
 
 
 def _heal(outside: Outside, posts: Sequence[Post]) -> None:
