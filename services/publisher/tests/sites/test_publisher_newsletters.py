@@ -45,7 +45,7 @@ async def test_a_newsletter_has_its_styles_and_whole_addresses_and_nothing_to_ru
         gone = publication(slug="gone")
         await store.publish(tx.connection, gone)
         assert await store.take_down(tx.connection, gone.article)
-        settings = SiteSettings(accent="#1f6154", address="https://news.example.com")
+        settings = SiteSettings(accent="#ffcc00", address="https://news.example.com")
         await site_settings.save(tx.connection, BrandSlug("daily-grind"), settings)
     sites = create_app(database, urls, articles_per_page=2)
     app = create_api(database, ServiceKey(SecretStr(KEY)), urls, sites=sites)
@@ -73,6 +73,9 @@ async def test_a_newsletter_has_its_styles_and_whole_addresses_and_nothing_to_ru
     assert not letter.xpath("//script | //link | //style | //*[@class] | //*[@id]")
     unstyled = [each.tag for each in letter.xpath("//body//*[not(@style)]")]
     assert set(unstyled) <= {"table", "tr", "td", "tbody", "thead", "a", "em", "strong"}
+    assert {each.get("style") for each in letter.xpath("//p//a[@href='https://news.example.com/other']")} == {
+        "color:#8c7000"  # yellow, as dark as text has to be
+    }
     text = letter.text_content()
     assert "alert(1)" in text
     assert 'id="section-x" class="citation"' in text

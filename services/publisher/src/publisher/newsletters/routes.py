@@ -14,6 +14,7 @@ from publisher import store
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug
 from publisher.newsletters.styles import SANS, SERIF, with_styles
 from publisher.rendering import Renderer
+from publisher.site_settings import readable_by_day
 from publisher.urls import SiteUrls
 
 
@@ -52,7 +53,7 @@ def newsletter_routes(database: Database, urls: SiteUrls) -> APIRouter:
             raise HTTPException(HTTPStatus.NOT_FOUND, f"{slug} has no article at '{article}'")
         home = urls.at(brand, site.settings.address)
         address = home.absolute(home.article(brand, page.slug))
-        accent = site.accent or accent_colour(brand)
+        accent = readable_by_day(site.accent or accent_colour(brand))
 
         def styled(body: Markup) -> Markup:
             return Markup(with_styles(body, accent, str(escape(address))))  # noqa: S704 - of the sanitiser, with styles of ours

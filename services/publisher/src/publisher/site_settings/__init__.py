@@ -6,6 +6,14 @@ Entered here: `site_settings_routes` is the API, `look` the stylesheet that foll
 from publisher.site_settings.addresses import URLS, Addresses
 from publisher.site_settings.routes import site_settings_routes
 from publisher.site_settings.store import address_of, settings_of
-from publisher.site_settings.stylesheet import look
+from publisher.site_settings.stylesheet import look, readable_by_day
 
-__all__ = ["URLS", "Addresses", "address_of", "look", "settings_of", "site_settings_routes"]
+__all__ = [
+    "URLS",
+    "Addresses",
+    "address_of",
+    "look",
+    "readable_by_day",
+    "settings_of",
+    "site_settings_routes",
+]

@@ -32,8 +32,7 @@ def look(settings: SiteSettings) -> Look | None:
     """None where nothing differs."""
     css = _TYPEFACES[settings.typefaces]
     if settings.accent:
-        colour = parse(settings.accent)
-        by_day, by_night = _readable(colour, _BY_DAY, BLACK), _readable(colour, _BY_NIGHT, WHITE)
+        by_day, by_night = readable_by_day(settings.accent), _readable(settings.accent, _BY_NIGHT, WHITE)
         # On paper links are black, as those of all sites.
         css += (
             f"@media screen {{ body.look {{ --accent: {by_day}; }} }}\n"
@@ -42,7 +41,13 @@ def look(settings: SiteSettings) -> Look | None:
     return Look(css) if css else None
 
 
-def _readable(colour: RGB, ground: RGB, towards: RGB) -> str:
+def readable_by_day(accent: str) -> str:
+    """The colour, as dark as text has to be on white or nearly so."""
+    return _readable(accent, _BY_DAY, BLACK)
+
+
+def _readable(accent: str, ground: RGB, towards: RGB) -> str:
     """The colour, or the nearest to it on the way to black or white that can be read on the ground."""
+    colour = parse(accent)
     ways = (mixed(colour, towards, percent / 100) for percent in range(101))
     return "#" + bytes(next(way for way in ways if contrast(way, ground) >= _READABLE)).hex()
