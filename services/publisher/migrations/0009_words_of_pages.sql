@@ -42,5 +42,3 @@ $$;
 
 create trigger words_of_sites after update of language on sites
     for each row when (old.language is distinct from new.language) execute function note_words_of_site();
-
-update pages set title = title;

@@ -1,6 +1,7 @@
 """Finding articles: by their words, by tags, and from one to the next. On a real database, as visitors do it."""
 
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -200,3 +201,18 @@ async def test_an_article_called_search_keeps_its_address(web: Web) -> None:
     assert (await web.client.get(f"{SITE}search")).headers["location"] == f"{SITE}search/"
     await web.publish(slug="search", title="How search works")
     assert (await web.tree(f"{SITE}search")).xpath("//h1/text()") == ["How search works"]
+
+
+async def test_pages_of_before_are_found_once_the_database_is_up_to_date(brewers: Web) -> None:
+    migration = Path(__file__).parents[2] / "migrations" / "0015_words_of_pages_of_before.sql"
+    async with brewers.database.connection() as connection:
+        await connection.execute("update pages set words = null, topic = null")
+        assert await brewers.found("espresso") == []
+        assert (
+            (await brewers.tree(f"{SITE}espresso"))
+            .xpath("//aside//h2")[0]
+            .text_content()
+            .startswith("More from")
+        )
+        await connection.execute(migration.read_text())
+    assert await brewers.found("espresso") == ["Espresso machines at home", "Burr grinders for espresso"]
