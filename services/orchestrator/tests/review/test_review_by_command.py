@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -58,8 +59,8 @@ def draft(
 
 
 @pytest.fixture
-def drafts(live_api: httpx.Client, tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
-    """Runs `brandctl drafts …`; temporary files are made in `tmp_path`."""
+def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """Runs `brandctl …`; temporary files are made in `tmp_path`."""
 
     def run(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[str]":
         inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
@@ -69,7 +70,7 @@ def drafts(live_api: httpx.Client, tmp_path: Path) -> Callable[..., "subprocess.
             "TMPDIR": str(tmp_path),
         }
         return subprocess.run(
-            [sys.executable, "-m", "brandctl", "drafts", *map(str, arguments)],
+            [sys.executable, "-m", "brandctl", *map(str, arguments)],
             cwd=tmp_path,
             env=inherited | known | environment,
             capture_output=True,
@@ -79,6 +80,12 @@ def drafts(live_api: httpx.Client, tmp_path: Path) -> Callable[..., "subprocess.
         )
 
     return run
+
+
+@pytest.fixture
+def drafts(brandctl: Any) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """Runs `brandctl drafts …`."""
+    return partial(brandctl, "drafts")
 
 
 def editor(folder: Path, script: str) -> str:
@@ -174,3 +181,18 @@ def test_a_draft_is_approved_for_a_time_and_called_off(draft: UUID, drafts: Any)
     assert (called_off.returncode, "version 1: waiting" in called_off.stderr) == (0, True)
     past = drafts("approve", draft, "--at", "2020-03-01T09:00+01:00")
     assert (past.returncode != 0, "lies in the past" in past.stderr) == (True, True)
+
+
+def test_targets_are_set_shown_and_asked_again(draft: UUID, brandctl: Any, live_api: httpx.Client) -> None:
+    done = brandctl("brands", "set", "acme", "--targets", "site, company-blog")
+    assert (done.returncode, "site, company-blog" in done.stdout) == (0, True), done.stderr
+    assert live_api.get("/v1/brands/acme").json()["targets"] == ["site", "company-blog"]
+    shown = brandctl("content", "targets", draft)
+    assert shown.stdout.split()[4:5] == ["site"]
+    waiting = brandctl("content", "publish", draft, "company-blog")
+    assert (waiting.returncode, "is not published at its home, site, yet" in waiting.stderr) == (1, True)
+    alone = brandctl("brands", "set", "acme", "--target", "company-blog")
+    assert alone.returncode == 0, alone.stderr
+    assert live_api.get("/v1/brands/acme").json()["targets"] == ["company-blog"]
+    both = brandctl("brands", "set", "acme", "--target", "site", "--targets", "site")
+    assert (both.returncode, "say one of the two" in both.stderr) == (2, True)
