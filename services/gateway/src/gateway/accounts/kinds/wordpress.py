@@ -37,6 +37,11 @@ class WordPressCredentials(Credentials):
     password: SecretStr
     """An application password, of Users → Profile; spaces in it mean nothing."""
 
+    def secrets(self) -> tuple[str, ...]:
+        password = self.password.get_secret_value()
+        sent = basic(self.user, password)["Authorization"].removeprefix("Basic ")
+        return (password, password.replace(" ", ""), sent)
+
 
 class WordPress(Kind):
     name: ClassVar = "wordpress"
