@@ -166,7 +166,7 @@ SERVICE_KEY = SecretStr(KEY)
 
 
 def account(name: str, kind: str, brands: Sequence[str] = ("*",), **known: Any) -> dict[str, Any]:
-    plain = {
+    plain: dict[str, Any] = {
         "label": None,
         "state": "ok",
         "detail": None,
@@ -312,7 +312,7 @@ async def make_office(database: Database, outside: Outside) -> AsyncIterator[Cal
             Source("routes", often, Routes(database).look),
         ]
         telling = Telling(database, gateway, Summaries(database, orchestrator, gateway))
-        return Office(database, outside, telling, Noticing(database, sources), sources)
+        return Office(database, outside, telling, Noticing(database), sources)
 
     yield make
     for client in clients:

@@ -29,14 +29,20 @@ def build(settings: Settings) -> Service:
     )
     operations = dead_letters.Operations(service.database)
     gateway, orchestrator = _asked(settings)
+    if gateway is not None:
+        service.closes(gateway)
+    if orchestrator is not None:
+        service.closes(orchestrator)
     summaries = notifications.Summaries(service.database, orchestrator, gateway)
     telling = None if gateway is None else notifications.Telling(service.database, gateway, summaries)
     service.serve(
         create_api(service.database, operations, ServiceKey(settings.service_key), gateway, telling)
     )
     if telling is not None:
-        sources = _sources(service, settings, gateway, orchestrator)
-        service.background("noticing", notifications.Noticing(service.database, sources).run)
+        noticing = notifications.Noticing(service.database)
+        for source in _sources(service, settings, gateway, orchestrator):
+            # Each by itself: one that is slow to answer keeps none of the others.
+            service.background(f"noticing {source.name}", partial(noticing.keep_looking, source))
         service.background("telling", telling.run)
     service.background("notification_log", lambda: notifications.keep_log(service.database))
     retention = dead_letters.Retention(service.database, timedelta(days=settings.retention_days))
@@ -93,8 +99,10 @@ def _sources(
         found.append(notifications.Source("brands", OTHERS, look, "the orchestrator"))
     if settings.social_url is not None:
         in_doubt = notifications.Receipts("social", settings.social_url, settings.key_for_social)
+        service.closes(in_doubt)
         found.append(notifications.Source("receipts of social", OTHERS, in_doubt.look, "social"))
     if settings.publisher_url is not None:
         in_doubt = notifications.Receipts("publisher", settings.publisher_url, settings.key_for_publisher)
+        service.closes(in_doubt)
         found.append(notifications.Source("receipts of publisher", OTHERS, in_doubt.look, "publisher"))
     return found

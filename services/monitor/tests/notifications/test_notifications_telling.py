@@ -164,12 +164,13 @@ async def test_what_fails_is_tried_again_after_1_5_and_30_minutes_with_the_same_
 
     async def broken() -> Response:
         bodies.append(1)
-        return gateway_says(status_=502) if False else gateway_says(status=502, json=None, text="bad gateway")
+        return gateway_says(status=502, json=None, text="bad gateway")
 
     outside.answers["ops"] = broken
     await office.set_route("ops")
     await record(new_death())
     await office.look()
+    row: dict[str, Any] = {}
     waits = []
     for _ in range(3):
         await office.tell()
@@ -395,7 +396,7 @@ async def test_a_service_that_is_away_is_told_of_and_what_stood_goes_on_standing
 
 
 async def test_nobody_is_asked_before_there_is_a_route(office: Office, outside: Outside) -> None:
-    looking = asyncio.create_task(office.noticing.run())
+    looking = asyncio.create_task(office.noticing.keep_looking(office.sources[0]))
     try:
         async with asyncio.timeout(0.2):
             await looking

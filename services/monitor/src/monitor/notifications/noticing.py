@@ -27,18 +27,16 @@ AWAY_FOR: Final = timedelta(minutes=10)
 
 
 class Noticing:
-    def __init__(self, database: Database, sources: Sequence[Source]) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._sources = sources
 
-    async def run(self) -> None:
+    async def keep_looking(self, source: Source) -> None:
         """Goes on until it is cancelled. Without a route nobody is told of anything, and nobody is asked."""
         while True:
             async with self._database.connection() as connection:
                 wanted = await store.there_are_routes(connection)
             if wanted:
-                # A source that is slow to answer keeps none of the others.
-                await asyncio.gather(*map(self.look, self._sources))
+                await self.look(source)
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def look(self, source: Source) -> bool:
