@@ -72,6 +72,7 @@ async def test_social_is_as_documented(
         "query.brand": ["daily-grind"],
         "path.slug": ["daily-grind"],
         "path.account": ["mastodon-eu"],
+        "path.channel": ["mastodon", "x"],
     }
     # Asked as often as there are routes with a wrong key, the process itself would let the asker wait.
     key = ServiceKey(SecretStr(social.api.headers["X-Service-Key"]))

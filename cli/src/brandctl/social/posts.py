@@ -24,6 +24,12 @@ class Posts(ServiceClient):
     def post(self, post_id: UUID) -> dict[str, Any]:
         return self._ask("GET", f"/v1/posts/{post_id}")
 
+    def rules(self, brand: str) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/brands/{brand}/channels")
+
+    def set_rules(self, brand: str, channel: str, rules: dict[str, Any]) -> dict[str, Any]:
+        return self._ask("PUT", f"/v1/brands/{brand}/channels/{channel}", json=rules)
+
     def decide(self, post_id: UUID, what: str, **body: Any) -> dict[str, Any]:
         return self._ask("POST", f"/v1/posts/{post_id}/{what}", json=body)
 
@@ -234,6 +240,68 @@ def reject(
     with Posts.at(social_url, key_file) as posts:
         seen = version or posts.post(post_id)["version"]
         _decided(posts.decide(post_id, "reject", version=seen, reason=reason), as_json=as_json)
+
+
+_RULES: Final = Listing[dict[str, Any]](
+    {
+        "channel": lambda rules: rules["channel"],
+        "link": lambda rules: rules["link"],
+        "hashtags": lambda rules: " ".join(f"#{each}" for each in rules["hashtags"]),
+        "at most": lambda rules: str(rules["most_hashtags"]),
+        "set": lambda rules: "yes" if rules["is_set"] else "",
+    },
+    nothing="no channels",
+)
+Brand = Annotated[str, typer.Argument(help="Slug of the brand.")]
+
+
+@app.command()
+def rules(
+    brand: Brand, as_json: AsJson = False, social_url: SocialUrl = None, key_file: KeyFile = None
+) -> None:
+    """Shows what holds for a brand's posts on each channel: where the link stands, and which hashtags.
+
+    For example:
+
+        brandctl posts rules acme
+    """
+    with Posts.at(social_url, key_file) as posts:
+        answer = posts.rules(brand)
+    _RULES.show(answer["items"], answer, as_json=as_json, more=None)
+
+
+@app.command()
+def set_rules(
+    brand: Brand,
+    channel: Annotated[str, typer.Argument(help="Kind of channel, such as x.")],
+    link: Annotated[
+        str | None,
+        typer.Option(help="in_text, first_comment or none.", show_default="as usual there"),
+    ] = None,
+    hashtag: Annotated[
+        list[str] | None, typer.Option(help="Before those of the article; once for each.")
+    ] = None,
+    most_hashtags: Annotated[int | None, typer.Option(min=0, max=30, show_default="as usual there")] = None,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Says where the link stands in a brand's posts on a channel, and which hashtags they have; what is left out is as usual there.
+
+    For example:
+
+        brandctl posts set-rules acme x --link first_comment --hashtag HomeCoffee
+    """
+    wanted = {"link": link, "hashtags": hashtag or [], "most_hashtags": most_hashtags}
+    with Posts.at(social_url, key_file) as posts:
+        answer = posts.set_rules(brand, channel, wanted)
+    if as_json:
+        print_json(answer)
+    else:
+        tags = " ".join(f"#{each}" for each in answer["hashtags"]) or "those of the article"
+        note(
+            f"{brand} on {channel}: link {answer['link']}, hashtags {tags}, {answer['most_hashtags']} at most"
+        )
 
 
 @app.command()

@@ -16,7 +16,7 @@ from messaging import Database
 from receipts import Receipts, serve_receipts
 from social import calendar
 from social.review import answer_refusals, review_routes
-from social.sending import DuePosts
+from social.sending import DuePosts, rule_routes
 from social.urls import FeedUrls
 
 DESCRIPTION: Final = (
@@ -42,7 +42,9 @@ def create_api(
         answers=database,
         description=DESCRIPTION,
     )
-    add_routes(app, review_routes(database, urls, due), *calendar.routes(database, due))
+    add_routes(
+        app, review_routes(database, urls, due), rule_routes(database), *calendar.routes(database, due)
+    )
     answer_refusals(app)
     calendar.answer_refusals(app)
     if receipts is not None:

@@ -189,6 +189,32 @@ async def test_nothing_goes_out_for_a_paused_brand_or_a_page_that_is_gone(
     assert len(networks.mastodon.accepted) == 1
 
 
+async def test_a_brand_says_where_the_link_stands_and_which_hashtags(
+    social: Any, networks: Networks, new_command: NewCommand
+) -> None:
+    await networks.connect("mastodon")
+    path = "/v1/brands/daily-grind/channels"
+    rules = {"link": "none", "hashtags": ["#home coffee"], "most_hashtags": 2}
+    put = [(await social.api.put(f"{path}/mastodon", json=rules)).json() for _ in range(2)]
+    assert put[0] == put[1]
+    assert (put[0]["link"], put[0]["hashtags"]) == ("none", ["HomeCoffee"])
+    refused = await social.api.put(f"{path}/mastodon", json={"link": "first_comment"})
+    assert (refused.status_code, "in_text, none" in refused.json()["detail"]) == (422, True)
+    assert (await social.api.put(f"{path}/feed", json={})).status_code == 404
+
+    command = new_command(channels=("mastodon",))
+    await social.send(command)
+    await told(social, 1)
+    [toot] = networks.mastodon.accepted
+    assert "https://" not in toot.text
+    assert toot.text.endswith("#HomeCoffee #PourOverCoffee")
+
+    removed = [(await social.api.delete(f"{path}/mastodon")).status_code for _ in range(2)]
+    listed = {each["channel"]: each for each in (await social.api.get(path)).json()["items"]}
+    assert removed == [204, 204]
+    assert (listed["mastodon"]["is_set"], listed["mastodon"]["link"]) == (False, "in_text")
+
+
 async def test_a_token_that_is_valid_no_more_is_told_in_plain_words(
     social: Any, networks: Networks, new_command: NewCommand
 ) -> None:

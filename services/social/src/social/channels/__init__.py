@@ -32,11 +32,11 @@ from social.channels.channel import (
 from social.channels.feed import FEED
 
 BUILT_IN: Final = feed.CHANNEL
-REMOTE: Final = tuple(
+REMOTE: Final[tuple[Channel, ...]] = tuple(
     each.CHANNEL
     for each in (x, bluesky, mastodon, linkedin, threads, discord, instagram, telegram, slack, webhook)
 )
-CHANNELS: Final = {channel.name: channel for channel in (BUILT_IN, *REMOTE)}
+CHANNELS: Final[dict[str, Channel]] = {channel.name: channel for channel in (BUILT_IN, *REMOTE)}
 
 __all__ = [
     "BUILT_IN",

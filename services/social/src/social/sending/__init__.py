@@ -3,6 +3,7 @@
 from social.sending.due import DuePosts, send_next
 from social.sending.handlers import Patience, Sender
 from social.sending.pictures import PublishedPictures
+from social.sending.rule_routes import rule_routes
 from social.sending.standing import Standing
 from social.sending.store import addresses_elsewhere, count_posts
 
@@ -14,5 +15,6 @@ __all__ = [
     "Standing",
     "addresses_elsewhere",
     "count_posts",
+    "rule_routes",
     "send_next",
 ]

@@ -268,6 +268,33 @@ async def rules_of(connection: Connection, brand: str, channel: str) -> Rules:
     return Rules() if row is None else Rules(row["link"], tuple(row["hashtags"]), row["most_tags"])
 
 
+async def all_rules_of(connection: Connection, brand: str) -> dict[str, Rules]:
+    """Those of a brand, by channel."""
+    rows = await connection.fetch("select * from channel_rules where brand_slug = $1", brand)
+    return {row["channel"]: Rules(row["link"], tuple(row["hashtags"]), row["most_tags"]) for row in rows}
+
+
+async def put_rules(connection: Connection, brand: str, channel: str, rules: Rules) -> None:
+    await connection.execute(
+        """
+        insert into channel_rules (brand_slug, channel, link, hashtags, most_tags) values ($1, $2, $3, $4, $5)
+        on conflict (brand_slug, channel) do update set link = excluded.link, hashtags = excluded.hashtags,
+               most_tags = excluded.most_tags, changed_at = clock_timestamp()
+        """,
+        brand,
+        channel,
+        rules.link,
+        list(rules.hashtags),
+        rules.most_tags,
+    )
+
+
+async def delete_rules(connection: Connection, brand: str, channel: str) -> None:
+    await connection.execute(
+        "delete from channel_rules where brand_slug = $1 and channel = $2", brand, channel
+    )
+
+
 def channel_post(row: asyncpg.Record) -> ChannelPost:
     return ChannelPost(
         post_id=PostId(row["post_id"]),

@@ -1,0 +1,138 @@
+"""Requests about what a brand wants of its posts on a channel: where the link stands, and which hashtags."""
+
+from http import HTTPStatus
+from typing import Annotated, Final, Self
+
+from fastapi import APIRouter, HTTPException, Path
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, router
+from chassis.http.callers import Caller
+from messaging import Database
+from social.channels import CHANNELS, REMOTE, Channel, Placement
+from social.cutting import hashtag
+from social.sending import store
+from social.sending.domain import Rules
+
+SLUG_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
+_MOST_TAGS: Final = 30
+
+Slug = Annotated[
+    str, Path(description="Of the brand.", examples=["daily-grind"], pattern=SLUG_PATTERN, max_length=63)
+]
+ChannelName = Annotated[
+    str,
+    Path(description="A kind of channel.", examples=["x"], pattern="^[a-z0-9]{1,20}$"),
+]
+
+
+def _tag(phrase: str) -> str:
+    tag = hashtag(phrase.replace("#", ""))
+    if tag is None:
+        raise ValueError("is none that platforms take for a hashtag: letters and digits, 30 at most")
+    return tag.removeprefix("#")
+
+
+class RulesRequest(BaseModel):
+    """What is left out is as usual on the channel."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
+
+    link: Annotated[Placement | None, Field(examples=["first_comment"])] = None
+    """Where the link stands: in the text, in a first comment of our own below the post, or nowhere."""
+    hashtags: Annotated[
+        tuple[Annotated[str, Field(max_length=60), AfterValidator(_tag)], ...],
+        Field(max_length=10, examples=[["HomeCoffee"]]),
+    ] = ()
+    """Before those of the article; with or without their #."""
+    most_hashtags: Annotated[int | None, Field(ge=0, le=_MOST_TAGS, examples=[2])] = None
+    """As long as there is room."""
+
+
+class RulesView(BaseModel):
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    channel: Annotated[str, Field(examples=["x"])]
+    link: Placement
+    """What holds, also where the brand says nothing."""
+    placements: tuple[Placement, ...]
+    """What is possible there."""
+    hashtags: tuple[str, ...]
+    most_hashtags: int
+    is_set: bool
+    """Whether the brand says anything about the channel."""
+
+    @classmethod
+    def of(cls, channel: Channel, rules: Rules | None) -> Self:
+        assert channel.sending is not None
+        said = rules or Rules()
+        return cls(
+            channel=channel.name,
+            link=said.link or channel.sending.placements[0],
+            placements=channel.sending.placements,
+            hashtags=said.hashtags,
+            most_hashtags=channel.hashtags if said.most_tags is None else said.most_tags,
+            is_set=rules is not None,
+        )
+
+
+class RulesList(BaseModel):
+    items: tuple[RulesView, ...]
+
+
+def rule_routes(database: Database) -> APIRouter:
+    routes = router("/brands/{slug}/channels", tags=["channels"])
+
+    @routes.get("", summary="List the rules of channels")
+    async def list_rules(caller: MayRead, slug: Slug) -> RulesList:
+        """Of all channels on which posts can be sent."""
+        brand = _seen(caller, slug)
+        async with database.connection() as connection:
+            known = await store.all_rules_of(connection, brand)
+        channels = [each for each in REMOTE if each.sending is not None]
+        return RulesList(items=tuple(RulesView.of(each, known.get(each.name)) for each in channels))
+
+    @routes.put("/{channel}", summary="Set the rules of a channel", responses=UNKNOWN)
+    async def put_rules(
+        caller: MayOperate, slug: Slug, channel: ChannelName, request: RulesRequest
+    ) -> RulesView:
+        """For posts to come. The same again changes nothing."""
+        brand, known = _seen(caller, slug), _known(channel)
+        assert known.sending is not None
+        if request.link is not None and request.link not in known.sending.placements:
+            possible = ", ".join(known.sending.placements)
+            raise HTTPException(
+                HTTPStatus.UNPROCESSABLE_ENTITY, f"link: on {known.label} it can be {possible}"
+            )
+        rules = Rules(request.link, tuple(dict.fromkeys(request.hashtags)), request.most_hashtags)
+        async with database.transaction() as tx:
+            await store.put_rules(tx.connection, brand, channel, rules)
+        return RulesView.of(known, rules)
+
+    @routes.delete(
+        "/{channel}",
+        summary="Remove the rules of a channel",
+        status_code=HTTPStatus.NO_CONTENT,
+        responses=UNKNOWN,
+    )
+    async def delete_rules(caller: MayOperate, slug: Slug, channel: ChannelName) -> None:
+        """Posts to come are as usual there. Removing what is not there is no error."""
+        brand = _seen(caller, slug)
+        async with database.transaction() as tx:
+            await store.delete_rules(tx.connection, brand, _known(channel).name)
+
+    return routes
+
+
+def _seen(caller: Caller, slug: str) -> str:
+    """As one that does not exist, if the caller may not see it."""
+    if not caller.may_see(slug):
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no brand '{slug}'")
+    return slug
+
+
+def _known(name: str) -> Channel:
+    channel = CHANNELS.get(name)
+    if channel is None or channel.sending is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no channel '{name}' on which posts can be sent")
+    return channel
