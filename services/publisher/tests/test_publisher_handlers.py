@@ -18,8 +18,9 @@ from envelope.brand.payloads import ContentDelete, ContentPublish
 from messaging import Context, Database, Dependency, RetryLater, Unprocessable
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient
-from publisher.domain import BrandSlug, Page, PageSlug
+from publisher.domain import BrandSlug, Page, PageSlug, SiteSettings
 from publisher.handlers import Handlers
+from publisher.site_settings import store as site_settings
 from publisher.urls import SiteUrls
 
 GRIND = BrandSlug("daily-grind")
@@ -134,6 +135,26 @@ async def test_an_article_becomes_a_page_and_its_address_is_announced(
     assert page.cited == {1, 2}
     assert [section.title for section in page.sections] == ["Ratio", "Time", "Storage"]
     assert [source.title for source in page.sources] == ["Steeping", "Ratios"]
+
+
+async def test_an_article_is_announced_where_its_site_has_an_address_of_its_own(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    async with publisher.database.transaction() as tx:
+        settings = SiteSettings(address="https://blog.example.com")
+        await site_settings.save(tx.connection, GRIND, settings)
+    await publisher.publish(orchestrator.add(slug="other", title="Other"))
+    linked = "See [it](https://blog.example.com/other) and [elsewhere](https://blog.example.com/a/b). [1]"
+    message = await publisher.publish(orchestrator.add(body_markdown=linked))
+    assert message["payload"]["published_url"] == "https://blog.example.com/cold-brew"
+    # Whoever makes posts of it reads its picture where all sites are.
+    assert message["payload"]["picture"]["url"].startswith(
+        "https://example.org/news/sites/daily-grind/covers/cold-brew-"
+    )
+    links = lxml_html.fromstring((await publisher.page("cold-brew")).body_html).xpath(
+        "//a[not(@class)]/@href"
+    )
+    assert links == ["/news/sites/daily-grind/other", "https://blog.example.com/a/b"]
 
 
 async def test_publishing_again_changes_nothing_and_says_the_same(

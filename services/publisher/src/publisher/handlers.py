@@ -123,7 +123,8 @@ class Handlers:
             published_url=url,
             as_of=place.as_of,
             target=payload.target,
-            picture=await picture_of(tx.connection, urls, brand, place.slug),
+            # At the address of all sites, which other services know, too.
+            picture=await picture_of(tx.connection, self._urls, brand, place.slug),
         )
         tx.send(published, caused_by=command)
         context.log.info("article_published", content_id=str(payload.content_id), url=url)
