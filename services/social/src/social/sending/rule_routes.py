@@ -92,6 +92,14 @@ def rule_routes(database: Database) -> APIRouter:
         channels = [each for each in REMOTE if each.sending is not None]
         return RulesList(items=tuple(RulesView.of(each, known.get(each.name)) for each in channels))
 
+    @routes.get("/{channel}", summary="Read the rules of a channel", responses=UNKNOWN)
+    async def get_rules(caller: MayRead, slug: Slug, channel: ChannelName) -> RulesView:
+        """What holds there, also where the brand says nothing."""
+        brand, known = _seen(caller, slug), _known(channel)
+        async with database.connection() as connection:
+            said = await store.all_rules_of(connection, brand)
+        return RulesView.of(known, said.get(channel))
+
     @routes.put("/{channel}", summary="Set the rules of a channel", responses=UNKNOWN)
     async def put_rules(
         caller: MayOperate, slug: Slug, channel: ChannelName, request: RulesRequest
