@@ -1,12 +1,15 @@
 """The judges of scenarios that judge for themselves: each can fail."""
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
 
 import pytest
 
 from envelope import new_event_id
 from faults.playing.stack import Keyword, Seen, judge
-from faults.scenarios.services import batches, erasures, requests, schedules, subjects
+from faults.scenarios.services import batches, erasures, requests, schedules, slots, subjects
 from faults.strange_input.door import LONGEST_DETAIL, complaint_about
 from faults.strange_input.messages import SECRET, Expected, Strange
 from messaging.flow import dead_letters
@@ -189,3 +192,37 @@ def test_a_brand_that_somebody_has_not_forgotten_is_noticed(
 ) -> None:
     found = erasures.judge({"acme": answered}, [(place, "acme")])
     assert [each.detail for each in found] == [complaint]
+
+
+ARTICLES = (UUID(int=1), UUID(int=2))
+NINE = datetime(2027, 3, 1, 9, tzinfo=UTC)
+HALF = timedelta(minutes=30)
+
+
+def in_slots(**changes: Any) -> slots.Seen:
+    good = {
+        "slots": (NINE, NINE + HALF),
+        "shown": Counter(ARTICLES),
+        "left": (),
+        "again": Counter(ARTICLES),
+        "slots_again": (NINE + 2 * HALF, NINE + 3 * HALF),
+        "contents": ARTICLES,
+    }
+    return slots.Seen(**{**good, **changes})
+
+
+@pytest.mark.parametrize(
+    ("seen", "complaint"),
+    [
+        (in_slots(slots=(NINE, NINE)), "1 slots were given to two new posts"),
+        (in_slots(slots_again=(NINE,)), "2 slots are wanted for posts made again, and 1 given"),
+        (in_slots(slots=(NINE, NINE + HALF / 7)), "new posts have times that are no slots"),
+        (in_slots(shown=Counter(ARTICLES) + Counter(ARTICLES[:1])), "is there 2 times"),
+        (in_slots(shown=Counter(ARTICLES[:1])), "is there 0 times"),
+        (in_slots(again=Counter(ARTICLES) + Counter(ARTICLES[:1])), "was made again 2 times"),
+        (in_slots(left=("sending",)), "posts were left behind: {'sending': 1}"),
+    ],
+)
+def test_posts_have_slots_of_their_own_and_are_out_once(seen: slots.Seen, complaint: str) -> None:
+    assert complaint in "; ".join(each.detail for each in slots.judge(seen))
+    assert not list(slots.judge(in_slots()))

@@ -98,9 +98,10 @@ async def test_what_was_missed_goes_out_one_after_the_other(calendar: Any) -> No
         async with calendar.database.transaction() as tx:
             await Slots().space_out(tx.connection)
 
+    begin = datetime.now(UTC)
     await asyncio.gather(tick(), tick())
     times = await calendar.times(*missed, next_one, far)
-    assert timedelta() <= times[0] - NOW < timedelta(minutes=2)
+    assert begin <= times[0] <= datetime.now(UTC)
     assert [later - earlier for earlier, later in pairwise(times[:4])] == [timedelta(minutes=30)] * 3
     assert times[4] == NOW + 9 * HOUR
     assert await calendar.times(held, *free) == [NOW - 6 * HOUR, NOW - HOUR, NOW - HOUR]

@@ -51,7 +51,7 @@ async def test_an_evergreen_post_comes_again_after_its_cool_down_with_other_word
     calendar: Any,
 ) -> None:
     slots = await calendar.set_slots(slots=HOURLY)
-    old, young = await posted(calendar), await posted(calendar, 29 * DAY)
+    old, young = await posted(calendar), await posted(calendar, 20 * DAY)
     for post in (old, young):
         assert await evergreen(calendar, post) == await evergreen(calendar, post)
 
