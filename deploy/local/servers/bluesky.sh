@@ -61,7 +61,7 @@ env PDS_PORT="$port" PDS_HOSTNAME=localhost PDS_DEV_MODE=true PDS_DATA_DIRECTORY
 echo $! >"$folder/pds.pid"
 answers "$url/xrpc/_health"
 
-account='{"handle": "acme.test", "email": "acme@example.com", "password": "a-password-for-tests"}'
+account='{"handle": "daily-grind.test", "email": "daily-grind@example.com", "password": "a-password-for-tests"}'
 made=$(curl --silent --fail -H 'Content-Type: application/json' -d "$account" "$url/xrpc/com.atproto.server.createAccount")
 umask 077
 printf '%s' "$made" | python3 -c '

@@ -70,7 +70,7 @@ async def test_bluesky(
         command = new_command(channels=("bluesky",), language="en", picture=COVER)
         await social.send(command)
         first = await told(social, 1)
-        assert first["bluesky"].startswith("https://bsky.app/profile/acme.test/post/"), first
+        assert first["bluesky"].startswith("https://bsky.app/profile/daily-grind.test/post/"), first
         async with httpx.AsyncClient(base_url=account["url"], trust_env=False) as pds:
             listed = await pds.get(
                 "/xrpc/com.atproto.repo.listRecords",
