@@ -223,7 +223,8 @@ async def test_no_two_brands_share_a_host_and_nobody_takes_the_common_one(web: W
     for taken in (NEWS, NEWS.upper().replace("HTTPS", "https"), NEWS.replace("https", "http")):
         refused = await web.decide(other, address=taken)
         assert (refused.status_code, "another brand" in refused.json()["detail"]) == (409, True)
-    assert (await web.decide(other, address=ORIGIN)).status_code == 409
+    common = await web.decide(other, address=ORIGIN)
+    assert (common.status_code, "where all sites are" in common.json()["detail"]) == (409, True)
     assert (await web.decide(SITE, address=None)).status_code == 200
     assert (await web.decide(other, address=NEWS)).status_code == 200
     await web.publish()
@@ -253,7 +254,4 @@ async def test_brandctl_sets_shows_and_takes_back(web: Web, tmp_path: Path) -> N
         assert (done.code, f"the site is at {NEWS}/" in done.err) == (0, True), done.err
         told = await site.json("set", "acme", "--clear", "address")
         assert (told["address"], told["tags"], told["author"]["name"]) == (None, ["Espresso"], "Ada")
-        refused = await site("set", "acme", "--address", ORIGIN)
-        assert (refused.code, "where all sites are" in refused.err) == (1, True)
-        assert (await site("reset", "acme")).code == 0
-        assert "as it comes" in (await site("show", "acme")).out
+        assert "as it comes" in (await site("reset", "acme")).out
