@@ -26,6 +26,9 @@ from fakes.channels.telegram import FakeTelegram
 from fakes.channels.threads import FakeThreads
 from fakes.channels.webhook import FakeWebhook
 from fakes.channels.x import FakeX
+from fakes.sites.devto import FakeDevTo
+from fakes.sites.ghost import FakeGhost
+from fakes.sites.wordpress import FakeWordPress
 from faults.playing.world import World
 from faults.surroundings import processes
 from faults.surroundings.processes import Worker
@@ -40,7 +43,7 @@ _HEARTBEAT: Final = "heartbeat=2"
 
 @dataclass(frozen=True)
 class Place:
-    """Where posts go: a channel, the network played here, and how its account is connected."""
+    """Where posts and articles go: a channel or a kind of site, played here, and how its account is connected."""
 
     channel: str
     fake: Callable[[], Fake]
@@ -97,6 +100,14 @@ PLACES: Final = (
         lambda discord: {"url": f"https://discord.com/api/webhooks/{discord.webhook}/{discord.token}"},
     ),
     Place("slack", FakeSlack, lambda slack: {"url": f"https://hooks.slack.com/services/{slack.path}"}),
+    Place(
+        "wordpress",
+        FakeWordPress,
+        lambda wordpress: {"user": wordpress.user, "password": wordpress.password},
+        lambda wordpress: {"url": wordpress.url},
+    ),
+    Place("ghost", FakeGhost, lambda ghost: {"key": ghost.key}, lambda ghost: {"url": ghost.url}),
+    Place("devto", FakeDevTo, lambda devto: {"key": devto.key}),
 )
 """One line for each; a new one is judged with the others."""
 

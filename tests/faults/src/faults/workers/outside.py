@@ -1,17 +1,17 @@
-"""`python -m faults.workers.outside`: sends posts through the real gateway with the real adapters and receipts, to be killed and stopped.
+"""`python -m faults.workers.outside`: sends posts and articles through the real gateway with the real adapters and receipts, to be killed and stopped.
 
-`post.send` names the channel and the post; the text follows from them. Where a file in `HOLDS` names a place of the post's way, the
+`post.send` names the channel, or the kind of site, and the post; the text follows from them. Where a file in `HOLDS` names a place of the post's way, the
 process stands still there until it is killed, stopped or let go.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import uvloop
 from pydantic import SecretStr
@@ -23,7 +23,10 @@ from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import PostSend
 from messaging import Context, QueuePolicy, RetryLater, Service, ServiceSettings, Unprocessable, on_each
-from receipts import Account, Door, Effect, NotSent, Receipts, Refused, Step, UnknownOutcome, Work
+from publisher.targets.edition import Edition
+from publisher.targets.places import ACCOUNTS
+from publisher.targets.target import Standing
+from receipts import Account, Door, Effect, InDoubt, NotSent, Receipts, Refused, Step, UnknownOutcome, Work
 from social.channels import CHANNELS, Composed, Picture
 
 STEP_SECONDS: Final = 2.0
@@ -76,11 +79,63 @@ def composed(channel: str, post_id: UUID) -> Composed:
     )
 
 
-def steps_of(channel: str) -> int:
-    """How many requests with an effect a post of this program takes there."""
-    sending = CHANNELS[channel].sending
+def article(content_id: UUID) -> Edition:
+    """The article of that name: the same each time."""
+    text = f"Pour-over coffee, {content_id.hex[:12]}"
+    return Edition(
+        content_id=content_id,
+        brand_slug="acme",
+        site="Acme",
+        language="en",
+        slug=f"pour-over-coffee-{content_id.hex[:12]}",
+        title=text,
+        excerpt="Water just off the boil.",
+        html=f"<p>{text}</p>",
+        markdown=text,
+        word_count=3,
+        sources=(),
+        canonical_url=f"https://example.org/sites/acme/{content_id.hex[:12]}",
+        as_of=_AT,
+        categories=(),
+        tags=(),
+        author=None,
+        picture=None,
+    )
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What has a receipt of its own: the whole of a post; of an article first its being there, and then its being seen."""
+
+    receipt_id: UUID
+    prepared: Mapping[str, Any]
+    steps: Callable[[Mapping[str, Any]], Sequence[Step]]
+    """From what the phase before has returned."""
+
+
+def phases(place: str, post_id: UUID) -> list[Phase]:
+    if place in ACCOUNTS and place not in CHANNELS:
+        target, edition = ACCOUNTS[place], article(post_id)
+
+        def bring(made: Mapping[str, Any]) -> Sequence[Step]:
+            standing = Standing(
+                post_id, str(made.get("id", 1)), seen=made.get("seen"), tried=frozenset({edition.mark})
+            )
+            return target.bring(edition, standing)
+
+        return [
+            Phase(uuid5(post_id, "make"), {}, lambda _: target.place(edition)),
+            Phase(post_id, {}, bring),
+        ]
+    sending = CHANNELS[place].sending
     assert sending is not None
-    return len(sending.steps(sending.prepare(composed(channel, UUID(int=1)), _AT), Cover()))
+    prepared = sending.prepare(composed(place, post_id), _AT)
+    return [Phase(post_id, prepared, lambda _: sending.steps(prepared, Cover()))]
+
+
+def steps_of(place: str) -> int:
+    """How many requests with an effect a post or an article of this program takes there."""
+    return sum(len(phase.steps({})) for phase in phases(place, UUID(int=1)))
 
 
 class Handlers:
@@ -90,24 +145,23 @@ class Handlers:
         self._settings = settings
 
     async def post_send(self, message: DomainMessage[PostSend], _: Context) -> None:
-        channel, post_id = message.payload.channel, message.payload.post_id
-        sending = CHANNELS[channel].sending
-        assert sending is not None
-        prepared = sending.prepare(composed(channel, post_id), _AT)
-        effect = Effect(post_id, channel, channel, "acme", f"post on {channel}", prepared)
-        steps = [
-            replace(
-                step,
-                send=self._held(post_id, number, step),
-                seconds=STEP_SECONDS,
-                settles_seconds=SETTLES_SECONDS,
-            )
-            for number, step in enumerate(sending.steps(prepared, Cover()))
-        ]
-        if self._settings.mutation == "receipts":
-            await self._without_receipts(effect, steps)
-            return
-        await self._receipts.perform(effect, steps)
+        place, post_id = message.payload.channel, message.payload.post_id
+        remote: Mapping[str, Any] = {}
+        number = 0
+        for phase in phases(place, post_id):
+            effect = Effect(phase.receipt_id, place, place, "acme", f"post on {place}", phase.prepared)
+            steps = []
+            for step in phase.steps(remote):
+                send = self._held(post_id, number, step)
+                steps.append(replace(step, send=send, seconds=STEP_SECONDS, settles_seconds=SETTLES_SECONDS))
+                number += 1
+            if self._settings.mutation == "receipts":
+                remote = await self._without_receipts(effect, steps)
+                continue
+            result = await self._receipts.perform(effect, steps)
+            if isinstance(result, InDoubt):
+                return
+            remote = result.remote
 
     def _held(self, post_id: UUID, number: int, step: Step) -> Callable[[Work], Awaitable[Mapping[str, Any]]]:
         async def send(work: Work) -> Mapping[str, Any]:
@@ -131,7 +185,7 @@ class Handlers:
             await asyncio.sleep(_LOOK_SECONDS)
         order.with_suffix(".going").touch()
 
-    async def _without_receipts(self, effect: Effect, steps: Sequence[Step]) -> None:
+    async def _without_receipts(self, effect: Effect, steps: Sequence[Step]) -> Mapping[str, Any]:
         """As everybody does it: send, and if no good answer comes, send again."""
         remote: dict[str, Any] = {}
         for step in steps:
@@ -143,6 +197,7 @@ class Handlers:
                 raise RetryLater(str(error)) from error
             except Refused as error:
                 raise Unprocessable(str(error)) from error
+        return remote
 
 
 def _mutate(name: str) -> None:

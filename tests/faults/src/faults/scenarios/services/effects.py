@@ -198,11 +198,12 @@ def judge(posts: Sequence[Post]) -> Iterator[Violation]:
     """By what the other sides show: one of a kind at most; one, where it counts as done; none, where it counts as not done."""
     for post in posts:
         told = f"{post.channel} ({post.fault}): {dict(post.seen)} are there, its receipt is {post.state or 'missing'}"
+        out = post.seen["post"] or post.seen["article"]
         if any(count > 1 for count in post.seen.values()):
             yield Violation(1, f"twice: {told}")
-        elif post.state == "confirmed" and not post.seen["post"]:
+        elif post.state == "confirmed" and not out:
             yield Violation(1, f"none: {told}")
-        elif post.state in {"ready", "refused"} and post.seen["post"]:
+        elif post.state in {"", "ready", "refused"} and out:
             yield Violation(2, f"one that counts as not done: {told}")
         elif post.state in {"armed", "unknown"}:
             yield Violation(8, f"left behind: {told}")
