@@ -46,7 +46,8 @@ class Approving(_Body):
     publish_at: Annotated[
         Annotated[AwareDatetime, AfterValidator(in_utc)] | None, Field(examples=["2027-03-01T09:00:00+01:00"])
     ] = None
-    """Not before this time, which names its offset; left out: now. Said again with another time, it is moved."""
+    """Not before this time, which names its offset; left out: now, or in the next free slot of its account. Said again with another time,
+    it is moved."""
 
 
 class Editing(_Body):
