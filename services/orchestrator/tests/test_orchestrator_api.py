@@ -82,6 +82,7 @@ async def test_keywords_become_a_cycle_with_one_request_each(
         "published_url": None,
         "has_standing_article": False,
         "posts": [],
+        "placements": [],
     }
     async with orchestrator_database.connection() as connection:
         bodies = [json.loads(row["body"]) for row in await connection.fetch("select body from outbox")]
