@@ -28,8 +28,9 @@ from social.channels.channel import Channel, Composed, Limit, Pictures, Sending
 _CHARACTERS: Final = 500
 """What a server takes that does not say."""
 _MOST_ALTERNATIVE: Final = 1500
-_LOOKED_THROUGH: Final = 40
-"""Latest posts of the account among which a lost one is looked for."""
+_A_PAGE: Final = 40
+_PAGES: Final = 5
+"""Of the account's latest posts, among which a lost one is looked for, back to its first attempt."""
 _CLOCKS_DIFFER: Final = timedelta(minutes=10)
 _PROCESSING: Final = {HTTPStatus.ACCEPTED, HTTPStatus.PARTIAL_CONTENT}
 _MARKUP: Final = re.compile(r"<[^>]*>")
@@ -100,18 +101,19 @@ async def _post(work: Work) -> Mapping[str, Any]:
 async def _detect(work: Work) -> Found | Absent | Unclear:
     me = await work.account.request("GET", "/api/v1/accounts/verify_credentials")
     account_id = _field(_expected(me, {HTTPStatus.OK}), "id")
-    answer = await work.account.request(
-        "GET", f"/api/v1/accounts/{account_id}/statuses", query={"limit": str(_LOOKED_THROUGH)}
-    )
-    latest = _expected(answer, {HTTPStatus.OK}).json
-    if not isinstance(latest, list):
-        raise UnknownOutcome("the list of the account's posts cannot be read")
-    for each in latest:
-        if _is_it(each, work.prepared):
-            return Found({"id": str(each["id"]), "url": each.get("url") or each.get("uri")})
-    if len(latest) >= _LOOKED_THROUGH and _created(latest[-1]) > _since(work.prepared):
-        return Unclear(f"it is none of the account's latest {_LOOKED_THROUGH} posts; look further back")
-    return Absent()
+    query = {"limit": str(_A_PAGE)}
+    for _ in range(_PAGES):
+        answer = await work.account.request("GET", f"/api/v1/accounts/{account_id}/statuses", query=query)
+        page = _expected(answer, {HTTPStatus.OK}).json
+        if not isinstance(page, list):
+            raise UnknownOutcome("the list of the account's posts cannot be read")
+        for each in page:
+            if _is_it(each, work.prepared):
+                return Found({"id": str(each["id"]), "url": each.get("url") or each.get("uri")})
+        if not page or _created(page[-1]) < _since(work.prepared):
+            return Absent()
+        query["max_id"] = str(page[-1]["id"])
+    return Unclear(f"it is none of the account's latest {_PAGES * _A_PAGE} posts; look further back")
 
 
 def _expected(answer: Answer, ok: set[HTTPStatus]) -> Answer:

@@ -92,7 +92,9 @@ class FakeMastodon(Fake):
     def list_posts(self, request: Request, account: str) -> Reply:
         if account != "1":
             return as_json({"error": "Record not found"}, 404)
-        return as_json(self.statuses[: min(int(request.query.get("limit", "20")), 40)])
+        below = int(request.query.get("max_id", "1000000"))
+        older = [each for each in self.statuses if int(each["id"]) < below]
+        return as_json(older[: min(int(request.query.get("limit", "20")), 40)])
 
     @route("GET", "/api/v2/instance")
     def instance(self, request: Request) -> Reply:

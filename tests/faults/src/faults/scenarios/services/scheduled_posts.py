@@ -16,6 +16,7 @@ from cryptography.fernet import Fernet
 
 from chassis.testing import eventually
 from fakes import Fake, Kind, serving
+from fakes.serving.faults import Faults
 from faults.judging.checker import Violation
 from faults.judging.results import Outcome
 from faults.playing.outside import KEY, PLACES, connect
@@ -32,6 +33,8 @@ POSTS: Final = int(os.environ.get("POSTS", "1000"))
 _PER_SECOND: Final = 12
 """That become due; what two cores of a busy machine can send."""
 _TICK_SECONDS: Final = 5.0
+_ON_ITS_WAY_SECONDS: Final = 5.0
+"""From the claim of a post to its first attempt, on a machine that does other things, too."""
 _SOON: Final = timedelta(seconds=12)
 """Until the first is due: the services start."""
 _UNSURE: Final[Mapping[Kind, float]] = {"error_before": 0.07, "error_after": 0.06, "reset_after": 0.07}
@@ -81,6 +84,7 @@ async def scheduled_posts(world: World) -> Outcome:
     async with _surroundings(world, url) as fakes:
         marks = await _planned(url, count)
         for channel, kinds in _STRUCK.items():
+            fakes[channel].faults = Faults(seed=world.rng.randrange(2**31))
             for kind, share in kinds.items():
                 fakes[channel].faults.inject(kind, "POST *", times=None, share=share)
         await eventually(lambda: _none(url, "begun_at is null"), within=count / _PER_SECOND + 90)
@@ -99,7 +103,7 @@ async def scheduled_posts(world: World) -> Outcome:
     late = sorted(post.late for post in posts)
     print(
         f"         {count} posts, {asked} calls, {fired.total()} failed; first attempts were late by {late[len(late) // 2]:.1f} s"
-        f" in the middle, {late[-1]:.1f} s at most"
+        f" in the middle, {late[-1]:.1f} s at most; {sum(post.state == 'in_doubt' for post in posts)} are in doubt"
     )
     return Outcome(
         submitted=count,
@@ -114,14 +118,14 @@ async def scheduled_posts(world: World) -> Outcome:
 
 
 def judge(posts: Sequence[Ended]) -> Iterator[Violation]:
-    """Each is there once, and was begun within a tick of its time, whatever befell the others."""
+    """Each is there once, or in doubt, and was begun within a tick of its time, whatever befell the others."""
     for post in posts:
         told = f"{post.channel}: {post.shown} are there, its row is {post.state} {post.reason}".strip()
         if post.shown > 1:
             yield Violation(1, f"twice: {told}")
-        elif post.shown == 0 or post.state != "posted":
+        elif post.state not in {"posted", "in_doubt"} or (post.state == "posted" and not post.shown):
             yield Violation(1, f"not out: {told}")
-        if post.late > _TICK_SECONDS:
+        if post.late > _TICK_SECONDS + _ON_ITS_WAY_SECONDS:
             yield Violation(6, f"begun {post.late:.1f} s late: {told}")
 
 
@@ -173,7 +177,8 @@ async def _planned(url: str, count: int) -> dict[str, str]:
     connection = await asyncpg.connect(url)
     marks: dict[str, str] = {}
     rows: list[tuple[Any, ...]] = []
-    channels = list(_STRUCK)
+    # Instagram takes no more than a hundred posts a day.
+    channels = [*_STRUCK, *(each for each in _STRUCK if each != "instagram")]
     begin: datetime = await connection.fetchval("select clock_timestamp()") + _SOON
     for number in range(count):
         channel, content_id = channels[number % len(channels)], uuid4()
