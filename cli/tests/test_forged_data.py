@@ -86,6 +86,8 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "posts edit": (ID, "--text", "Shorter."),
     "posts list": (),
     "posts reject": (ID, "--reason", "no"),
+    "posts rules": ("acme",),
+    "posts set-rules": ("acme", "x"),
     "providers disconnect": ("brave",),
     "receipts": (ID,),
     "receipts confirm": (ID, "--url", "https://example.com/1"),

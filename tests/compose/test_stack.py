@@ -224,7 +224,19 @@ async def test_alertmanager_is_told_of_what_fires(stack: Stack) -> None:
     assert "name: people" in status["config"]["original"]
 
 
-@pytest.mark.parametrize("noun", ["drafts", "posts", "dead-letters", "documents", "providers"])
+@pytest.mark.parametrize(
+    "noun",
+    [
+        "drafts",
+        "posts",
+        "dead-letters",
+        "documents",
+        "providers",
+        "accounts",
+        "notifications",
+        "receipts",
+    ],
+)
 def test_the_operators_command_reaches_whom_it_asks(stack: Stack, noun: str) -> None:
     # Otherwise the first run of it says how it is built.
     stack.compose("build", "brandctl")

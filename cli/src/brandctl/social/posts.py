@@ -252,7 +252,7 @@ _RULES: Final = Listing[dict[str, Any]](
     },
     nothing="no channels",
 )
-Brand = Annotated[str, typer.Argument(help="Slug of the brand.")]
+Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
 
 
 @app.command()
@@ -273,7 +273,7 @@ def rules(
 @app.command()
 def set_rules(
     brand: Brand,
-    channel: Annotated[str, typer.Argument(help="Kind of channel, such as x.")],
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="Its kind, such as x.")],
     link: Annotated[
         str | None,
         typer.Option(help="in_text, first_comment or none.", show_default="as usual there"),
