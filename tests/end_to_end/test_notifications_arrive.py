@@ -7,6 +7,7 @@ import hmac
 import json
 import os
 import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from email import message_from_bytes
 from email.policy import default
@@ -145,14 +146,18 @@ async def test_the_gateway_lets_every_form_through_and_providers_see_it(
 
 
 @pytest.fixture
-def mail_server(tmp_path: Path, free_port: Callable[[], int]) -> Iterator[dict[str, Any]]:
-    folder, port = os.environ.get("MAIL_SERVER_FOLDER", str(tmp_path / "mail")), free_port()
-    script = ROOT / "deploy/local/servers/mail.sh"
-    started = subprocess.run([script, folder, str(port)], capture_output=True, text=True, check=False)
-    if started.returncode:
-        pytest.skip(f"no mail server can be had here: {started.stderr.strip()[-300:]}")
-    yield json.loads((Path(folder) / "credentials.json").read_text())
-    subprocess.run([script, folder, str(port), "stop"], check=True)
+def mail_server(free_port: Callable[[], int]) -> Iterator[dict[str, Any]]:
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="brand-engine-mail-") as made:
+        # The server delivers as nobody, who has to get there; into what pytest makes, nobody does.
+        Path(made).chmod(0o711)
+        folder = os.environ.get("MAIL_SERVER_FOLDER", made)
+        script = ROOT / "deploy/local/servers/mail.sh"
+        started = subprocess.run([script, folder, str(port)], capture_output=True, text=True, check=False)
+        if started.returncode:
+            pytest.skip(f"no mail server can be had here: {started.stderr.strip()[-300:]}")
+        yield json.loads((Path(folder) / "credentials.json").read_text())
+        subprocess.run([script, folder, str(port), "stop"], check=True)
 
 
 @pytest.mark.real
