@@ -48,7 +48,9 @@ def build(settings: Settings) -> Service:
         + _MORE_SECONDS,
     )
     orchestrator = _orchestrator(service, settings)
-    sender = _sender(service, settings, due, orchestrator, settings.max_attempts or policy.max_attempts or 1)
+    standing = Standing(orchestrator, service.dependency("orchestrator", outages=(UnavailableError,)))
+    most_attempts = settings.max_attempts or policy.max_attempts or 1
+    sender = _sender(service, settings, due, standing, most_attempts)
     service.consume(
         "social-commands",
         on_batch(Handlers(urls, has_gateway=settings.gateway_url is not None).social_create, SocialCreate),
@@ -61,7 +63,7 @@ def build(settings: Settings) -> Service:
     callers = PairKeys(_callers(orchestrator, settings), pairs)
     service.serve(create_api(service.database, callers, urls, due, feeds=feeds, receipts=sender.receipts))
     sender.receipts.watched_by(service)
-    service.background("appointments", Appointments(service.database, urls).run)
+    service.background("appointments", Appointments(service.database, urls, standing).run)
     service.background("due_posts", due.run)
     service.background("repeats", Repeats(service.database, due).run)
     service.gauge("posts", "Posts that a person has to decide about, by state.", "state", count_pending)
@@ -101,7 +103,7 @@ def _sender(
     service: Service,
     settings: Settings,
     due: DuePosts,
-    orchestrator: ServiceClient | None,
+    standing: Standing,
     most_attempts: int,
 ) -> Sender:
     connected = settings.gateway_url is not None
@@ -111,7 +113,7 @@ def _sender(
         service.database,
         door,
         FeedUrls.under(settings.public_url),
-        standing=Standing(orchestrator, service.dependency("orchestrator", outages=(UnavailableError,))),
+        standing=standing,
         pictures=PublishedPictures(_pages(service, settings)),
         due=due,
         patience=Patience(settings.post_pauses, most_attempts),

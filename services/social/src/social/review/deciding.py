@@ -11,10 +11,11 @@ import structlog
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import Caller
 from envelope.brand.payloads import SocialFailed, SocialPosted
-from messaging import Database, Transaction
+from messaging import Database, Transaction, WaitFor
+from social.domain import Refusal
 from social.review import domain, store
 from social.review.domain import Kind, Pending, PostState
-from social.sending import DuePosts, send_next
+from social.sending import DuePosts, Held, Standing, send_next
 from social.sending import store as sending
 from social.store import publish
 from social.urls import FeedUrls
@@ -25,6 +26,8 @@ NEEDS_REVIEW: Final = "needs_review"
 """The reason of `social.failed` for a post that waits: it may be posted yet."""
 REJECTED: Final = "rejected"
 AS_SCHEDULED: Final = "as scheduled"
+OURSELVES: Final = "social"
+"""Who decides where nobody did."""
 LONGEST_SLEEP: Final = timedelta(seconds=15)
 """How late a time that was set on another replica may be seen, and how soon one that could not be kept is tried again."""
 
@@ -193,9 +196,10 @@ async def reject(database: Database, post_id: UUID, version: int, caller: Caller
 class Appointments:
     """Posts what was approved for a time. Every replica does; row locks share it out, and only the database's clock counts."""
 
-    def __init__(self, database: Database, urls: FeedUrls) -> None:
+    def __init__(self, database: Database, urls: FeedUrls, standing: Standing) -> None:
         self._database = database
         self._urls = urls
+        self._standing = standing
 
     async def run(self) -> None:
         """Goes on until it is cancelled, asleep until the next is due."""
@@ -212,11 +216,20 @@ class Appointments:
             await asyncio.sleep(pause.total_seconds())
 
     async def keep(self) -> bool:
-        """Posts what has been due the longest; False if nothing is due."""
+        """Posts what has been due the longest, unless something keeps it; False if nothing is due."""
+        async with self._database.connection() as connection:
+            due = await store.claim_due(connection)
+        if due is None:
+            return False
+        # The orchestrator is asked with no transaction open; whatever is decided meanwhile counts.
+        held = await self._held(due)
         async with self._database.transaction() as tx:
-            pending = await store.claim_due(tx.connection)
+            pending = await store.claim_due(tx.connection, due.post.post_id)
             if pending is None:
-                return False
+                return True
+            if held is not None:
+                await _keep_back(tx, pending, held)
+                return True
             by = "" if pending.last is None else pending.last.by
             await store.note_decision(
                 tx.connection, pending, Kind.APPROVED, pending.version, by=by, comment=AS_SCHEDULED
@@ -225,12 +238,30 @@ class Appointments:
             await _as_it_is_now(tx, pending)
         return True
 
+    async def _held(self, due: Pending) -> Held | None:
+        try:
+            return await self._standing.of(due.post.brand_slug, due.post.content_id)
+        except WaitFor as away:
+            return Held(Refusal("orchestrator", str(away)), away.after or LONGEST_SLEEP)
+
     async def _rest(self) -> timedelta:
         async with self._database.connection() as connection:
             due = await store.until_next(connection)
         if due is None:
             return LONGEST_SLEEP
         return min(max(due, timedelta(milliseconds=20)), LONGEST_SLEEP)
+
+
+async def _keep_back(tx: Transaction, pending: Pending, held: Held) -> None:
+    """It keeps its time until nothing is in its way; if that never comes, it waits for a person again."""
+    if held.pause is not None:
+        await store.keep_back(tx.connection, pending.post.post_id, held.pause)
+    else:
+        await store.set_time(tx.connection, pending, None)
+        await store.note_decision(
+            tx.connection, pending, Kind.CALLED_OFF, pending.version, by=OURSELVES, comment=held.why.detail
+        )
+    log.info("appointment_held", post_id=str(pending.post.post_id), why=held.why.detail)
 
 
 async def _post(tx: Transaction, urls: FeedUrls, pending: Pending) -> None:

@@ -128,21 +128,34 @@ async def lock(connection: Connection, post_id: UUID) -> Pending | None:
     return await find(connection, post_id)
 
 
-async def claim_due(connection: Connection) -> Pending | None:
-    """The post whose time came first, locked; those that another replica has in hand are passed over."""
-    post_id: UUID | None = await connection.fetchval(
+async def claim_due(connection: Connection, post_id: UUID | None = None) -> Pending | None:
+    """The post whose time came first, or this one if it is due, locked; those that another replica has in hand are passed over."""
+    found: UUID | None = await connection.fetchval(
         """
-        select post_id from pending_posts where state = 'waiting' and publish_at <= clock_timestamp()
+        select post_id from pending_posts
+        where state = 'waiting' and greatest(publish_at, held_until) <= clock_timestamp() and publish_at is not null
+          and ($1::uuid is null or post_id = $1)
         order by publish_at limit 1 for update skip locked
-        """
+        """,
+        post_id,
     )
-    return None if post_id is None else await find(connection, post_id)
+    return None if found is None else await find(connection, found)
+
+
+async def keep_back(connection: Connection, post_id: UUID, pause: timedelta) -> None:
+    """Has a post that is due left alone for a while; it keeps its time."""
+    await connection.execute(
+        "update pending_posts set held_until = clock_timestamp() + $2::interval where post_id = $1",
+        post_id,
+        pause,
+    )
 
 
 async def until_next(connection: Connection) -> timedelta | None:
     """How long until the next is due (negative: it is overdue); None if none has a time."""
     due: timedelta | None = await connection.fetchval(
-        "select min(publish_at) - clock_timestamp() from pending_posts where state = 'waiting'"
+        "select min(greatest(publish_at, held_until)) - clock_timestamp() from pending_posts"
+        " where state = 'waiting' and publish_at is not null"
     )
     return due
 
@@ -239,7 +252,7 @@ async def set_time(connection: Connection, pending: Pending, publish_at: datetim
         return await sending.plan_for(connection, pending.post.post_id, publish_at)
     status = await connection.execute(
         """
-        update pending_posts set publish_at = $2
+        update pending_posts set publish_at = $2, held_until = null
         where post_id = $1 and ($2::timestamptz is null or $2 > clock_timestamp())
         """,
         pending.post.post_id,

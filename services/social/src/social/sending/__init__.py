@@ -4,11 +4,12 @@ from social.sending.due import DuePosts, send_next
 from social.sending.handlers import Patience, Sender
 from social.sending.pictures import PublishedPictures
 from social.sending.rule_routes import rule_routes
-from social.sending.standing import Standing
+from social.sending.standing import Held, Standing
 from social.sending.store import addresses_elsewhere, count_posts
 
 __all__ = [
     "DuePosts",
+    "Held",
     "Patience",
     "PublishedPictures",
     "Sender",
