@@ -28,8 +28,8 @@ example: ## Run two services of somebody else's system on the backbone, kill one
 .PHONY: test
 test: ## Run all tests, on a private RabbitMQ and a private PostgreSQL; ARGS go to pytest (-n 0: one process)
 	@deploy/local/setup.sh servers browser tools
-	@# One more than there are processors: tests of servers wait for half of their time.
-	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist worksteal $(ARGS)
+	@# Half as many again as there are processors, and one: tests of servers wait for half of their time.
+	@$(BIN)/python -m pytest -n $$(($$(nproc) * 3 / 2 + 1)) --dist worksteal $(ARGS)
 
 .PHONY: lint
 lint: ## Check style, types, import rules and the lock

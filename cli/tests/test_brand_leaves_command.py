@@ -28,7 +28,7 @@ from tests.fixtures.commands.brandctl import Operator
 
 @pytest.fixture
 async def brandctl(brandctl: Operator) -> AsyncIterator[Operator]:
-    """Beside a research service that knows one document."""
+    """Beside a research service that knows one document; `MEASURES_URL`: a publisher and a social that know of two articles and one post."""
     document = {
         "id": 1, "name": "notes.md", "size": 5, "state": "read", "problem": None, "title": "Notes", "passages": 1,
         "uploaded_at": "2026-01-01T00:00:00Z", "licence": None, "own": True,
@@ -40,12 +40,26 @@ async def brandctl(brandctl: Operator) -> AsyncIterator[Operator]:
     async def sources(_: Request) -> JSONResponse:
         return JSONResponse({"folder": True})
 
+    async def measures(request: Request) -> JSONResponse:
+        asked = request.query_params
+        assert asked["days"] == "400"
+        counted = {"views": 3, "clicks": 1, "days": [{"day": "2026-01-01", "views": 3, "clicks": 1}]}
+        first = asked.get("after") is None
+        page = {"items": [{"title": "Tea" if first else "Rum"}], "next": "2.b" if first else None}
+        return JSONResponse(counted | page)
+
+    async def reach(_: Request) -> JSONResponse:
+        day = {"day": "2026-01-02", "likes": 4, "shares": 0, "replies": None}
+        return JSONResponse({"items": [{"account": "mastodon", "days": [day]}], "next": None})
+
     routes = [
+        Route("/v1/brands/acme/measures", measures),
+        Route("/v1/brands/acme/reach", reach),
         Route("/v1/brands/acme/documents", documents),
         Route("/v1/brands/acme/sources", sources),
     ]
     async with serving(Starlette(routes=routes)) as url:
-        yield replace(brandctl, variables=brandctl.variables | {"RESEARCH_URL": url})
+        yield replace(brandctl, variables=brandctl.variables | {"RESEARCH_URL": url, "MEASURES_URL": url})
 
 
 @pytest.fixture
@@ -74,7 +88,7 @@ async def test_all_that_is_known_of_a_brand_is_in_its_export(
 ) -> None:
     manifest = await brandctl.json("brands", "export", "acme", "--to", "acme.zip")
     told = {"cycles": 1, "keywords": 2, "articles": 1, "versions": 2, "schedules": 1, "documents": 1}
-    assert manifest.items() >= told.items()
+    assert manifest.items() >= (told | {"measured": None, "received": None}).items()
     with ZipFile(tmp_path / "acme.zip") as archive:
         assert archive.testzip() is None
         folder = f"articles/tea-{content_id}"
@@ -96,6 +110,24 @@ async def test_all_that_is_known_of_a_brand_is_in_its_export(
         assert json.loads(archive.read("schedules.jsonl"))["keyword_list"] == ["tea"]
         for name in archive.namelist():
             assert brandctl.variables["SERVICE_KEY"].encode() not in archive.read(name)
+
+    url = brandctl.variables["MEASURES_URL"]
+    beside = {"PUBLISHER_URL": url, "SOCIAL_URL": url}
+    counted = await brandctl("brands", "export", "acme", "--to", "counted.zip", **beside)
+    assert (counted.code, "without what is" in counted.err) == (0, False), counted.err
+    with ZipFile(tmp_path / "counted.zip") as archive:
+        assert archive.namelist()[-4:] == [
+            "measures.json",
+            "measured.jsonl",
+            "received.jsonl",
+            "manifest.json",
+        ]
+        assert set(json.loads(archive.read("measures.json"))) == {"views", "clicks", "days"}
+        measured = [json.loads(line)["title"] for line in archive.read("measured.jsonl").splitlines()]
+        (received,) = map(json.loads, archive.read("received.jsonl").splitlines())
+        assert (measured, received["days"][0]["likes"]) == (["Tea", "Rum"], 4)
+        manifest = json.loads(archive.read("manifest.json"))
+        assert (manifest["measured"], manifest["received"]) == (2, 1)
 
     unknown = await brandctl("brands", "export", "nobody", "--to", "x.zip")
     assert (unknown.code, "there is no brand 'nobody'" in unknown.err) == (1, True)

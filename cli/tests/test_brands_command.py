@@ -31,7 +31,8 @@ async def test_a_brand_from_its_making_to_its_pause(brands: Operator, api: httpx
         )
     )
     moved = rows(await brands("set", "tea-time", "--time-zone", "Europe/Berlin", "--target", "elsewhere"))
-    cleared = rows(await brands("set", "tea-time", "--clear", "quiet-hours", "--clear", "forbidden-words"))
+    gone_on = await brands("set", "tea-time", "--clear", "quiet-hours", "--clear", "forbidden-words")
+    cleared = rows(gone_on)
 
     assert (nameless.code, "say --name to make it" in nameless.err) == (2, True)
     assert (made["name"], made["forbidden words"], made["approval"]) == (
@@ -50,6 +51,7 @@ async def test_a_brand_from_its_making_to_its_pause(brands: Operator, api: httpx
     )
     assert (cleared["quiet hours"], cleared["forbidden words"], cleared["tone"]) == ("-", "-", "Plain.")
     assert cleared["pending research"] == "0"
+    assert "its articles wait until you approve them (brandctl drafts list)" in gone_on.err
 
     paused = await brands("pause", "tea-time")
     listed = await brands("list")

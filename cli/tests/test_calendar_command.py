@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import icalendar
 import pytest
 from pydantic import SecretStr
 from starlette.responses import Response
 
-from brandctl.calendar import weeks
+from brandctl.calendar import commands, weeks
 from brandctl.errors import UsageError
 from chassis import ServiceKey
 from chassis.database.pool import Connections
@@ -121,17 +122,66 @@ async def test_slots_are_set_and_posts_moved(calendar: Operator, posts: list[str
     assert [line.split("\t")[3] for line in order.out.splitlines()[1:]] == ["Tea 2", "Tea 3", "Tea 1"]
     off = await calendar.json("move", posts[0], "--off")
     assert off["state"] == "called_off"
+    now = await calendar("move", posts[0], "--now")
+    assert (now.code, "“Tea 1” on mastodon-eu: planned, " in now.err) == (0, True)
     late = await calendar("move", posts[0], "--at", "2020-01-01T00:00Z")
     assert (late.code, "has gone by" in late.err) == (1, True)
     nowhere = await calendar("move", posts[0])
     assert (nowhere.code, "say where to" in nowhere.err) == (2, True)
     again = await calendar("repeat", posts[0], "--at", "mon 09:00", "--times", "5")
     assert (again.code, "recurring on mastodon-eu: 0 of 5 made" in again.err) == (0, True)
+    monthly = await calendar.json("repeat", posts[0], "--at", "mon 09:00", "--at", "1,last-fri 17:30")
+    assert (monthly["times"], monthly["monthly"]) == (
+        [{"days": ["mon"], "times": ["09:00"]}],
+        [{"days": ["1", "last-fri"], "times": ["17:30"]}],
+    )
     everywhere = await calendar.json("repeat", posts[0], "--cool-down", "60", "--everywhere")
     assert (everywhere["kind"], everywhere["account"]) == ("evergreen", None)
     assert (await calendar("repeat", posts[0], "--stop")).code == 0
     assert (await calendar("slots", "acme", "mastodon-eu", "--remove")).code == 0
     assert "posts go out at once" in (await calendar("slots", "acme")).err
+
+
+async def test_a_week_is_shown_day_by_day(calendar: Operator, posts: list[str]) -> None:
+    await calendar.of("schedules")("set", "acme", "launch", "--at", "2107-03-02T09:00Z", "spring menu")
+
+    week = await calendar("week", "acme", "--of", "2107-03-03", "--zone", "Asia/Tokyo")
+    assert "acme, 28 Feb to 6 Mar 2107, by the clocks of Asia/Tokyo" in week.err
+    assert week.out.splitlines()[:5] == ["Mon 28 Feb", "  -", "Tue 1 Mar", "  -", "Wed 2 Mar"]
+    assert week.out.splitlines()[5] == "  18:00  launch  scheduled  1 keyword"
+    three = await calendar("week", "acme", "--weeks", "2")
+    shown = [line.split() for line in three.out.splitlines() if "Tea" in line]
+    assert [(line[0], line[1], line[-1]) for line in shown] == [
+        ("12:00", "mastodon-eu", each) for each in posts
+    ]
+    for of, zone in (("yesterday", "UTC"), ("9999-12-31", "UTC"), (None, "Mars/Base")):
+        with pytest.raises(UsageError):
+            commands.week("acme", of=of, zone=zone)
+
+
+async def test_posts_of_the_feed_and_articles_are_moved_alike(
+    calendar: Operator, social_database: Database
+) -> None:
+    post = str(uuid4())
+    async with social_database.connection() as connection:
+        await connection.execute(
+            "insert into pending_posts (post_id, brand_slug, content_id, channel, title, text, tags, link, drafts, display_name,"
+            " asked_as, publish_at) values ($1, 'acme', $2, 'feed', 'Tea', 'Tea is steeped.', '[]', null, '[]', 'Acme', '{feed}', $3)",
+            post,
+            uuid4(),
+            NOW + DAY,
+        )
+    at = (NOW + 3 * DAY).isoformat()
+    moved = await calendar("move", post, "--at", at)
+    assert (moved.code, "“Tea” on feed: scheduled, " in moved.err) == (0, True), moved.err
+    slotless = await calendar("move", post, "--first")
+    assert (slotless.code, "the built-in feed has no slots" in slotless.err) == (2, True)
+    off = await calendar("move", post, "--off")
+    assert off.err.strip().endswith("“Tea” on feed: waiting")
+    now = await calendar.json("move", post, "--now")
+    assert (now["state"], now["post_url"].endswith(post)) == ("posted", True)
+    nothing = await calendar("move", str(uuid4()), "--now")
+    assert (nothing.code, "nothing that could be moved has the id" in nothing.err) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -155,3 +205,16 @@ def test_times_of_the_week_are_read_as_people_type_them(
         return
     assert weeks.times(typed) == line
     assert weeks.times(weeks.shown({"days": [], **line})).get("times") == line["times"]
+
+
+def test_days_of_the_month_stand_beside_those_of_the_week() -> None:
+    assert weeks.recurring(["Mon 9:00", "15, last 9:00,17:30", "second-tue 09:00", "08:00"]) == {
+        "times": [{"days": ["mon"], "times": ["09:00"]}, {"times": ["08:00"]}],
+        "monthly": [
+            {"days": ["15", "last"], "times": ["09:00", "17:30"]},
+            {"days": ["second-tue"], "times": ["09:00"]},
+        ],
+    }
+    for wrong in ("1,mon 09:00", "32 09:00", "sixth-mon 09:00", "last", "0 09:00"):
+        with pytest.raises(UsageError):
+            weeks.recurring([wrong])

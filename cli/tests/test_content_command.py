@@ -1,9 +1,6 @@
 """`brandctl content` as a process of its own, beside an orchestrator's API."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +10,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+
+from tests.fixtures.commands.brandctl import Ended, brandctl
 
 KEY = "test-service-key-0123456789"
 HELD = UUID(int=1)
@@ -73,23 +72,16 @@ def serving() -> Iterator[str]:
         thread.join()
 
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., Ended]
 
 
 @pytest.fixture
 def score(tmp_path: Path) -> Iterator[Run]:
     with serving() as url:
 
-        def run(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-            inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-            return subprocess.run(
-                [sys.executable, "-m", "brandctl", "content", "score", *arguments],
-                cwd=tmp_path,
-                env=inherited | {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY} | environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+        def run(*arguments: str, **environment: str) -> Ended:
+            variables = {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY} | environment
+            return brandctl("content", "score", *arguments, folder=tmp_path, variables=variables)
 
         yield run
 
@@ -97,28 +89,28 @@ def score(tmp_path: Path) -> Iterator[Run]:
 def test_each_measure_is_shown_with_its_bound_and_why_the_draft_waits(score: Run) -> None:
     done = score(str(HELD))
 
-    assert done.returncode == 0
-    assert [line.split("\t") for line in done.stdout.splitlines()] == [
+    assert done.code == 0
+    assert [line.split("\t") for line in done.out.splitlines()] == [
         ["measure", "value", "bound", "holds"],
         ["words", "231", "at least 250", "no"],
         ["title", "10 characters", "at least 1, at most 60", "yes"],
         ["links", "to 0 articles of the brand", "", "yes"],
     ]
-    assert done.stderr.endswith("(cold brew): needs a review: 231 words, of at least 250\n")
-    assert "\x1b" not in done.stdout + done.stderr
+    assert done.err.endswith("(cold brew): needs a review: 231 words, of at least 250\n")
+    assert "\x1b" not in done.out + done.err
 
 
 def test_scripts_get_the_answer_itself(score: Run) -> None:
     done = score(str(HELD), "--json")
-    assert json.loads(done.stdout) == SCORES[f"/v1/content/{HELD}/score"]
+    assert json.loads(done.out) == SCORES[f"/v1/content/{HELD}/score"]
 
 
 def test_what_has_no_measures_says_so_and_what_is_unknown_is_a_failure(score: Run) -> None:
     old, unknown, malformed = score(str(OLD)), score(str(UUID(int=3))), score("cold-brew")
 
-    assert (old.returncode, old.stdout) == (0, "")
-    assert old.stderr.endswith("(moka pot): written before articles were measured\n")
-    assert unknown.returncode == 1
-    assert "there is no article" in unknown.stderr
-    assert malformed.returncode == 2
-    assert score(str(OLD), SERVICE_KEY="").returncode == 2
+    assert (old.code, old.out) == (0, "")
+    assert old.err.endswith("(moka pot): written before articles were measured\n")
+    assert unknown.code == 1
+    assert "there is no article" in unknown.err
+    assert malformed.code == 2
+    assert score(str(OLD), SERVICE_KEY="").code == 2

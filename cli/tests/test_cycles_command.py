@@ -1,9 +1,6 @@
 """`brandctl submit`, `watch` and `cycles` as processes of their own, beside an orchestrator's API."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
 import pytest
+
+from tests.fixtures.commands.brandctl import Ended, brandctl
 
 KEY = "test-service-key-0123456789"
 CYCLE = UUID(int=1)
@@ -102,7 +101,7 @@ class _Answer(BaseHTTPRequestHandler):
         pass
 
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., Ended]
 
 
 @pytest.fixture
@@ -117,19 +116,10 @@ def orchestrator() -> Iterator[Orchestrator]:
 
 @pytest.fixture
 def run(orchestrator: Orchestrator, tmp_path: Path) -> Run:
-    def run(*arguments: str, given: str | None = None) -> "subprocess.CompletedProcess[str]":
-        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    def run(*arguments: str, given: str = "") -> Ended:
         url = f"http://127.0.0.1:{orchestrator.server_port}"
-        return subprocess.run(
-            [sys.executable, "-m", "brandctl", *arguments],
-            cwd=tmp_path,
-            env=inherited | {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY},
-            capture_output=True,
-            text=True,
-            input=given,
-            timeout=60,
-            check=False,
-        )
+        variables = {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY}
+        return brandctl(*arguments, folder=tmp_path, variables=variables, typed=given)
 
     return run
 
@@ -144,10 +134,10 @@ def test_keywords_are_handed_in_as_they_are_given(
     table = run("submit", "acme", "--file", "list.CSV", "--json")
     lines = run("submit", "acme", "--file", "-", "--priority", "low", given="tea\ncoffee\n")
 
-    assert (spoken.returncode, spoken.stdout) == (0, f"{CYCLE}\n")
-    assert "2 keywords of acme accepted" in spoken.stderr
-    assert (table.returncode, json.loads(table.stdout)["cycle_id"]) == (0, str(CYCLE))
-    assert lines.returncode == 0
+    assert (spoken.code, spoken.out) == (0, f"{CYCLE}\n")
+    assert "2 keywords of acme accepted" in spoken.err
+    assert (table.code, json.loads(table.out)["cycle_id"]) == (0, str(CYCLE))
+    assert lines.code == 0
     assert orchestrator.asked == [
         (research, "application/json", "campaign 1", b'{"keywords": ["cold brew", "moka pot"]}'),
         (research, "text/csv; charset=utf-8", "", b"keyword;priority\ntea;high\n"),
@@ -169,9 +159,9 @@ def test_what_cannot_be_handed_in_ends_with_a_sentence(
 ) -> None:
     ended = run("submit", *arguments)
 
-    assert (ended.returncode, ended.stdout) == (code, "")
-    assert hint in ended.stderr
-    assert "\x1b" not in ended.stderr
+    assert (ended.code, ended.out) == (code, "")
+    assert hint in ended.err
+    assert "\x1b" not in ended.err
 
 
 @pytest.mark.parametrize(("state", "code"), [("completed", 0), ("failed", 1), ("cancelled", 1)])
@@ -183,17 +173,18 @@ def test_watching_says_each_change_once_and_how_it_ended(
 
     watched = run("watch", str(CYCLE))
 
-    assert watched.returncode == code, watched.stderr
-    assert watched.stdout.splitlines() == [
+    assert watched.code == code, watched.err
+    assert watched.out.splitlines() == [
         "acme running: 0 %, 3 pending, 0 processing, 0 completed, 0 failed of 3",
         f"acme {state}: 99 %, 0 pending, 0 processing, 1 completed, 2 failed of 3",
     ]
+    assert f"why: brandctl cycles show {CYCLE}" in watched.err
     orchestrator.progress = [cycle("running"), ended]
     as_json = run("watch", str(CYCLE), "--json")
-    assert (as_json.returncode, json.loads(as_json.stdout)["state"]) == (code, state)
-    assert "acme running: 0 %" in as_json.stderr
+    assert (as_json.code, json.loads(as_json.out)["state"]) == (code, state)
+    assert "acme running: 0 %" in as_json.err
     submitted = run("submit", "acme", "tea", "--wait", "--json")
-    assert (submitted.returncode, json.loads(submitted.stdout)["total"]) == (code, 2)
+    assert (submitted.code, json.loads(submitted.out)["total"]) == (code, 2)
 
 
 def test_cycles_and_their_keywords_are_shown_whatever_they_hold(run: Run) -> None:
@@ -203,25 +194,25 @@ def test_cycles_and_their_keywords_are_shown_whatever_they_hold(run: Run) -> Non
     refused = run("cycles", "show", str(CYCLE), "--state", "refused", "--json")
     first = run("cycles", "show", str(CYCLE), "--limit", "2")
 
-    assert listed.stdout.splitlines()[1].split("\t")[:4] == [str(CYCLE), "acme", "running", "0"]
-    assert (listed.stderr, last.stderr) == (f"there are more: --after {CYCLE}\n", "")
-    assert [line.split("\t")[1:] for line in shown.stdout.splitlines()[1:]] == [
+    assert listed.out.splitlines()[1].split("\t")[:4] == [str(CYCLE), "acme", "running", "0"]
+    assert (listed.err, last.err) == (f"there are more: --after {CYCLE}\n", "")
+    assert [line.split("\t")[1:] for line in shown.out.splitlines()[1:]] == [
         ["completed", "https://site.test/cold-brew"],
         ["refused", "too little\N{REPLACEMENT CHARACTER}]0;owned\N{REPLACEMENT CHARACTER} on it"],
         ["queued", "waits for its turn"],
     ]
-    assert "\x1b" not in listed.stdout + shown.stdout + shown.stderr + refused.stdout
-    assert [each["keyword"] for each in json.loads(refused.stdout)["keywords"]] == ["moka pot"]
-    assert (len(first.stdout.splitlines()), "There are more keywords" in first.stderr) == (3, True)
+    assert "\x1b" not in listed.out + shown.out + shown.err + refused.out
+    assert [each["keyword"] for each in json.loads(refused.out)["keywords"]] == ["moka pot"]
+    assert (len(first.out.splitlines()), "There are more keywords" in first.err) == (3, True)
 
 
 def test_a_cycle_is_held_back_and_cancelled(run: Run, orchestrator: Orchestrator) -> None:
     for action in ("pause", "resume", "cancel"):
         done = run("cycles", action, str(CYCLE))
-        assert (done.returncode, done.stdout) == (0, "")
-        assert "acme, paused: 0 %" in done.stderr
+        assert (done.code, done.out) == (0, "")
+        assert "acme, paused: 0 %" in done.err
     assert [path for path, *_ in orchestrator.asked] == [
         f"/v1/cycles/{CYCLE}/{action}" for action in ("pause", "resume", "cancel")
     ]
     unknown = run("cycles", "show", str(UUID(int=9)))
-    assert (unknown.returncode, "there is no cycle" in unknown.stderr) == (1, True)
+    assert (unknown.code, "there is no cycle" in unknown.err) == (1, True)

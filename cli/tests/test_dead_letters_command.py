@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -26,19 +24,11 @@ from messaging import Context, Service, ServiceSettings, Unprocessable, on_each
 from messaging.testing import Broker
 from monitor.app import build
 from monitor.settings import Settings
+from tests.fixtures.commands import brandctl
+from tests.fixtures.commands.brandctl import Ended
 
 KEY = "test-service-key-0123456789"
 MakeDatabase = Callable[..., Awaitable[str]]
-
-
-@dataclass(frozen=True)
-class Result:
-    code: int
-    out: str
-    err: str
-
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 class Operator:
@@ -49,24 +39,10 @@ class Operator:
         self.folder = folder
         self.variables = {"MONITOR_URL": url, "SERVICE_KEY": KEY}
 
-    async def __call__(self, *arguments: str) -> Result:
-        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "brandctl",
-            "dead-letters",
-            *arguments,
-            cwd=self.folder,
-            env=inherited | {"TERM": "dumb"} | self.variables,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        assert process.returncode is not None
-        assert KEY not in out.decode() + err.decode()
-        return Result(process.returncode, out.decode(), err.decode())
+    async def __call__(self, *arguments: str) -> Ended:
+        ended = await brandctl.Operator(self.folder, self.variables, "dead-letters")(*arguments)
+        assert KEY not in ended.told
+        return ended
 
 
 @pytest.fixture

@@ -55,6 +55,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "calendar repeat": (ID, "--cool-down", "60"),
     "calendar show": ("acme",),
     "calendar slots": ("acme",),
+    "calendar week": ("acme", "--of", "2026-03-01"),
     "content": (ID,),
     "content publish": (ID, "company-blog"),
     "cycles": (ID,),
@@ -76,6 +77,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "keys": (FORGED,),
     "keys create": ("newsroom", "--scope", "read"),
     "keys list": (),
+    "measures": ("acme",),
     "notifications": ("ops",),
     "notifications acknowledge": (ID,),
     "notifications list": (),
@@ -85,7 +87,9 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "posts": (ID,),
     "posts edit": (ID, "--text", "Shorter."),
     "posts list": (),
+    "posts reach": ("acme",),
     "posts reject": (ID, "--reason", "no"),
+    "posts remove-rules": ("acme", "x"),
     "posts rules": ("acme",),
     "posts set-rules": ("acme", "x"),
     "providers disconnect": ("brave",),
@@ -101,6 +105,10 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "sources set": ("acme", "--folder"),
     "sources show": ("acme",),
     "spend cap": ("acme", "--day", "5"),
+    "targets": ("acme", "company-blog"),
+    "targets articles": ("acme",),
+    "targets list": ("acme",),
+    "targets set": ("acme", "company-blog", "--category", "Coffee"),
     "workflows": (ID,),
     "workflows list": (),
 }
@@ -125,7 +133,7 @@ ELSEWHERE: Final = {
 SAY_LITTLE: Final = {
     "accounts app", "accounts disconnect",
     "dead-letters discard", "dead-letters replay", "documents release", "documents remove", "drafts looked", "keys revoke",
-    "notifications remove",
+    "notifications remove", "posts remove-rules", "targets reset",
     "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "spend resume", "spend stop",
 }  # fmt: skip
 """Of what is answered they show nothing, or nothing but ids."""

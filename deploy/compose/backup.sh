@@ -4,7 +4,7 @@
 #   deploy/compose/backup.sh FOLDER     FOLDER is made, and nobody else may read it: the settings hold every secret
 #
 # The services stand still until all of it is copied, so that a message is in an outbox, in a queue or in an inbox, and
-# none is on its way from one to the next. Afterwards everything that ran runs again. docs/operations.md says what a
+# none is on its way from one to the next. Afterwards everything that ran runs again. docs/operations says what a
 # restore gives back.
 set -euo pipefail
 

@@ -41,7 +41,7 @@ if [ -z "$print" ]; then key=$(kubectl --namespace "$namespace" get secret servi
 secret service-key-hash Opaque "$part" service-key-hash "sha256:$(printf %s "$key" | sha256sum | cut -d ' ' -f 1)"
 # What services ask each other with; to rotate one, put another before it, with a comma.
 for pair in orchestrator-to-research orchestrator-to-gateway research-to-gateway publisher-to-gateway social-to-gateway monitor-to-gateway \
-    publisher-to-orchestrator social-to-orchestrator monitor-to-orchestrator monitor-to-social \
+    research-to-orchestrator publisher-to-orchestrator social-to-orchestrator monitor-to-orchestrator monitor-to-social \
     monitor-to-publisher; do
     secret "$pair" Opaque "$part" service-key "$(random)"
 done

@@ -11,6 +11,7 @@ import pytest
 from brandctl.local import services
 from tests.architecture.test_every_route_names_its_scope import SETTINGS, routes_of
 
+WHOSE_A_KEY_IS = "GET /v1/keys/{key_id}/introspection"
 OPENS = {
     ("orchestrator", "research"): {"GET /v1/research", "GET /v1/research/{research_id}"},
     ("orchestrator", "gateway"): {
@@ -18,6 +19,7 @@ OPENS = {
         "GET /v1/models",
         "GET /v1/pages/answer",
         "GET /v1/accounts",
+        "PUT /v1/erasures/{erasure_id}",
     },
     ("research", "gateway"): {"POST /v1/search", "POST /v1/chat/completions", "GET /v1/pages"},
     ("publisher", "gateway"): {
@@ -36,14 +38,15 @@ OPENS = {
         "POST /v1/accounts/{name}/mail",
         "GET /v1/spend",
     },
-    ("publisher", "orchestrator"): {"GET /v1/content", "GET /v1/content/{content_id}"},
+    ("research", "orchestrator"): {WHOSE_A_KEY_IS},
+    ("publisher", "orchestrator"): {"GET /v1/content", "GET /v1/content/{content_id}", WHOSE_A_KEY_IS},
     ("social", "orchestrator"): {
         "GET /v1/brands/{slug}",
         "GET /v1/content/{content_id}",
-        "GET /v1/keys/{key_id}/introspection",
+        WHOSE_A_KEY_IS,
     },
-    ("monitor", "orchestrator"): {"GET /v1/activity"},
-    ("monitor", "social"): {"GET /v1/receipts"},
+    ("monitor", "orchestrator"): {"GET /v1/activity", WHOSE_A_KEY_IS},
+    ("monitor", "social"): {"GET /v1/receipts", "GET /v1/activity"},
     ("monitor", "publisher"): {"GET /v1/receipts"},
 }
 KEYS = {pair: f"{number}-of-{'-and-'.join(pair)}-7Kq" for number, pair in enumerate(OPENS)}

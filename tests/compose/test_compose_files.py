@@ -289,6 +289,14 @@ def test_every_mounted_file_is_in_the_repository() -> None:
     assert [mount for mount in mounts if not (ROOT / mount).exists()] == []
 
 
+def test_articles_are_put_into_a_folder_of_the_host_once_one_is_named() -> None:
+    publisher = MAIN["services"]["publisher"]
+    assert publisher["environment"]["PUBLISH_FOLDER"] == "${PUBLISH_FOLDER:+/published}"
+    # A read-only container needs something there either way.
+    assert publisher["volumes"] == ["${PUBLISH_FOLDER:-published}:/published"]
+    assert "published" in MAIN["volumes"]
+
+
 def test_secrets_do_not_reach_the_builder() -> None:
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     rules = [line for line in lines if line and not line.startswith("#")]

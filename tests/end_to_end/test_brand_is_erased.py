@@ -390,6 +390,62 @@ async def test_nothing_is_left_anywhere_but_that_there_was_such_a_brand(everythi
         assert (await client.get("/sites/never/x")).status_code == 404
 
 
+async def test_what_is_with_others_is_told_by_whoever_put_it_there_and_forgotten_later(
+    everything: Everything,
+) -> None:
+    async with everything.databases["publisher"].connection() as connection:
+        await connection.executemany(
+            """
+            insert into publications (content_id, target, brand_slug, kind, remote_id, url, is_public)
+            values ($1, $2, $3, 'wordpress', '7', $4, $5)
+            """,
+            [
+                (new_event_id(), "company-blog", "acme", "https://blog.example/cold-brew", True),
+                (new_event_id(), "files", "acme", None, True),
+                (new_event_id(), "company-blog", "acme", "https://blog.example/a-draft", False),
+                (new_event_id(), "company-blog", "acme", "https://blog.example/" + "x" * 300, True),
+                (new_event_id(), "company-blog", "rival", "https://rival.example/cold-brew", True),
+            ],
+        )
+    async with everything.databases["social"].connection() as connection:
+        for brand, state in (("acme", "posted"), ("acme", "failed"), ("rival", "posted")):
+            await connection.execute(
+                """
+                insert into channel_posts (post_id, brand_slug, content_id, asked_as, entry, material, state, post_url)
+                values ($1, $2, $1, 'mastodon', 'mastodon', '{}', $3, 'https://toots.example/' || $2 || '/' || $3)
+                """,
+                new_event_id(),
+                brand,
+                state,
+            )
+    (await everything.api.post("/v1/brands/acme/erase", json={"confirm": "acme"})).raise_for_status()
+    await everything.deliver(*filter(ours, await everything.sent_by("orchestrator")))
+    await everything.deliver(*await everything.sent_by("monitor"))
+    commands = await everything.sent_by("orchestrator")
+    await everything.deliver(*commands, *commands)
+    for service in ("research", "publisher", "social"):
+        first, again = await everything.sent_by(service)
+        # Only the first knows of it, whichever comes first.
+        await everything.deliver(again, first, again)
+
+    told = {each["service"]: each for each in (await everything.erasure())["receipts"]}
+    assert told["publisher"]["elsewhere"] == ["files: 7", "https://blog.example/cold-brew"]
+    assert told["publisher"]["elsewhere_count"] == 3
+    assert (told["social"]["elsewhere"], told["social"]["elsewhere_count"]) == (
+        ["https://toots.example/acme/posted"],
+        1,
+    )
+    assert told["monitor"]["elsewhere_count"] == 0
+
+    orchestrator = everything.databases["orchestrator"]
+    async with orchestrator.connection() as connection:
+        await connection.execute("update erasure_receipts set erased_at = now() - interval '31 days'")
+    await Reminders(orchestrator, after=timedelta(hours=6)).remind()
+    told = {each["service"]: each for each in (await everything.erasure())["receipts"]}
+    assert (told["publisher"]["elsewhere"], told["publisher"]["elsewhere_count"]) == ([], 3)
+    assert await everything.places_of("blog.example/cold-brew") == []
+
+
 async def test_the_name_is_free_once_all_have_answered_and_what_comes_twice_erases_no_later_brand(
     everything: Everything,
 ) -> None:
@@ -505,6 +561,9 @@ async def test_every_table_that_names_brands_is_thought_of(everything: Everythin
             "former_addresses",
             "deleted_articles",
             "publications",
+            "short_links",
+            "indexnow_keys",
+            "changed_addresses",
             "target_settings",
             "receipts",
         },
@@ -515,6 +574,7 @@ async def test_every_table_that_names_brands_is_thought_of(everything: Everythin
             "channel_posts",
             "channel_rules",
             "posting_rules",
+            "reach_looks",
             "receipts",
             "repeats",
         },

@@ -31,7 +31,7 @@ def test_each_is_tried_and_explained() -> None:
     tried = [one for scene in SCENES for one in scene["alert_rule_test"]]
     assert {one["alertname"] for one in tried if one["exp_alerts"]} == alerts.keys()
     assert {one["alertname"] for one in tried if not one["exp_alerts"]} == alerts.keys()
-    operations = (HOME.parents[1] / "docs" / "operations.md").read_text()
+    operations = (HOME.parents[1] / "docs" / "operations" / "alerts.md").read_text()
     for alert, rule in alerts.items():
-        assert rule["annotations"]["runbook"] == f"docs/operations.md#{alert.lower()}"
-        assert f"\n### {alert}\n" in operations
+        assert rule["annotations"]["runbook"] == f"docs/operations/alerts.md#{alert.lower()}"
+        assert f"\n## {alert}\n" in operations

@@ -99,6 +99,35 @@ def environment_of(cluster: Cluster, workload: str, container: str | None = None
     return values
 
 
+def test_articles_are_put_as_files_where_the_component_for_it_is_added(
+    kubectl: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, overlay
+) -> None:
+    assert "PUBLISH_FOLDER" not in environment_of(Cluster("prod", overlay("prod")), "Deployment/publisher")
+    overlay_with = elsewhere / "overlays" / "prod"
+    replace(
+        overlay_with / "kustomization.yaml",
+        "  - ../../components/order\n",
+        "  - ../../components/publish-folder\n  - ../../components/order\n",
+    )
+    monkeypatch.setenv("KUBECTL", str(kubectl))
+    resources = render(overlay_with)
+    cluster = Cluster("prod", resources)
+    assert [*schemas.problems(resources), *policies.problems(cluster)] == []
+    assert environment_of(cluster, "Deployment/publisher")["PUBLISH_FOLDER"] == "/published"
+    claim = cluster.find("PersistentVolumeClaim", "published")
+    # Two replicas on two nodes write to it, and it outlives a release without it.
+    assert claim is not None
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    assert "Prune=false" in claim["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("service", ["orchestrator", "social"])
+def test_pages_and_their_pictures_are_read_inside(overlay, name: str, service: str) -> None:
+    found = environment_of(Cluster(name, overlay(name)), f"Deployment/{service}")
+    assert found["PAGES_URL"] == "http://publisher:8012"
+
+
 def test_the_settings_that_services_share_are_all_known(overlay) -> None:
     known = {
         field.upper()

@@ -30,7 +30,7 @@ fresh database and a fresh vhost; systems take turns, round by round. A figure c
 duplicates and one worker killed, after which every message has exactly one effect.
 
 examples:
-  python -m benchmarks                                      everything, small: under 6 minutes
+  python -m benchmarks                                      everything, small: about 8 minutes
   python -m benchmarks --full --docs                        everything, large, and the pictures of the docs
   python -m benchmarks --only drain_idempotent --system ours --rounds 5 --no-gate       to tune with
   POLICY='{"max_batch_size": 200}' python -m benchmarks --only drain_idempotent --system ours
@@ -136,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAMES",
         help=f"systems, separated by commas; ours is always among them: {', '.join(known.NAMES)}",
     )
-    add("--full", action="store_true", help="large sizes, five rounds, weaker tiers too: 45 minutes and more")
+    add("--full", action="store_true", help="large sizes, five rounds, weaker tiers too: an hour and more")
     add("--rounds", type=int, metavar="N", help="measured rounds for each figure")
     add("--messages", type=int, metavar="N", help="messages for each round, whatever the system's speed")
     add(

@@ -35,8 +35,6 @@ class Run:
         """The size for this kind of run."""
         return full if self.full else quick
 
-    idle_rss: dict[str, float] = field(default_factory=dict)
-    """MB of each service at rest, where a scenario came across it."""
     worker_memory: dict[str, float] | None = None
     """What a scenario with enough messages saw of a worker's memory."""
 

@@ -26,7 +26,7 @@ KeyFile = Annotated[
     typer.Option(
         "--key-file",
         dir_okay=False,
-        help="File that holds the service key, or an API key of the orchestrator; else SERVICE_KEY.",
+        help="File that holds the service key, or an API key; else SERVICE_KEY.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for scripts.")]

@@ -18,6 +18,7 @@ SECRETS: Final[Mapping[str, frozenset[str]]] = {
             "publisher-to-gateway",
             "social-to-gateway",
             "monitor-to-gateway",
+            "research-to-orchestrator",
             "publisher-to-orchestrator",
             "social-to-orchestrator",
             "monitor-to-orchestrator",

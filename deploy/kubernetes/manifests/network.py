@@ -47,8 +47,11 @@ _HTTP: Final = {
 }
 _READS: Final = (
     ("orchestrator", "research"),
+    ("orchestrator", "publisher"),
+    ("research", "orchestrator"),
     ("publisher", "orchestrator"),
     ("social", "orchestrator"),
+    ("social", "publisher"),
     ("monitor", "orchestrator"),
     ("monitor", "social"),
     ("monitor", "publisher"),

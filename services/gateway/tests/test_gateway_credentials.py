@@ -1,8 +1,6 @@
 """Providers' keys: sealed in the database, never given back, rotated while requests go on."""
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from gateway.app import Gateway
 from gateway.credentials import Keyring
 from gateway.problems import ProblemError
 from gateway.settings import Settings
+from tests.fixtures.commands.brandctl import Operator
 from tests.fixtures.providers import FakeBrave
 
 KEY = "test-service-key-0123456789"
@@ -229,19 +228,12 @@ async def test_rotating_both_kinds_of_keys_under_load_fails_nothing(
 async def test_an_operator_connects_lists_and_disconnects(
     replicas: tuple[Gateway, Gateway], tmp_path: Path, keys_file: Path
 ) -> None:
+    address = f"http://127.0.0.1:{replicas[0].port}"
+    operator = Operator(tmp_path, {"GATEWAY_URL": address, "SERVICE_KEY": KEY}, "providers")
+
     async def brandctl(*arguments: str, given: bytes = b"") -> tuple[int, str]:
-        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        address = f"http://127.0.0.1:{replicas[0].port}"
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "brandctl", "providers", *arguments,
-            cwd=tmp_path,
-            env=inherited | {"TERM": "dumb", "GATEWAY_URL": address, "SERVICE_KEY": KEY},
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )  # fmt: skip
-        out, _ = await process.communicate(given)
-        return process.returncode or 0, out.decode()
+        ended = await operator(*arguments, typed=given.decode())
+        return ended.code, ended.told
 
     assert (await brandctl("list"))[0] == 1
     code, told = await brandctl("connect", "brave", "--price", "0.003", given=FIRST.encode() + b"\n")

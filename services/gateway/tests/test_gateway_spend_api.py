@@ -1,8 +1,5 @@
 """`/v1/spend` of the running service, and `brandctl spend` as a process of its own against it."""
 
-import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +15,7 @@ from gateway.limits import Go
 from gateway.outcomes import Paid
 from gateway.problems import ProblemError
 from gateway.settings import Settings
+from tests.fixtures.commands.brandctl import Operator
 
 KEY = "test-service-key-0123456789"
 
@@ -99,18 +97,13 @@ async def test_a_cap_that_is_none_is_refused(api: httpx.AsyncClient, wrong: dict
 
 
 async def test_an_operator_caps_stops_and_resumes(gateway: Gateway, tmp_path: Path) -> None:
+    operator = Operator(
+        tmp_path, {"GATEWAY_URL": f"http://127.0.0.1:{gateway.port}", "SERVICE_KEY": KEY}, "spend"
+    )
+
     async def brandctl(*arguments: str) -> tuple[int, str]:
-        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "brandctl", "spend", *arguments,
-            cwd=tmp_path,
-            env=inherited | {"TERM": "dumb", "GATEWAY_URL": f"http://127.0.0.1:{gateway.port}", "SERVICE_KEY": KEY},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )  # fmt: skip
-        out, _ = await process.communicate()
-        return process.returncode or 0, out.decode()
+        ended = await operator(*arguments)
+        return ended.code, ended.told
 
     code, shown = await brandctl("cap", "acme", "--day", "0.000100")
     assert (code, "acme\t0.00\t0.0001\t0.00\t0.00\t30.00\ton" in shown) == (0, True)

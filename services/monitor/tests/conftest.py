@@ -311,7 +311,7 @@ async def make_office(database: Database, outside: Outside) -> AsyncIterator[Cal
             Source("receipts of social", often, receipts.look, "social"),
             Source("routes", often, Routes(database).look),
         ]
-        telling = Telling(database, gateway, Summaries(database, orchestrator, gateway))
+        telling = Telling(database, gateway, Summaries(database, orchestrator, gateway, receipts=[receipts]))
         return Office(database, outside, telling, Noticing(database), sources)
 
     yield make

@@ -13,6 +13,7 @@ import httpx
 import psutil
 import pytest
 from pydantic import SecretStr
+from yarl import URL
 
 from chassis.testing import eventually, running
 from envelope import DomainMessage
@@ -95,8 +96,11 @@ async def test_a_poison_message_dies_once_is_replayed_dies_again_and_is_resolved
     async with (
         publisher(make_database, broker_urls["publisher"], handler),
         Broker.connected(rabbitmq_url) as broker,
+        Broker.connected(broker_urls["orchestrator"]) as orchestrator,
     ):
-        await broker.publish("commands", "publisher-commands", new_envelope(event_id))
+        # Several services may send the publisher commands: an unsigned one could be anybody's.
+        user = URL(broker_urls["orchestrator"]).user
+        await orchestrator.publish("commands", "publisher-commands", new_envelope(event_id), user_id=user)
         [dead] = await eventually(lambda: listed(api))
         assert (dead["event_id"], dead["queue"], dead["reason"], dead["attempts"], dead["service"]) == (
             str(event_id),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
@@ -112,7 +113,9 @@ async def test_an_article_becomes_a_page_and_its_address_is_announced(
     content_id = orchestrator.add()
     message = await publisher.publish(content_id)
     assert message["type"] == "content.published"
-    picture = message["payload"].pop("picture")
+    picture, short_link = (message["payload"].pop(name) for name in ("picture", "short_link"))
+    assert re.fullmatch(r"https://example\.org/news/s/[a-z2-7]{10}", short_link)
+    assert (await publisher.publish(content_id))["payload"]["short_link"] == short_link
     assert message["payload"] == {
         "brand_slug": "daily-grind",
         "content_id": str(content_id),

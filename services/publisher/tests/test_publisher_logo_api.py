@@ -237,10 +237,12 @@ async def test_the_api_is_documented_and_the_sites_are_as_before(web: Web) -> No
         "/v1/brands/{slug}/previews",
         "/v1/brands/{slug}/site",
         "/v1/brands/{slug}/site/export",
+        "/v1/brands/{slug}/site/indexnow",
         "/v1/brands/{slug}/targets",
         "/v1/brands/{slug}/targets/{target}",
         "/v1/brands/{slug}/publications",
         "/v1/brands/{slug}/views",
+        "/v1/brands/{slug}/measures",
         "/v1/audit-log",
     }
     put = document["paths"]["/v1/brands/{slug}/logo"]["put"]

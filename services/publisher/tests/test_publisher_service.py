@@ -14,6 +14,7 @@ import aio_pika
 import httpx
 import psutil
 import pytest
+from yarl import URL
 
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import ContentPublish
@@ -21,10 +22,14 @@ from tests.fixtures.databases import Roles
 
 
 class Running:
-    def __init__(self, process: Process, origin: str, channel: Any) -> None:
+    def __init__(
+        self, process: Process, origin: str, channel: Any, orchestrator: tuple[Any, str | None]
+    ) -> None:
+        """`orchestrator`: a channel of that service's user, whose commands are believed, and who that is."""
         self.process = process
         self.origin = origin
         self._channel = channel
+        self._orchestrator, self._user = orchestrator
 
     async def command(self, content_id: UUID, *, target: str = "site", event_id: UUID | None = None) -> UUID:
         command = DomainMessage[ContentPublish](
@@ -35,8 +40,10 @@ class Running:
             correlation_id="chain-1",
             payload=ContentPublish(brand_slug="daily-grind", content_id=content_id, target=target),
         )
-        exchange = await self._channel.get_exchange("commands")
-        await exchange.publish(aio_pika.Message(encode(command)), "publisher-commands")
+        exchange = await self._orchestrator.get_exchange("commands", ensure=False)
+        # Several services may send the publisher commands: an unsigned one could be anybody's.
+        signed = aio_pika.Message(encode(command), user_id=self._user)
+        await exchange.publish(signed, "publisher-commands")
         return command.event_id
 
     async def next_event(self) -> dict[str, Any]:
@@ -77,11 +84,14 @@ async def service(
     assert await migration.wait() == 0
     process = await asyncio.create_subprocess_exec(*command, env=environment)
     connection = await aio_pika.connect(rabbitmq_url)
+    orchestrators = await aio_pika.connect(broker_urls["orchestrator"])
     try:
         origin = f"http://127.0.0.1:{port}"
         await _ready(origin, process)
-        yield Running(process, origin, await connection.channel())
+        user = URL(broker_urls["orchestrator"]).user
+        yield Running(process, origin, await connection.channel(), (await orchestrators.channel(), user))
     finally:
+        await orchestrators.close()
         await connection.close()
         process.terminate()
         async with asyncio.timeout(60):

@@ -1,9 +1,7 @@
 """`/v1/brands/{slug}/sources`, and `brandctl sources` as a process of its own."""
 
-import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,6 +12,7 @@ from chassis import ServiceKey
 from chassis.testing import serving
 from messaging import Database
 from research.http_api import create_api
+from tests.fixtures.commands.brandctl import Operator
 
 KEY = "a-service-key-for-tests"
 FOLDER_ALONE = {
@@ -115,18 +114,8 @@ async def test_without_a_gateway_the_web_cannot_be_chosen(research_database: Dat
 
 
 async def test_brandctl_changes_what_is_named_and_shows_all(api: httpx.AsyncClient) -> None:
-    async def brandctl(*arguments: str) -> tuple[int, str, str]:
-        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "brandctl", "sources", *arguments),
-            cwd="/",
-            env=inherited | {"TERM": "dumb", "RESEARCH_URL": str(api.base_url), "SERVICE_KEY": KEY},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        assert process.returncode is not None
-        return process.returncode, out.decode(), err.decode()
+    variables = {"RESEARCH_URL": str(api.base_url), "SERVICE_KEY": KEY}
+    brandctl = Operator(Path("/"), variables, "sources")
 
     set_first = ("--no-folder", "--language", "en", "--url", "https://a.example/1", "--block", "b.example")
     assert (await brandctl("set", "acme", *set_first))[0] == 0

@@ -82,6 +82,18 @@ class RunningSocial:
                 found.append({"type": event["type"], **event["payload"]})
         return found
 
+    async def commands(self, queue: str, count: int) -> list[dict[str, Any]]:
+        """The next `count` that it sent to another service, as `events` has them."""
+        found: list[dict[str, Any]] = []
+        asked = await self._channel.get_queue(queue)
+        async with asyncio.timeout(30), asked.iterator() as deliveries:
+            while len(found) < count:
+                delivery = await anext(deliveries)
+                await delivery.ack()
+                command = json.loads(delivery.body)
+                found.append({"type": command["type"], **command["payload"]})
+        return found
+
     async def dead_letter(self) -> tuple[str, str]:
         """Reason and detail of the next command that died."""
         queue = await self._channel.get_queue("social-commands-dlq")

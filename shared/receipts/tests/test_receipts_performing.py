@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -334,3 +335,20 @@ async def test_what_was_erased_while_it_was_sent_is_not_sent_again(world: World)
     with pytest.raises(Unprocessable, match="erased"):
         await world.receipts.perform(world.effect, world.steps(send=erased_meanwhile))
     assert world.texts == ["Hello"]
+
+
+async def test_what_is_left_of_a_step_has_to_be_enough_for_the_gateway_to_take_a_request(
+    world: World,
+) -> None:
+    """It would refuse what has no time to be sent, and that looks like a refusal for good."""
+
+    async def late(work: Work) -> dict[str, Any]:
+        assert work.account.fence is not None
+        left = replace(work.account.fence, until=monotonic() + 0.05)
+        await work.account.fenced(left).request("POST", "/items", json={"text": "Hello"})
+        raise AssertionError("it was sent")
+
+    with pytest.raises(RetryLater):
+        await world.receipts.perform(world.effect, world.steps(send=late))
+    assert world.texts == []
+    assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)

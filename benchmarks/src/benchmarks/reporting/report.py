@@ -19,6 +19,11 @@ _EXTRA: Final = {
     "idle_rss_mb": "{} MB at rest",
     "busy_rss_mb": "{} MB",
     "drift_percent": "drift {}%",
+    "seconds": "{} s",
+    "files": "{:,} files",
+    "per_s_of_a_core": "{:,} of a core",
+    "worst_ms": "worst {} ms",
+    "without_ms": "beside {} ms without",
     "others_held_up_ms": "others held up {} ms",
 }
 _COLOURS: Final = {"reached": "green", "missed": "bold red", "not measured": "dim"}
@@ -90,7 +95,9 @@ def _goals(outcomes: Sequence[Outcome]) -> Table:
 
 
 def _more(extra: Mapping[str, Any]) -> str:
-    return ", ".join(form.format(extra[key]) for key, form in _EXTRA.items() if key in extra)
+    told = [form.format(extra[key]) for key, form in _EXTRA.items() if key in extra]
+    told += [f"{name} {spent} ms" for name, spent in extra.get("cpu_ms_by_service", {}).items()]
+    return ", ".join(told)
 
 
 def _figure(value: float | None, digits: int) -> str:

@@ -3,7 +3,20 @@
 from typing import Final
 
 from benchmarks.run import Scenarios
-from benchmarks.scenarios import growth, latency, memory, pipeline, prune, throughput
+from benchmarks.scenarios import (
+    corpus,
+    first_page,
+    gateway,
+    growth,
+    latency,
+    memory,
+    pages,
+    pipeline,
+    prune,
+    replay,
+    submit,
+    throughput,
+)
 
 SCENARIOS: Final[Scenarios] = {
     "drain_idempotent": throughput.drain_idempotent,
@@ -13,6 +26,12 @@ SCENARIOS: Final[Scenarios] = {
     "latency_light": latency.latency_light,
     "live_confirmed": latency.live_confirmed,
     "pipeline_keywords": pipeline.pipeline_keywords,
+    "first_page": first_page.first_page,
+    "api_submit": submit.api_submit,
+    "replay_flood": replay.replay_flood,
+    "site_pages": pages.site_pages,
+    "corpus_index": corpus.corpus_index,
+    "gateway_call": gateway.gateway_call,
     "inbox_growth": growth.inbox_growth,
     "backlog_growth": growth.backlog_growth,
     "prune_day": prune.prune_day,

@@ -12,24 +12,24 @@ from benchmarks.scenarios.throughput import gate_of_ours
 from benchmarks.systems import programs
 from benchmarks.systems.stack import stack
 from brandctl.local import processes
+from brandctl.local import services as local
 
 _BEGIN, _END = 0.2, 0.98
 """Shares of the messages between which growth is drift; before, caches and pools fill."""
 
 
 def memory(run: Run) -> list[Row]:
-    """From what other scenarios of this run saw, where they went through enough messages."""
+    """The worker's from what other scenarios of this run saw, where they went through enough messages."""
     try:
-        if not run.idle_rss:
-            with stack(run.nodes) as services:
-                run.idle_rss = services.rss_at_rest()
+        with stack(run.nodes, local.PROCESSES) as services:
+            at_rest = services.rss_at_rest()
         gate = gate_of_ours(run)
         if run.worker_memory is None:
             run.worker_memory = _drain(run)
     except (MeasurementError, processes.StartError) as error:
         return [Row("memory", "worker", gate=f"failed: no figure: {error}")]
-    run.log(f"memory at rest, MB: {run.idle_rss}; of a worker: {run.worker_memory}")
-    rows = [Row("memory", name, extra={"idle_rss_mb": megabytes}) for name, megabytes in run.idle_rss.items()]
+    run.log(f"memory at rest, MB: {at_rest}; of a worker: {run.worker_memory}")
+    rows = [Row("memory", name, extra={"idle_rss_mb": megabytes}) for name, megabytes in at_rest.items()]
     return [*rows, Row("memory", "worker", gate=gate, extra=dict(run.worker_memory))]
 
 

@@ -1,7 +1,10 @@
-"""pipeline_keywords: the five real services, from the first keyword handed in to the last post."""
+"""pipeline_keywords: the five real services, from the first keyword handed in to the last post.
+
+Once with the writer that quotes, and once with one that takes no time, which leaves what everything else costs.
+"""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
@@ -15,13 +18,14 @@ from benchmarks.reporting.results import GATE_PASSED, Row, spread_of
 from benchmarks.run import Run
 from benchmarks.servers.queues import Queues
 from benchmarks.servers.sql import Sql
-from benchmarks.systems.stack import KEY, KEYWORDS, Stack, stack
+from benchmarks.systems.stack import KEYWORDS, Stack, stack
 from brandctl.local import processes
 from envelope.brand import CATALOGUE, EVENTS
 from messaging import topology
 
 _MESSAGES_PER_KEYWORD: Final = 8
 """From research.requested to social.posted, as tests/end_to_end counts them."""
+INSTANT: Final = "ours, instant writer"
 _WARM_UP_BRANDS: Final = 4
 _FEWEST_BRANDS: Final = 6
 _GATE_BRANDS: Final = 8
@@ -37,23 +41,32 @@ class Passage:
     keywords: int
     keywords_per_s: float
     used: CpuSeconds
+    by_service: Mapping[str, float]
+    """Processor milliseconds for each keyword."""
 
 
 def pipeline_keywords(run: Run) -> list[Row]:
-    row = Row("pipeline_keywords", "ours")
+    return [
+        _row(run, Row("pipeline_keywords", "ours"), {}),
+        _row(run, Row("pipeline_keywords", INSTANT), {"orchestrator": "benchmarks.systems.instant_writer"}),
+    ]
+
+
+def _row(run: Run, row: Row, modules: Mapping[str, str]) -> Row:
     passages: list[Passage] = []
     try:
         for number in range(1, run.of(1, min(run.rounds, 3)) + 1):
-            with stack(run.nodes) as services, Pipeline(services) as pipeline:
-                run.idle_rss = run.idle_rss or services.rss_at_rest()
+            with stack(run.nodes, modules=modules) as services, Pipeline(services) as pipeline:
                 brands = _enough_brands(run, pipeline.warm_up())
                 passages.append(_measure(run, pipeline, brands))
-                run.log(f"pipeline_keywords {number}: {passages[-1].keywords_per_s:,.0f} keywords/s")
-                row.gate = run.gate_of("five services", pipeline.gate)
+                run.log(
+                    f"pipeline_keywords, {row.system}, {number}: {passages[-1].keywords_per_s:,.0f} keywords/s"
+                )
+                row.gate = run.gate_of(f"five services, {row.system}", pipeline.gate)
     except (MeasurementError, processes.StartError, httpx.HTTPError) as error:
         row.gate = f"failed: no figure: {error}"
         run.log(row.gate)
-        return [row]
+        return row
     row.rounds = [round(passage.keywords_per_s, 1) for passage in passages]
     row.msgs_per_s, row.spread = round(median(row.rounds), 1), spread_of(row.rounds)
     row.cpu_s_per_1k = passages[-1].used.per_thousand(passages[-1].keywords)
@@ -62,20 +75,24 @@ def pipeline_keywords(run: Run) -> list[Row]:
         "keywords": passages[-1].keywords,
         "brands": passages[-1].keywords // len(KEYWORDS),
         "messages_per_s": round(row.msgs_per_s * _MESSAGES_PER_KEYWORD),
+        "cpu_ms_by_service": dict(passages[-1].by_service),
     }
-    return [row]
+    return row
 
 
 def _measure(run: Run, pipeline: "Pipeline", brands: int) -> Passage:
     names = [f"brand-{number}" for number in range(brands)]
+    services = pipeline.services
     pipeline.create(names)
-    before, began = run.nodes.cpu(pipeline.services.pids), datetime.now(UTC)
+    before, each_before = run.nodes.cpu(services.pids), services.cpu_by_service()
+    began = datetime.now(UTC)
     for name in names:
         pipeline.hand_in(name)
     pipeline.wait_for_posts()
-    used = run.nodes.cpu(pipeline.services.pids) - before
+    used, each = run.nodes.cpu(services.pids) - before, services.cpu_by_service()
     keywords = brands * len(KEYWORDS)
-    return Passage(keywords, keywords / (pipeline.last_post() - began).total_seconds(), used)
+    by_service = {name: round((each[name] - each_before[name]) * 1000 / keywords, 2) for name in each}
+    return Passage(keywords, keywords / (pipeline.last_post() - began).total_seconds(), used, by_service)
 
 
 def _enough_brands(run: Run, keywords_per_s: float) -> int:
@@ -89,12 +106,7 @@ class Pipeline:
 
     def __init__(self, services: Stack) -> None:
         self.services = services
-        self._api = httpx.Client(
-            base_url=services.addresses.url("orchestrator"),
-            headers={"X-Service-Key": KEY},
-            timeout=60,
-            trust_env=False,
-        )
+        self.api = services.client("orchestrator")
         self._posts = Sql(services.database_url("social"))
         self._handed_in = 0
 
@@ -102,18 +114,26 @@ class Pipeline:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._api.close()
+        self.api.close()
         self._posts.close()
 
     def create(self, brands: Sequence[str]) -> None:
         for brand in brands:
-            self._api.put(f"/v1/brands/{brand}", json={"name": brand}).raise_for_status()
+            self.api.put(f"/v1/brands/{brand}", json={"name": brand}).raise_for_status()
 
     def hand_in(self, brand: str) -> None:
         """All keywords, in one request."""
-        answer = self._api.post(f"/v1/brands/{brand}/research", json={"keywords": KEYWORDS})
+        answer = self.api.post(f"/v1/brands/{brand}/research", json={"keywords": KEYWORDS})
         answer.raise_for_status()
         self._handed_in += len(KEYWORDS)
+
+    def hand_in_one(self, brand: str, keyword: str) -> datetime:
+        """When it was accepted."""
+        answer = self.api.post(f"/v1/brands/{brand}/research", json={"keywords": [keyword]})
+        accepted = datetime.now(UTC)
+        answer.raise_for_status()
+        self._handed_in += 1
+        return accepted
 
     def warm_up(self) -> float:
         """A first few keywords; returns how many a second came through."""

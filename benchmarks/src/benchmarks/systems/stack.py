@@ -1,14 +1,18 @@
-"""The five real services on a fresh place, with the built-in site and feed, and a corpus written for the purpose."""
+"""The real services on a fresh place, with the built-in site and feed, and a corpus written for the purpose."""
 
 import asyncio
+import json
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from benchmarks.accounting import MEGABYTE, resident_bytes
+import httpx
+
+from benchmarks.accounting import MEGABYTE, cpu_seconds, resident_bytes
 from benchmarks.servers.nodes import RUNTIME_ROLE, Nodes
 from brandctl.local import processes
 from brandctl.local import services as local
@@ -19,7 +23,7 @@ _REST_SECONDS: Final = 2.0
 """For what a service does in the background once it is up."""
 KEY: Final = "a-key-for-benchmarks-only"
 
-_CORPUS: Final = Path(__file__).parents[4] / "deploy" / "demo" / "corpus"
+CORPUS: Final = Path(__file__).parents[4] / "deploy" / "demo" / "corpus"
 
 KEYWORDS: Final = (
     "cold brew", "dark roast", "espresso", "extraction", "french press", "grind size", "moka pot", "paper filter",
@@ -37,10 +41,30 @@ class Stack:
     children: dict[str, processes.Child]
     environments: Mapping[str, Mapping[str, str]]
     folder: Path
+    modules: Mapping[str, str]
+    """What is run in the place of a service's own module."""
 
     @property
     def pids(self) -> list[int]:
         return [child.process.pid for child in self.children.values()]
+
+    def cpu_by_service(self) -> dict[str, float]:
+        """Processor seconds of each so far."""
+        return {name: cpu_seconds([child.process.pid]) for name, child in self.children.items()}
+
+    def client(self, service: str) -> httpx.Client:
+        """Asks the service's API as whoever runs the system does."""
+        return httpx.Client(
+            base_url=self.addresses.url(service),
+            headers={"X-Service-Key": KEY},
+            timeout=60,
+            trust_env=False,
+        )
+
+    def log_of(self, service: str) -> list[dict[str, Any]]:
+        """Its log so far, line by line."""
+        lines = (self.folder / f"{service}.log").read_text(errors="replace").splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
 
     def database_url(self, service: str) -> str:
         return self.environments[service]["DATABASE_URL"]
@@ -57,26 +81,54 @@ class Stack:
         """Kills a service as the kernel does when memory runs out, and starts it again."""
         self.children[service].process.kill()
         self.children[service].process.wait()
-        self.children[service] = local.start(service, self.environments[service], self.folder)
+        self.start(service)
+
+    def start(self, service: str) -> None:
+        module = self.modules.get(service, service)
+        self.children[service] = processes.start(
+            service,
+            [sys.executable, "-m", module],
+            log=self.folder / f"{service}.log",
+            env=self.environments[service],
+        )
 
 
 @contextmanager
-def stack(nodes: Nodes) -> Iterator[Stack]:
+def stack(
+    nodes: Nodes,
+    names: Sequence[str] = local.NAMES,
+    *,
+    corpus: Path = CORPUS,
+    modules: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> Iterator[Stack]:
+    """Starts services and waits until they are ready.
+
+    Args:
+        nodes: the servers.
+        names: which services; the gateway is one too.
+        corpus: the folder that research reads.
+        modules: what is run in the place of a service's own module.
+        variables: for all of them.
+    """
     with ExitStack() as cleanup:
         place = cleanup.enter_context(nodes.place())
         asyncio.run(topology.declare(place.rabbitmq_url, CATALOGUE))
-        databases = {name: cleanup.enter_context(nodes.database()) for name in local.NAMES}
+        databases = {name: cleanup.enter_context(nodes.database()) for name in names}
         addresses = local.choose_addresses()
         environments = {
-            name: local.environment(
-                name,
-                addresses=addresses,
-                rabbitmq_url=place.rabbitmq_url,
-                database_url=nodes.runtime_url(databases[name]),
-                service_key=KEY,
-                corpus=_CORPUS,
-            )
-            for name in local.NAMES
+            name: {
+                **local.environment(
+                    name,
+                    addresses=addresses,
+                    rabbitmq_url=place.rabbitmq_url if name in local.NAMES else None,
+                    database_url=nodes.runtime_url(databases[name]),
+                    service_key=KEY,
+                    corpus=corpus,
+                ),
+                **(variables or {}),
+            }
+            for name in names
         }
         local.migrate(
             {
@@ -86,7 +138,8 @@ def stack(nodes: Nodes) -> Iterator[Stack]:
         )
         children: dict[str, processes.Child] = {}
         cleanup.callback(lambda: local.stop(list(children.values())))
-        for name, environment in environments.items():
-            children[name] = local.start(name, environment, nodes.folder)
+        services = Stack(addresses, place.rabbitmq_url, children, environments, nodes.folder, modules or {})
+        for name in names:
+            services.start(name)
         local.wait_until_ready(list(children.values()), addresses)
-        yield Stack(addresses, place.rabbitmq_url, children, environments, nodes.folder)
+        yield services

@@ -21,9 +21,9 @@ from envelope.brand.payloads import ResearchCompleted, ResearchRequested
 from messaging import (
     Context,
     QueuePolicy,
-    Record,
     Service,
     ServiceSettings,
+    Together,
     Transaction,
     command_line,
     on_batch,
@@ -40,7 +40,6 @@ _IN_FLIGHT: Final = 4
 _INSERT_ALL: Final = """
     insert into effects (event_id, keyword, made_at) select * from unnest($1::uuid[], $2::text[], $3::timestamptz[])
 """
-_INSERT_ONE: Final = "insert into effects (event_id, keyword, made_at) values ($1, $2, $3)"
 
 Requested = DomainMessage[ResearchRequested]
 
@@ -67,11 +66,12 @@ async def effects_and_answers_of(messages: Sequence[Requested], tx: Transaction)
         tx.send(answer, caused_by=message)
 
 
-async def effect_of(message: Requested, _context: Context) -> Record:
-    async def record(tx: Transaction) -> None:
-        await tx.connection.execute(_INSERT_ONE, message.event_id, message.payload.keyword, message.timestamp)
+async def effects_together(tx: Transaction, messages: Sequence[Requested]) -> None:
+    await effects_of(messages, tx)
 
-    return record
+
+async def effect_of(message: Requested, _context: Context) -> Together[Requested]:
+    return Together(effects_together, message)
 
 
 def handler_of(shape: str) -> OnBatch | OnEach:

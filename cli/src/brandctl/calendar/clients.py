@@ -27,6 +27,13 @@ class Articles(_WithCalendar):
 
     service = "orchestrator"
 
+    def draft(self, content_id: UUID) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/drafts/{content_id}")
+
+    def decide(self, content_id: UUID, what: str, **body: Any) -> dict[str, Any]:
+        """`approve` or `unschedule`."""
+        return self._ask("POST", f"/v1/drafts/{content_id}/{what}", json=body)
+
 
 class Posts(_WithCalendar):
     """A client of social; use it as a context manager. Every method may raise `ServiceError`."""
@@ -36,8 +43,16 @@ class Posts(_WithCalendar):
     def entry(self, post_id: UUID) -> dict[str, Any]:
         return self._ask("GET", f"/v1/calendar/{post_id}")
 
-    def move(self, post_id: UUID, at: str | None) -> dict[str, Any]:
-        return self._ask("PUT", f"/v1/calendar/{post_id}", json={} if at is None else {"at": at})
+    def post(self, post_id: UUID) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/posts/{post_id}")
+
+    def decide(self, post_id: UUID, what: str, **body: Any) -> dict[str, Any]:
+        """`approve` or `unschedule`."""
+        return self._ask("POST", f"/v1/posts/{post_id}/{what}", json=body)
+
+    def move(self, post_id: UUID, **to: Any) -> dict[str, Any]:
+        """To `at`, `now`, or with neither into the next free slot."""
+        return self._ask("PUT", f"/v1/calendar/{post_id}", json=to)
 
     def put(self, post_id: UUID, what: str) -> dict[str, Any]:
         """`first` or `call-off`."""

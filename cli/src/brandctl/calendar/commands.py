@@ -1,18 +1,20 @@
 """`brandctl calendar`: what goes out when, and moving it."""
 
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
 from brandctl.asking import AsJson, KeyFile
-from brandctl.calendar import weeks
+from brandctl.calendar import moving, week_view, weeks
 from brandctl.calendar.clients import Articles, Posts
 from brandctl.errors import UsageError
 from brandctl.listing import Listing
-from brandctl.terminal import note, print_json, printable
+from brandctl.terminal import note, out, print_json, printable
 
 app = typer.Typer(
     name="calendar",
@@ -26,7 +28,7 @@ Exit codes: 0 done, 1 nothing found or something failed, 2 wrong usage.
 
 For example:
 
-    brandctl calendar show acme --zone Europe/Berlin
+    brandctl calendar week acme --zone Europe/Berlin
     brandctl calendar slots acme mastodon-eu --at "mon-fri 09:00,17:30" --zone Europe/Berlin --quiet 22:00-07:00
     brandctl calendar move 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --first
     brandctl calendar export acme > acme.ics
@@ -52,28 +54,18 @@ def _at(entry: dict[str, Any]) -> str:
     return datetime.fromisoformat(entry["at"]).isoformat(sep=" ", timespec="minutes")
 
 
-def _where(entry: dict[str, Any]) -> str:
-    return entry.get("account") or entry.get("channel") or entry.get("schedule") or "site"
-
-
-def _state(entry: dict[str, Any]) -> str:
-    if "state" not in entry:
-        return "scheduled"
-    how = entry["repeats"] or ("slot" if entry["in_queue"] else "")
-    return f"{entry['state'].replace('_', ' ')}{f' ({how})' if how else ''}"
-
-
 _ENTRIES: Final = Listing[dict[str, Any]](
     {
         "at": _at,
-        "where": _where,
-        "state": _state,
+        "where": week_view.where,
+        "state": week_view.state,
         "what": lambda entry: entry["title"],
         "id": lambda entry: entry.get("post_id") or entry.get("content_id") or "-",
     },
     nothing="nothing goes out in that time",
     colours={"posted": "green", "planned": "yellow", "failed": "red", "in doubt": "red", "called off": "dim"},
 )
+_MOST_OF_WEEKS: Final = 2000
 _SLOTS: Final = Listing[dict[str, Any]](
     {
         "account": lambda slots: slots["account"],
@@ -108,14 +100,71 @@ def show(
     """
     span = {"from": begin, "to": to, "zone": zone}
     with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
-        found, more = posts.entries(brand, limit, **span)
-        others, more_others = articles.entries(brand, limit, **span)
-    merged = sorted([*found, *others], key=lambda entry: datetime.fromisoformat(entry["at"]))
-    shown = merged[:limit]
-    cut = more or more_others or len(merged) > limit
+        shown, cut = _merged(posts, articles, brand, limit, span)
     _ENTRIES.show(shown, {"items": shown, "more": cut}, as_json=as_json)
     if cut and not as_json:
         note(f"there is more: --from {shown[-1]['at']}, or a higher --limit")
+
+
+@app.command()
+def week(
+    brand: Brand,
+    of: Annotated[
+        str | None,
+        typer.Option("--of", help="A day of the week wanted, such as 2027-03-01.", show_default="today"),
+    ] = None,
+    weeks_shown: Annotated[int, typer.Option("--weeks", min=1, max=52, help="So many.")] = 1,
+    zone: Zone = "UTC",
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Shows a week day by day, from Monday to Sunday: posts, articles and schedules.
+
+    For example:
+
+        brandctl calendar week acme --zone Europe/Berlin
+        brandctl calendar week acme --of 2027-03-01 --weeks 4
+    """
+    clocks = _clocks(zone)
+    try:
+        day = datetime.now(clocks).date() if of is None else date.fromisoformat(of)
+        begin, end = week_view.span(day, weeks_shown, clocks)
+    except (ValueError, OverflowError):
+        raise UsageError(f"--of: {of!a} is no day; write it like 2027-03-01") from None
+    span = {"from": begin.isoformat(), "to": end.isoformat(), "zone": zone}
+    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+        shown, cut = _merged(posts, articles, brand, _MOST_OF_WEEKS, span)
+    if as_json:
+        print_json({"items": shown, "more": cut})
+        return
+    last = end - timedelta(days=1)
+    note(f"{brand}, {begin:%-d %b} to {last:%-d %b %Y}, by the clocks of {zone}")
+    out().file.write("\n".join(week_view.lines(shown, begin, end)) + "\n")
+    if cut:
+        note(
+            f"there is more than {_MOST_OF_WEEKS} entries: brandctl calendar show {brand} --from {shown[-1]['at']}"
+        )
+
+
+def _clocks(zone: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise UsageError(
+            f"--zone: there is no time zone {zone[:40]!a}; write it like Europe/Berlin or UTC"
+        ) from None
+
+
+def _merged(
+    posts: Posts, articles: Articles, brand: str, limit: int, span: Mapping[str, str | None]
+) -> tuple[list[dict[str, Any]], bool]:
+    """What both services have, in one order, so many at most; and whether there is more."""
+    found, more = posts.entries(brand, limit, **span)
+    others, more_others = articles.entries(brand, limit, **span)
+    merged = sorted([*found, *others], key=lambda entry: datetime.fromisoformat(entry["at"]))
+    return merged[:limit], more or more_others or len(merged) > limit
 
 
 @app.command()
@@ -138,7 +187,7 @@ def export(
     """
     span = {"from": begin, "to": to}
     with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
-        text = _merged(posts.file(brand, **span), articles.file(brand, **span), brand)
+        text = _one_file(posts.file(brand, **span), articles.file(brand, **span), brand)
     if out is not None:
         out.write_text(text, encoding="utf-8", newline="")
         note(f"{text.count('BEGIN:VEVENT')} events are in {out}")
@@ -149,33 +198,37 @@ def export(
 
 @app.command()
 def move(
-    post_id: PostId,
+    entry_id: Annotated[
+        UUID, typer.Argument(metavar="ID", help="Of a post or an article, as `week` and `show` have it.")
+    ],
     at: Annotated[str | None, typer.Option("--at", help="To a time such as 2027-03-01T09:00+01:00.")] = None,
+    now: Annotated[bool, typer.Option("--now", help="At once.")] = False,
     next_slot: Annotated[
-        bool, typer.Option("--next", help="Into the next free slot, behind the others.")
+        bool, typer.Option("--next", help="Into the next free slot of its account, behind the others.")
     ] = False,
-    first: Annotated[bool, typer.Option("--first", help="Before all others of its queue.")] = False,
+    first: Annotated[bool, typer.Option("--first", help="Before all others of its account's queue.")] = False,
     off: Annotated[bool, typer.Option("--off", help="Out of the calendar, until it is moved again.")] = False,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
+    orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has a post go out at another time, first, or not at all.
+    """Has a post, or an article that was approved for a time, go out at another time, at once, first, or not at all.
+
+    Slots are of accounts: for a post of the built-in feed and for an article, there are --at, --now and --off, which has it wait for a person.
 
     For example:
 
         brandctl calendar move 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at 2027-03-01T09:00+01:00
     """
-    if sum((at is not None, next_slot, first, off)) != 1:
-        raise UsageError("say where to: one of --at TIME, --next, --first and --off")
-    with Posts.at(social_url, key_file) as posts:
-        if first or off:
-            entry = posts.put(post_id, "first" if first else "call-off")
-        else:
-            entry = posts.move(post_id, at)
+    if sum((at is not None, now, next_slot, first, off)) != 1:
+        raise UsageError("say where to: one of --at TIME, --now, --next, --first and --off")
+    to = moving.To(at=at, now=now, first=first, off=off)
+    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+        answer, told = moving.move(posts, articles, entry_id, to)
     if as_json:
-        print_json(entry)
-    note(f"“{entry['title']}” on {_where(entry)}: {_state(entry)}, {_at(entry)}")
+        print_json(answer)
+    note(told)
 
 
 @app.command()
@@ -263,7 +316,11 @@ def repeat(
         int | None, typer.Option("--cool-down", min=1, help="Days until it comes again, where there is room.")
     ] = None,
     at: Annotated[
-        list[str] | None, typer.Option("--at", help="At times of the week, such as 'mon 09:00'.")
+        list[str] | None,
+        typer.Option(
+            "--at",
+            help="At times such as 'mon,thu 09:00', '1,15,last 09:00' or 'second-tue 09:00'; several times for several.",
+        ),
     ] = None,
     zone: Annotated[str, typer.Option("--zone", help="By whose clocks.")] = "UTC",
     at_most: Annotated[int, typer.Option("--times", min=1, help="How often it is made again.")] = 3,
@@ -275,12 +332,13 @@ def repeat(
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has a post made again, with other words: after a cool-down where nothing new waits, or at times of the week.
+    """Has a post made again, with other words: after a cool-down where nothing new waits, or at times of the week or the month.
 
     For example:
 
         brandctl calendar repeat 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --cool-down 60 --times 3
         brandctl calendar repeat 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at "mon 09:00" --zone Europe/Berlin --times 10
+        brandctl calendar repeat 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at "1,last 09:00" --at "second-tue 17:30" --times 12
     """
     if sum((cool_down is not None, bool(at), stop)) != 1:
         raise UsageError("say how: one of --cool-down DAYS, --at TIMES and --stop")
@@ -296,7 +354,7 @@ def repeat(
         rule: dict[str, Any] = (
             {"kind": "evergreen", "cool_down_days": cool_down}
             if cool_down is not None
-            else {"kind": "recurring", "times": [weeks.times(each) for each in at or ()], "time_zone": zone}
+            else {"kind": "recurring", "time_zone": zone, **weeks.recurring(at or ())}
         )
         answer = posts.repeat(place, {**rule, "at_most": at_most})
     if as_json:
@@ -305,7 +363,7 @@ def repeat(
     note(f"{answer['kind']} on {where}: {answer['made']} of {answer['at_most']} made")
 
 
-def _merged(posts: str, articles: str, brand: str) -> str:
+def _one_file(posts: str, articles: str, brand: str) -> str:
     """One calendar of two: what stands in the second is put behind what stands in the first."""
     ends = "END:VCALENDAR\r\n"
     begin = articles.find("BEGIN:VEVENT")

@@ -1,11 +1,14 @@
-"""Times of the week as people type them: `mon-fri 09:00,17:30`. Pure."""
+"""Times of the week and the month as people type them: `mon-fri 09:00,17:30`, `15,last 09:00`. Pure."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from brandctl.errors import UsageError
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "last")
+_DAY_OF_MONTH: Final = re.compile(rf"[1-9]|[12][0-9]|3[01]|last|({'|'.join(_ORDINALS)})-({'|'.join(DAYS)})")
 _CLOCK: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 
 
@@ -15,12 +18,29 @@ def times(typed: str) -> dict[str, list[str]]:
     Raises:
         UsageError: it is no such thing.
     """
-    days, _, clocks = typed.strip().lower().rpartition(" ")
-    found = [each.strip() for each in clocks.split(",")]
-    if not all(_CLOCK.fullmatch(each) for each in found):
-        raise UsageError(f"{typed!a} names no times; write them like 'mon-fri 09:00,17:30'")
-    line = {"times": [each.zfill(5) for each in found]}
+    days, line = _parts(typed)
     return line if not days else {"days": _days(days), **line}
+
+
+def recurring(typed: Iterable[str]) -> dict[str, list[dict[str, list[str]]]]:
+    """Of `mon 09:00` for the week, and `15,last 09:00` or `second-tue 09:00` for the month: `{"times": [...], "monthly": [...]}`.
+
+    Raises:
+        UsageError: one of them is no such thing.
+    """
+    weekly, monthly = [], []
+    for each in typed:
+        days, line = _parts(each)
+        named = [day.strip() for day in days.split(",")] if days else []
+        if any(map(_DAY_OF_MONTH.fullmatch, named)):
+            if wrong := [day for day in named if not _DAY_OF_MONTH.fullmatch(day)]:
+                raise UsageError(
+                    f"{wrong[0]!a} is no day of the month; write 1 to 31, last, first-mon, last-fri; days of the week in an --at of their own"
+                )
+            monthly.append({"days": list(dict.fromkeys(named)), **line})
+        else:
+            weekly.append({"days": _days(days), **line} if days else line)
+    return {"times": weekly, "monthly": monthly}
 
 
 def quiet(typed: str) -> dict[str, str]:
@@ -45,6 +65,15 @@ def shown(line: dict[str, Any]) -> str:
     if len(days) > 2 and last - first + 1 == len(days):  # noqa: PLR2004  (two days are named)
         return f"{days[0]}-{days[-1]} {clocks}"
     return f"{','.join(days)} {clocks}"
+
+
+def _parts(typed: str) -> tuple[str, dict[str, list[str]]]:
+    """The days, as they are typed, and the times."""
+    days, _, clocks = typed.strip().lower().rpartition(" ")
+    found = [each.strip() for each in clocks.split(",")]
+    if not all(_CLOCK.fullmatch(each) for each in found):
+        raise UsageError(f"{typed!a} names no times; write them like 'mon-fri 09:00,17:30'")
+    return days, {"times": [each.zfill(5) for each in found]}
 
 
 def _days(typed: str) -> list[str]:

@@ -41,6 +41,7 @@ _SECRETS: Final = {
     "devto": "key",
     "discord": "url",
     "ghost": "key",
+    "indexnow": "",
     "instagram": "access",
     "linkedin": "access",
     "mastodon": "token",
@@ -52,9 +53,18 @@ _SECRETS: Final = {
     "wordpress": "password",
     "x": "access",
 }
-"""What is secret of each kind, as the gateway calls it."""
-_USERS: Final = {"bluesky": "identifier", "smtp": "user", "wordpress": "user"}
+"""What is secret of each kind, as the gateway calls it; empty: nothing is."""
+USERS: Final = {"bluesky": "identifier", "smtp": "user", "wordpress": "user"}
+PLACES: Final = {
+    "ghost": "https://blog.acme.example",
+    "mastodon": "https://mastodon.social",
+    "webhook": "https://hooks.acme.example/posts",
+    "wordpress": "https://acme.example",
+}
+"""Kinds of which nobody but the user knows where they are, with an example."""
 _MAY_HAVE_NONE: Final = frozenset({"smtp", "webhook"})
+_NOT_ASKED: Final = frozenset({"indexnow", "webhook"})
+"""Kinds that take messages and no questions."""
 _LOGINS: Final = frozenset({"instagram", "linkedin", "threads", "x"})
 Kind = Annotated[
     Literal[
@@ -62,6 +72,7 @@ Kind = Annotated[
         "devto",
         "discord",
         "ghost",
+        "indexnow",
         "instagram",
         "linkedin",
         "mastodon",
@@ -190,6 +201,8 @@ def connect(
             {each: value for each, value in before["settings"].items() if value is not None} if before else {}
         )
         settings = known | _settings(url, setting or ())
+        if kind in PLACES and "url" not in settings:
+            raise UsageError(f"say where it is: --url, such as {PLACES[kind]}")
         body: dict[str, Any] = {"kind": kind, "brands": brands, "settings": settings}
         made = None
         if kind in _LOGINS and not (token or keep):
@@ -199,14 +212,14 @@ def connect(
             if not keep:
                 body["credentials"] = _credentials(kind, user, secret_file, no_secret=no_secret)
             made = gateway.call("PUT", _path(name), body)["secret"]
-        found = gateway.call("POST", f"{_path(name)}/check")
+        found, was_asked = _checked(gateway, name)
     if as_json:
         print_json(found | ({"secret": made} if made else {}))
     elif made:
         # To standard output alone, and once.
         typer.echo(printable(made))
         note("The signing secret is above; the receiver checks signatures with it. It is not shown again.")
-    _tell(found)
+    _tell(found, was_asked=was_asked)
 
 
 @app.command()
@@ -215,10 +228,10 @@ def check(
 ) -> None:
     """Looks at an account now; exit code 1 if it does not work."""
     with Gateway.at(gateway_url, key_file) as gateway:
-        found = gateway.call("POST", f"{_path(name)}/check")
+        found, was_asked = _checked(gateway, name)
     if as_json:
         print_json(found)
-    _tell(found)
+    _tell(found, was_asked=was_asked)
 
 
 @app.command()
@@ -250,7 +263,13 @@ def rotate(
 @app.command("app")
 def set_app(
     kind: LoginKind,
-    client_id: Annotated[str, typer.Option(help="As the provider shows it.")],
+    client_id: Annotated[
+        str | None, typer.Option(help="As the provider shows it; left out: shows what is known.")
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(help="What is asked for; repeat for several.", show_default="what posting takes"),
+    ] = None,
     secret_file: SecretFile = _STDIN,
     no_secret: Annotated[
         bool, typer.Option("--no-secret", help="The app has none: a public client.")
@@ -266,10 +285,19 @@ def set_app(
     For example:
 
         brandctl accounts app x --client-id ID < client-secret
+        brandctl accounts app linkedin --client-id ID --scope w_organization_social --scope w_member_social < client-secret
+        brandctl accounts app x
     """
+    if client_id is None:
+        if scope or no_secret or secret_file != _STDIN:
+            raise UsageError("say the --client-id, too: an app is set as a whole")
+        with Gateway.at(gateway_url, key_file) as gateway:
+            _show_app(gateway.call("GET", f"/account-apps/{kind}"), as_json=as_json)
+        return
     body: dict[str, Any] = {"client_id": client_id}
     if not no_secret:
         body["client_secret"] = _read(secret_file, "client secret")
+    body |= {"scopes": scope} if scope else {}
     body |= {"authorize_url": authorize_url} if authorize_url else {}
     body |= {"token_url": token_url} if token_url else {}
     with Gateway.at(gateway_url, key_file) as gateway:
@@ -277,6 +305,26 @@ def set_app(
     if as_json:
         print_json({"kind": kind, "client_id": client_id})
     note(f"{kind} is asked as {client_id}; now `brandctl accounts connect {kind}`")
+
+
+def _show_app(found: dict[str, Any], *, as_json: bool) -> None:
+    """Raises CommandError: there is none."""
+    if as_json:
+        print_json(found)
+    if found["client_id"] is None:
+        raise CommandError(
+            f"{found['kind']} knows no app of ours: brandctl accounts app {found['kind']} --client-id ID"
+        )
+    if as_json:
+        return
+    told = {
+        "kind": found["kind"],
+        "client id": found["client_id"],
+        "secret": "kept" if found["has_secret"] else "none",
+        "asks for": ", ".join(found["scopes"] or ()) or "what posting takes",
+        "set": (found["connected_at"] or "")[:19].replace("T", " "),
+    }
+    show_table(("", ""), [*told.items()])
 
 
 def _log_in(
@@ -308,10 +356,16 @@ def _settings(url: str | None, given: Sequence[str]) -> dict[str, Any]:
 
 
 def _credentials(kind: str, user: str | None, file: Path, *, no_secret: bool) -> dict[str, str]:
-    if (user is None) != (kind not in _USERS) and not (kind == "smtp" and no_secret):
-        told = "say who logs in: --user" if user is None else f"{kind} knows no user: leave out --user"
+    if (user is None) != (kind not in USERS) and not (kind == "smtp" and no_secret):
+        told = (
+            f"say who logs in, its {USERS[kind]}: --user"
+            if user is None
+            else f"{kind} knows no user: leave out --user"
+        )
         raise UsageError(told)
-    who = {} if user is None else {_USERS[kind]: user}
+    who = {} if user is None else {USERS[kind]: user}
+    if not _SECRETS[kind]:
+        return who
     if not no_secret:
         return who | {_SECRETS[kind]: _read(file, _SECRETS[kind])}
     if kind not in _MAY_HAVE_NONE:
@@ -355,10 +409,26 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
     show_table(("", ""), [(label, value) for label, value in told.items() if value])
 
 
-def _tell(found: dict[str, Any]) -> None:
-    """Raises CommandError: it does not work."""
+def _checked(gateway: Gateway, name: str) -> tuple[dict[str, Any], bool]:
+    """The account as it stands after a look at it, and whether its own side could be asked: if not, it stands as it stood."""
+    before = gateway.call("GET", _path(name))["checked_at"]
+    found = gateway.call("POST", f"{_path(name)}/check")
+    return found, found["checked_at"] != before
+
+
+def _tell(found: dict[str, Any], *, was_asked: bool) -> None:
+    """Raises CommandError: it does not work, or nobody knows."""
     who = f" as {found['label']}" if found["label"] else ""
     match found["state"]:
+        case "ok" | "expiring" if not was_asked:
+            seen = found["checked_at"][:16].replace("T", " ")
+            raise CommandError(
+                f"{found['name']} is connected{who}, but did not answer now; it did at {seen} UTC"
+            )
+        case "ok" if found["kind"] in _NOT_ASKED:
+            note(
+                f"{found['name']} is connected; whether it is right shows when the first message is sent there"
+            )
         case "ok":
             note(f"{found['name']} is connected{who}, and works")
         case "expiring":

@@ -31,6 +31,7 @@ PAIRS: Final = (
     ("publisher", "gateway"),
     ("social", "gateway"),
     ("monitor", "gateway"),
+    ("research", "orchestrator"),
     ("publisher", "orchestrator"),
     ("social", "orchestrator"),
     ("monitor", "orchestrator"),

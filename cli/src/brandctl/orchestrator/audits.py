@@ -42,6 +42,7 @@ _HEADINGS: Final = {
     "draft_waiting": "Drafts that wait for a decision",
     "dead_letter": "Keywords that a dead letter holds",
     "schedule_parked": "Schedules that were given up",
+    "account_expiring": "Accounts whose access ends",
 }
 
 

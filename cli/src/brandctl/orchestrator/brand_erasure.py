@@ -68,7 +68,8 @@ def erase(
             type_again(
                 brand,
                 f"This erases {known['name']} for good: {counters['generated']} articles, {counters['published']} of them published,"
-                f" {counters['posted']} posts, documents, schedules, keys.",
+                f" {counters['posted']} posts, documents, schedules, keys. What is on sites and accounts of others stays there: to have"
+                " articles go from there, take them down first (brandctl drafts take-down).",
             )
         shown = erasures.erase(brand)
         until = time.monotonic() + wait
@@ -85,11 +86,25 @@ def erase(
                 for each in shown["receipts"]
             ],
         )
+        _show_elsewhere(shown["receipts"])
         note(f"{brand} is {'erased' if shown['state'] == 'erased' else 'being erased'}")
     if shown["state"] != "erased":
         raise CommandError(
             f"not every service has answered yet; those that are away do so when they are back: brandctl brands erase {brand}"
         )
+
+
+def _show_elsewhere(receipts: list[dict[str, Any]]) -> None:
+    """What nobody but its owner can take away, by hand."""
+    count = sum(each.get("elsewhere_count", 0) for each in receipts)
+    if not count:
+        return
+    addresses = [address for each in receipts for address in each.get("elsewhere", ())]
+    show_table(("still elsewhere",), [(address,) for address in addresses])
+    more = f", {len(addresses)} of them with an address" if len(addresses) < count else ""
+    note(
+        f"{count} of its articles and posts are still on sites and accounts of others{more}: take them away there"
+    )
 
 
 def _told(removed: dict[str, int]) -> str:

@@ -4,10 +4,10 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Annotated, Any, Final
+from typing import IO, Annotated, Any, Final, TypeVar
 from urllib.parse import quote
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -20,6 +20,8 @@ from brandctl.research.client import Research, ResearchUrl
 from brandctl.terminal import note, print_json
 
 _PAGE: Final = 50
+_MOST_DAYS: Final = 400
+"""That the publisher tells of."""
 _NO_NAME: Final = re.compile("[^a-z0-9-]")
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
@@ -31,13 +33,25 @@ class Exports(ServiceClient):
 
     service = "orchestrator"
 
-    def one(self, path: str) -> dict[str, Any]:
-        return self._ask("GET", path)
+    def one(self, path: str, **query: str | int) -> dict[str, Any]:
+        return self._ask("GET", path, params=query)
 
     def all(self, path: str, **query: str) -> Iterator[dict[str, Any]]:
         """Everything that is listed there, a page at a time."""
         for page in self._pages(path, {"limit": _PAGE, **query}):
             yield from page["items"]
+
+
+class Sites(Exports):
+    """What the publisher knows of it."""
+
+    service = "publisher"
+
+
+class Posts(Exports):
+    """What social knows of it."""
+
+    service = "social"
 
 
 def export(
@@ -46,11 +60,14 @@ def export(
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     research_url: ResearchUrl = None,
+    publisher_url: Annotated[str | None, Sites.address_option()] = None,
+    social_url: Annotated[str | None, Posts.address_option()] = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Writes all that is known of a brand into a zip file: settings, keywords, articles with versions and decisions, schedules, posts, documents.
+    """Writes all that is known of a brand into a zip file: settings, keywords, articles with versions and decisions, schedules, posts, documents, measures.
 
-    Articles are Markdown, with what is known of each version beside it as JSON. Of documents there is the list, not what is in them. No
+    Measures are views and clicks of the last 400 days, and how posts were received; they are left out, which is said, where it is not known
+    where publisher and social are. Articles are Markdown, with what is known of each version beside it as JSON. Of documents there is the list, not what is in them. No
     key and no other secret is in it. `manifest.json` comes last: a file without it is not whole.
 
     For example:
@@ -64,8 +81,16 @@ def export(
         Exports.at(orchestrator_url, key_file) as exports,
         Research.at(research_url, key_file) as research,
         nullcontext(sys.stdout.buffer) if to is None else to.open("wb") as out,
+        ExitStack() as stack,
     ):
-        manifest = _write(out, brand, exports, research)
+        manifest = _write(
+            out,
+            brand,
+            exports,
+            research,
+            stack.enter_context(sites) if (sites := _known(Sites, publisher_url, key_file)) else None,
+            stack.enter_context(posts) if (posts := _known(Posts, social_url, key_file)) else None,
+        )
     if as_json:
         print_json(manifest)
     else:
@@ -73,12 +98,33 @@ def export(
             f"{brand}: {manifest['articles']} articles, {manifest['versions']} versions, {manifest['keywords']} keywords,"
             f" {manifest['posts']} posts, {manifest['schedules']} schedules, {manifest['documents']} documents"
         )
+    for what, service in (("measured", Sites.service), ("received", Posts.service)):
+        if manifest[what] is None:
+            note(f"without what is {what}: say where {service} is, --{service}-url URL")
 
 
-def _write(out: IO[bytes], brand: str, exports: Exports, research: Research) -> dict[str, Any]:
+_Asked = TypeVar("_Asked", bound=Exports)
+
+
+def _known(client: type[_Asked], url: str | None, key_file: Path | None) -> _Asked | None:
+    """None: nobody has said where it is."""
+    try:
+        return client.at(url, key_file)
+    except UsageError:
+        return None
+
+
+def _write(
+    out: IO[bytes],
+    brand: str,
+    exports: Exports,
+    research: Research,
+    sites: Sites | None,
+    posts: Posts | None,
+) -> dict[str, Any]:
     """Nothing but the part in hand is held in memory, however much there is."""
     path = f"/v1/brands/{quote(brand, safe='')}"
-    counts: dict[str, int] = {}
+    counts: dict[str, int | None] = {}
     with ZipFile(out, "w", ZIP_DEFLATED) as archive:
         _json(archive, "brand.json", exports.one(path))
         counts |= _keywords(archive, brand, exports)
@@ -87,6 +133,9 @@ def _write(out: IO[bytes], brand: str, exports: Exports, research: Research) -> 
         _json(archive, "sources.json", research.sources(brand))
         documents = (document.model_dump(mode="json") for document in research.documents(brand, None))
         counts["documents"] = _lines(archive, "documents.jsonl", documents)
+        counts["measured"] = None if sites is None else _measures(archive, path, sites)
+        received = None if posts is None else posts.all(f"{path}/reach")
+        counts["received"] = None if received is None else _lines(archive, "received.jsonl", received)
         manifest = {"brand": brand, "exported_at": datetime.now(UTC).isoformat(), **counts}
         _json(archive, "manifest.json", manifest)
     return manifest
@@ -126,6 +175,14 @@ def _articles(archive: ZipFile, path: str, exports: Exports) -> dict[str, int]:
             archive.writestr(f"{name}.md", f"# {version['title']}\n\n{version.pop('body_markdown')}")
             _json(archive, f"{name}.json", version)
     return {"articles": articles, "versions": versions}
+
+
+def _measures(archive: ZipFile, path: str, sites: Sites) -> int:
+    """`measures.json`, of each day and channel, and `measured.jsonl`, of each article that was looked at or reached."""
+    days = str(_MOST_DAYS)
+    whole = sites.one(f"{path}/measures", days=days, limit=1)
+    _json(archive, "measures.json", {name: whole[name] for name in whole if name not in {"items", "next"}})
+    return _lines(archive, "measured.jsonl", sites.all(f"{path}/measures", days=days))
 
 
 def _schedules(path: str, exports: Exports) -> Iterator[dict[str, Any]]:

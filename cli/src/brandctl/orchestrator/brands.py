@@ -33,7 +33,7 @@ For example:
 
 _SETTINGS: Final = (
     "name", "description", "language", "writer", "tone", "audience", "words", "forbidden_words", "approval", "targets", "channels", "posts_approval",
-    "articles_per_day", "quiet_hours", "stale_after_days", "refresh_stale",
+    "short_links", "articles_per_day", "quiet_hours", "stale_after_days", "refresh_stale",
 )  # fmt: skip
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
@@ -220,6 +220,10 @@ def set_brand(
     posts_approval: Annotated[
         PostsApproval | None, typer.Option(help="Which posts wait until a person has approved them.")
     ] = None,
+    short_links: Annotated[
+        bool | None,
+        typer.Option(help="Whether posts lead to articles by links that count who follows them."),
+    ] = None,
     articles_per_day: Annotated[
         int | None, typer.Option(min=1, help="So many keywords are begun in a day, evenly spread.")
     ] = None,
@@ -262,6 +266,7 @@ def set_brand(
         "approval": approval,
         "channels": channel or None,
         "posts_approval": posts_approval,
+        "short_links": short_links,
         "articles_per_day": articles_per_day,
         "stale_after_days": stale_after_days,
         "refresh_stale": refresh_stale,
@@ -321,6 +326,8 @@ def _said(found: dict[str, Any], name: str) -> str:
     match value:
         case None | [] | "":
             return "-"
+        case bool():
+            return "yes" if value else "no"
         case [*several]:
             return ", ".join(several)
         case {"begin": begin, "end": end, "time_zone": zone}:
@@ -331,9 +338,15 @@ def _said(found: dict[str, Any], name: str) -> str:
 
 def _standing(found: dict[str, Any]) -> str:
     waits = found["agent"]["waits"]
-    return (
-        f"{found['slug']}: nothing more is begun, {waits}" if waits else f"{found['slug']} goes on by itself"
-    )
+    if waits:
+        return f"{found['slug']}: nothing more is begun, {waits}"
+    if found["approval"] == Approval.EVERYTHING:
+        # Often nobody said so: it follows from a writer or a target.
+        return (
+            f"{found['slug']} goes on by itself; its articles wait until you approve them (brandctl drafts list),"
+            " unless you set --approval nothing"
+        )
+    return f"{found['slug']} goes on by itself"
 
 
 def _targets(targets: str | None) -> dict[str, Any]:

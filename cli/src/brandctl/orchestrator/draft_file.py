@@ -10,7 +10,12 @@ Key point: Twelve hours are enough.
 …
 """
 
+import os
+import shlex
+import subprocess
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Self
 
 from brandctl.errors import CommandError
@@ -93,3 +98,36 @@ class DraftFile:
             "body_markdown": f"{self.body}\n",
             "comment": comment,
         }
+
+
+class EditorError(CommandError):
+    """The editor cannot be run, or ended in an error."""
+
+
+def edited(text: str) -> Path | None:
+    """A file with what a person made of the text; None if that is what it was.
+
+    Raises:
+        EditorError: there is no editor, or it failed; nothing is kept then that the person has not written.
+    """
+    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "editor")
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", prefix="draft-", suffix=".md", delete=False
+    ) as opened:
+        opened.write(text)
+    path = Path(opened.name)
+    try:
+        done = subprocess.run([*command, str(path)], check=False)  # noqa: S603  (the editor that its user names)
+    except OSError as error:
+        path.unlink()
+        raise EditorError(
+            f"{command[0]} cannot be run ({error.strerror}): set EDITOR to your editor"
+        ) from error
+    if path.read_bytes() == text.encode():
+        path.unlink()
+        return None
+    if done.returncode != 0:
+        raise EditorError(
+            f"{command[0]} ended with {done.returncode}; what you wrote is in {path}, and was not sent"
+        )
+    return path

@@ -1,9 +1,6 @@
 """`brandctl drafts`: what waits for a person, and what the person decides."""
 
-import os
 import shlex
-import subprocess
-import tempfile
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -15,10 +12,9 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
 from brandctl.confirming import Yes, confirm
-from brandctl.errors import CommandError
 from brandctl.listing import AfterId, Limit, Listing, OfBrand
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
-from brandctl.orchestrator.draft_file import DraftFile, DraftFileError
+from brandctl.orchestrator.draft_file import DraftFile, DraftFileError, edited
 from brandctl.terminal import note, out, print_json, printable
 
 app = typer.Typer(
@@ -82,10 +78,6 @@ class State(StrEnum):
     REJECTED = "rejected"
     APPROVED = "approved"
     TAKEN_DOWN = "taken_down"
-
-
-class EditorError(CommandError):
-    """The editor cannot be run, or ended in an error."""
 
 
 class Drafts(ServiceClient):
@@ -387,7 +379,7 @@ def edit(
         kept = file
         if kept is None:
             newest = drafts.draft(content_id)["version"]
-            kept = _edited(str(DraftFile.of(drafts.version(content_id, newest))))
+            kept = edited(str(DraftFile.of(drafts.version(content_id, newest))))
             if kept is None:
                 note("nothing changed; nothing was sent")
                 return
@@ -402,35 +394,6 @@ def edit(
     if file is None:
         kept.unlink()
     _decided(answer, as_json=as_json)
-
-
-def _edited(text: str) -> Path | None:
-    """A file with what a person made of the text; None if that is what it was.
-
-    Raises:
-        EditorError: there is no editor, or it failed; nothing is kept then that the person has not written.
-    """
-    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "editor")
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", prefix="draft-", suffix=".md", delete=False
-    ) as opened:
-        opened.write(text)
-    path = Path(opened.name)
-    try:
-        done = subprocess.run([*command, str(path)], check=False)  # noqa: S603  (the editor that its user names)
-    except OSError as error:
-        path.unlink()
-        raise EditorError(
-            f"{command[0]} cannot be run ({error.strerror}): set EDITOR to your editor"
-        ) from error
-    if path.read_bytes() == text.encode():
-        path.unlink()
-        return None
-    if done.returncode != 0:
-        raise EditorError(
-            f"{command[0]} ended with {done.returncode}; what you wrote is in {path}, and was not sent"
-        )
-    return path
 
 
 def _decided(draft: dict[str, Any], *, as_json: bool) -> None:

@@ -86,7 +86,8 @@ def submit(
             print_json(answer)
         else:
             typer.echo(str(cycle_id))
-        note(f"{answer.get('total')} keywords of {printable(brand)} accepted")
+        total = answer.get("total")
+        note(f"{total} keyword{'' if total == 1 else 's'} of {printable(brand)} accepted")
         if wait and follow(orchestrator, cycle_id, beside=as_json).state != "completed":
             raise typer.Exit(1)
         if not wait:

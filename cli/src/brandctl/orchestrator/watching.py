@@ -59,6 +59,8 @@ def follow(orchestrator: Orchestrator, cycle_id: UUID, *, beside: bool = False) 
             time.sleep(POLL_SECONDS)
             progress = _patiently(orchestrator, cycle_id)
     note(f"{progress.state}: {told(progress)}")
+    if progress.failed:
+        note(f"why: brandctl cycles show {cycle_id}")
     return progress
 
 

@@ -34,22 +34,65 @@ class Sites(ServiceClient):
             raise ServiceError(f"the site of {brand} could not be exported to its end: {error}") from error
 
     def newsletter(self, brand: str, article: str) -> str:
-        path = f"/v1/brands/{quote(brand, safe='')}/articles/{quote(article, safe='')}/newsletter"
+        path = f"{_brand(brand)}/articles/{quote(article, safe='')}/newsletter"
         return self._send("GET", path).text
 
     def preview(self, brand: str, content_id: UUID, hours: int) -> dict[str, Any]:
-        path = f"/v1/brands/{quote(brand, safe='')}/previews"
-        return self._ask("POST", path, json={"content_id": str(content_id), "hours": hours})
+        return self._ask(
+            "POST", f"{_brand(brand)}/previews", json={"content_id": str(content_id), "hours": hours}
+        )
 
     def reset(self, brand: str) -> None:
         self._ask("DELETE", _site(brand))
 
     def views(self, brand: str, days: int) -> dict[str, Any]:
-        return self._ask("GET", f"/v1/brands/{quote(brand, safe='')}/views", params={"days": days})
+        return self._ask("GET", f"{_brand(brand)}/views", params={"days": days})
+
+    def indexnow(self, brand: str) -> dict[str, Any]:
+        return self._ask("GET", f"{_site(brand)}/indexnow")
+
+    def turn_indexnow(self, brand: str, *, on: bool) -> None:
+        self._ask("PUT" if on else "DELETE", f"{_site(brand)}/indexnow")
+
+    def targets(self, brand: str) -> dict[str, Any]:
+        return self._ask("GET", f"{_brand(brand)}/targets")
+
+    def target(self, brand: str, target: str) -> dict[str, Any]:
+        return self._ask("GET", _target(brand, target))
+
+    def set_target(self, brand: str, target: str, settings: dict[str, Any]) -> dict[str, Any]:
+        """As it is from now on; what is left out takes its default."""
+        return self._ask("PUT", _target(brand, target), json=settings)
+
+    def reset_target(self, brand: str, target: str) -> None:
+        self._ask("DELETE", _target(brand, target))
+
+    def publications(self, brand: str, *, after: int | None, limit: int) -> dict[str, Any]:
+        return self._ask("GET", f"{_brand(brand)}/publications", params={"after": after, "limit": limit})
+
+    def logo(self, brand: str) -> dict[str, Any]:
+        return self._ask("GET", f"{_brand(brand)}/logo")
+
+    def set_logo(self, brand: str, picture: bytes) -> dict[str, Any]:
+        return self._ask("PUT", f"{_brand(brand)}/logo", content=picture)
+
+    def remove_logo(self, brand: str) -> None:
+        self._ask("DELETE", f"{_brand(brand)}/logo")
+
+    def measures(self, brand: str, **query: str | int | None) -> dict[str, Any]:
+        return self._ask("GET", f"{_brand(brand)}/measures", params=query)
+
+
+def _brand(brand: str) -> str:
+    return f"/v1/brands/{quote(brand, safe='')}"
 
 
 def _site(brand: str) -> str:
-    return f"/v1/brands/{quote(brand, safe='')}/site"
+    return f"{_brand(brand)}/site"
+
+
+def _target(brand: str, target: str) -> str:
+    return f"{_brand(brand)}/targets/{quote(target, safe='')}"
 
 
 PublisherUrl = Annotated[str | None, Sites.address_option()]

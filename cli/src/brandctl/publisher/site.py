@@ -15,7 +15,7 @@ from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError, UsageError
 from brandctl.publisher.client import PublisherUrl, Sites
 from brandctl.tables import show_table
-from brandctl.terminal import note, print_json
+from brandctl.terminal import note, out, print_json, printable
 
 app = typer.Typer(
     name="site",
@@ -205,6 +205,82 @@ def views(
         [(str(page["views"]), page["title"], page["url"]) for page in told["pages"]],
     )
     note(f"{told['total']} views from {told['first']} to {told['last']}")
+
+
+@app.command(name="indexnow")
+def indexnow(
+    brand: Brand,
+    on: Annotated[
+        bool | None,
+        typer.Option("--on/--off", help="Turn it on or off; off and on again gives it another key."),
+    ] = None,
+    as_json: AsJson = False,
+    publisher_url: PublisherUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Whether search engines are told of addresses that change (IndexNow), and how that goes.
+
+    Only of a site with a public address, and once `brandctl accounts connect indexnow` lets it out.
+
+    For example:
+
+        brandctl accounts connect indexnow --all-brands
+        brandctl site indexnow acme --on
+    """
+    with Sites.at(publisher_url, key_file) as sites:
+        if on is not None:
+            sites.turn_indexnow(brand, on=on)
+        found = sites.indexnow(brand)
+    if as_json:
+        print_json(found)
+        return
+    if not found["is_on"]:
+        note(f"{brand}: engines are told of nothing")
+        return
+    rows = [
+        ("key", found["key_url"] or "-"),
+        ("waiting", str(found["waiting"])),
+        ("told", (found["told_at"] or "never")[:19].replace("T", " ")),
+        ("problem", found["problem"] or "-"),
+    ]
+    show_table(("", ""), rows)
+
+
+@app.command(name="logo")
+def logo(
+    brand: Brand,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--set", metavar="FILE", dir_okay=False, exists=True, help="PNG, JPEG or WebP, 1 MB at most."
+        ),
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Have none.")] = False,
+    as_json: AsJson = False,
+    publisher_url: PublisherUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """The logo at the top of its pages and on its covers: shows where it is, or gives the brand one. Covers are drawn anew with it.
+
+    For example:
+
+        brandctl site logo acme --set logo.png
+    """
+    if file is not None and remove:
+        raise UsageError("--set and --remove: say one of the two")
+    with Sites.at(publisher_url, key_file) as sites:
+        if remove:
+            sites.remove_logo(brand)
+            found = None
+        else:
+            found = sites.logo(brand) if file is None else sites.set_logo(brand, file.read_bytes())
+    if as_json:
+        print_json(found or {})
+    elif found is None:
+        note(f"{brand} has no logo any more")
+    else:
+        out().file.write(printable(found["url"]) + "\n")
+        note(f"{found['width']} by {found['height']} pixels")
 
 
 @app.command(name="reset")

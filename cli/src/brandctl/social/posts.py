@@ -30,6 +30,16 @@ class Posts(ServiceClient):
     def set_rules(self, brand: str, channel: str, rules: dict[str, Any]) -> dict[str, Any]:
         return self._ask("PUT", f"/v1/brands/{brand}/channels/{channel}", json=rules)
 
+    def remove_rules(self, brand: str, channel: str) -> None:
+        self._ask("DELETE", f"/v1/brands/{brand}/channels/{channel}")
+
+    def reach(self, brand: str, articles: list[str], *, after: int | None, limit: int) -> dict[str, Any]:
+        query = {"article": articles, "limit": limit, "after": after}
+        return self._ask("GET", f"/v1/brands/{brand}/reach", params=query)
+
+    def decisions(self, post_id: UUID) -> dict[str, Any]:
+        return self._ask("GET", f"/v1/posts/{post_id}/decisions")
+
     def decide(self, post_id: UUID, what: str, **body: Any) -> dict[str, Any]:
         return self._ask("POST", f"/v1/posts/{post_id}/{what}", json=body)
 
@@ -87,7 +97,7 @@ _POSTS: Final = Listing[dict[str, Any]](
         "where": lambda post: post["post_url"] or "",
         "text": lambda post: post["text"],
     },
-    nothing="nothing waits",
+    nothing="nothing waits; --state posted and --state failed list what became of the others",
     colours={
         "waiting": "yellow",
         "scheduled": "green",
@@ -162,22 +172,26 @@ def approve(
         str | None,
         typer.Option(
             help="Not before a time such as 2027-03-01T09:00+01:00; said again, it is moved.",
-            show_default="now",
+            show_default="the next free slot of its account, or now if that has none",
         ),
     ] = None,
+    now: Annotated[bool, typer.Option("--now", help="Without waiting for a slot.")] = False,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Posts exactly this version, now or at a time.
+    """Posts exactly this version: in the next free slot of its account, at a time, or now. The answer says when.
 
     For example:
 
         brandctl posts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --version 2
+        brandctl posts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --now
     """
+    if now and at is not None:
+        raise UsageError("say either --at TIME or --now")
     with Posts.at(social_url, key_file) as posts:
         seen = version or posts.post(post_id)["version"]
-        when = {} if at is None else {"publish_at": at}
+        when: dict[str, Any] = {"now": True} if now else {} if at is None else {"publish_at": at}
         _decided(posts.decide(post_id, "approve", version=seen, **when), as_json=as_json)
 
 
@@ -248,6 +262,7 @@ _RULES: Final = Listing[dict[str, Any]](
         "link": lambda rules: rules["link"],
         "hashtags": lambda rules: " ".join(f"#{each}" for each in rules["hashtags"]),
         "at most": lambda rules: str(rules["most_hashtags"]),
+        "reach": lambda rules: "asked" if rules["reach"] else "",
         "set": lambda rules: "yes" if rules["is_set"] else "",
     },
     nothing="no channels",
@@ -282,6 +297,10 @@ def set_rules(
         list[str] | None, typer.Option(help="Before those of the article; once for each.")
     ] = None,
     most_hashtags: Annotated[int | None, typer.Option(min=0, max=30, show_default="as usual there")] = None,
+    reach: Annotated[
+        bool,
+        typer.Option("--reach", help="Ask the platform daily how posts are received: mastodon, bluesky."),
+    ] = False,
     as_json: AsJson = False,
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
@@ -291,8 +310,11 @@ def set_rules(
     For example:
 
         brandctl posts set-rules acme x --link first_comment --hashtag HomeCoffee
+        brandctl posts set-rules acme mastodon --reach
     """
     wanted = {"link": link, "hashtags": hashtag or [], "most_hashtags": most_hashtags}
+    if reach:
+        wanted["reach"] = True
     with Posts.at(social_url, key_file) as posts:
         answer = posts.set_rules(brand, channel, wanted)
     if as_json:
@@ -301,7 +323,97 @@ def set_rules(
         tags = " ".join(f"#{each}" for each in answer["hashtags"]) or "those of the article"
         note(
             f"{brand} on {channel}: link {answer['link']}, hashtags {tags}, {answer['most_hashtags']} at most"
+            f"{', asked how posts are received' if answer['reach'] else ''}"
         )
+
+
+@app.command()
+def remove_rules(
+    brand: Brand,
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="Its kind, such as x.")],
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Has a brand's posts on a channel be as usual there from now on.
+
+    For example:
+
+        brandctl posts remove-rules acme x
+    """
+    with Posts.at(social_url, key_file) as posts:
+        posts.remove_rules(brand, channel)
+    if as_json:
+        print_json({"brand": brand, "channel": channel})
+    note(f"{brand} on {channel}: as usual there")
+
+
+_REACH: Final = Listing[dict[str, Any]](
+    {
+        "account": lambda post: post["account"],
+        "posted": lambda post: _moment(post["posted_at"]),
+        "likes": lambda post: _latest(post, "likes"),
+        "shares": lambda post: _latest(post, "shares"),
+        "replies": lambda post: _latest(post, "replies"),
+        "where": lambda post: post["post_url"] or "",
+        "why not": lambda post: post["detail"],
+    },
+    nothing="no post was asked about; brandctl posts set-rules BRAND CHANNEL --reach has it so, a day after a post",
+)
+
+
+@app.command()
+def reach(
+    brand: Brand,
+    after: Annotated[
+        int | None, typer.Option(help="Where the page before says that this one begins.")
+    ] = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Lists how a brand's posts elsewhere were received, the newest first, as the platforms told it last.
+
+    For example:
+
+        brandctl posts reach acme
+    """
+    with Posts.at(social_url, key_file) as posts:
+        answer = posts.reach(brand, [], after=after, limit=limit)
+    _REACH.show(answer["items"], answer, as_json=as_json, more=answer["next"])
+
+
+def _latest(post: dict[str, Any], what: str) -> str:
+    told = post["days"][-1][what] if post["days"] else None
+    return "" if told is None else str(told)
+
+
+_DECISIONS: Final = Listing[dict[str, Any]](
+    {
+        "at": lambda each: _moment(each["at"]),
+        "decision": lambda each: each["decision"].replace("_", " "),
+        "version": lambda each: str(each["version"]),
+        "by": lambda each: each["by"],
+        "comment": lambda each: each["comment"],
+    },
+    nothing="nobody has decided anything yet",
+)
+
+
+@app.command()
+def decisions(
+    post_id: PostId, as_json: AsJson = False, social_url: SocialUrl = None, key_file: KeyFile = None
+) -> None:
+    """Lists who decided what about a post, the latest first.
+
+    For example:
+
+        brandctl posts decisions 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+    """
+    with Posts.at(social_url, key_file) as posts:
+        answer = posts.decisions(post_id)
+    _DECISIONS.show(answer["items"], answer, as_json=as_json)
 
 
 @app.command()
@@ -328,7 +440,8 @@ def _decided(post: dict[str, Any], *, as_json: bool) -> None:
 def _told(post: dict[str, Any]) -> str:
     parts = [f"“{post['title']}” on {post['channel']}, version {post['version']}: {post['state']}"]
     if post["publish_at"]:
-        parts.append(f"it is posted on {_when(post)}")
+        is_due = datetime.fromisoformat(post["publish_at"]) <= datetime.now(UTC)
+        parts.append("it goes out now" if is_due else f"it is posted on {_when(post)}")
     if decided := post["decision"]:
         why = f": {decided['comment']}" if decided["comment"] else ""
         parts.append(

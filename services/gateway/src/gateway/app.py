@@ -6,6 +6,7 @@ from typing import Final
 
 from chassis import App, ServiceKey
 from chassis.http.audit import log as audit_log
+from chassis.http.callers import Scope
 from chassis.http.service_key import Pair, PairKeys
 from gateway import environment
 from gateway.accounts import (
@@ -37,7 +38,13 @@ from gateway.settings import Settings
 
 _AN_HOUR: Final = 3600.0
 ASKED_BY_ORCHESTRATOR: Final = frozenset(
-    {"POST /v1/chat/completions", "GET /v1/models", "GET /v1/pages/answer", "GET /v1/accounts"}
+    {
+        "POST /v1/chat/completions",
+        "GET /v1/models",
+        "GET /v1/pages/answer",
+        "GET /v1/accounts",
+        "PUT /v1/erasures/{erasure_id}",
+    }
 )
 ASKED_BY_RESEARCH: Final = frozenset({"POST /v1/search", "POST /v1/chat/completions", "GET /v1/pages"})
 ASKED_BY_PUBLISHER: Final = frozenset(
@@ -104,7 +111,12 @@ class Gateway(App):
             connected,
         )
         pairs = (
-            Pair("orchestrator", settings.orchestrator_to_gateway_key, ASKED_BY_ORCHESTRATOR),
+            Pair(
+                "orchestrator",
+                settings.orchestrator_to_gateway_key,
+                ASKED_BY_ORCHESTRATOR,
+                frozenset({Scope.READ, Scope.SUBMIT, Scope.ADMIN}),
+            ),
             Pair("research", settings.research_to_gateway_key, ASKED_BY_RESEARCH),
             Pair("publisher", settings.publisher_to_gateway_key, ASKED_BY_PUBLISHER),
             Pair("social", settings.social_to_gateway_key, ASKED_BY_SOCIAL),

@@ -20,6 +20,7 @@ from gateway.accounts.routes import (
     ROTATE,
     account_routes,
     asking_routes,
+    erasure_routes,
 )
 from gateway.calls.routes import spend_routes
 from gateway.credentials import Accounts
@@ -79,6 +80,7 @@ def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
         provider_routes(rooms.accounts, KINDS, [connected.registry.seal_anew, connected.apps.seal_anew]),
         account_routes(connected.registry, connected.health),
         asking_routes(connected.asking, connected.mailing),
+        erasure_routes(connected.registry),
         *login_routes(connected.registry, connected.apps, connected.authorizing, connected.health),
         spend_routes(rooms.connections, rooms.spending),
         page_routes(rooms.reader),

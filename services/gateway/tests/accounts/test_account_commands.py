@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse
 
 from gateway.app import Gateway
 from tests.fixtures.accounts.other_side import KEY, Other
+from tests.fixtures.commands import brandctl
 
 TOKEN = "token-recognisable-0123"
 
@@ -21,29 +22,50 @@ class Operator:
 
     def __init__(self, gateway: Gateway, folder: Path) -> None:
         self._folder = folder
-        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        address = f"http://127.0.0.1:{gateway.port}"
-        self._environment = kept | {"TERM": "dumb", "GATEWAY_URL": address, "SERVICE_KEY": KEY}
+        self._variables = {"GATEWAY_URL": f"http://127.0.0.1:{gateway.port}", "SERVICE_KEY": KEY}
 
     async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
+        """For a command that is asked for more while it runs."""
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         return await asyncio.create_subprocess_exec(
             sys.executable, "-m", "brandctl", "accounts", *arguments,
             cwd=self._folder,
-            env=self._environment,
+            env=kept | {"TERM": "dumb"} | self._variables,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
 
     async def run(self, *arguments: str, given: str = "") -> tuple[int, str]:
-        process = await self.begin(*arguments)
-        out, _ = await process.communicate(given.encode())
-        return process.returncode or 0, out.decode()
+        ended = await brandctl.Operator(self._folder, self._variables, "accounts")(*arguments, typed=given)
+        return ended.code, ended.told
 
 
 @pytest.fixture
 def operator(gateway: Gateway, tmp_path: Path) -> Operator:
     return Operator(gateway, tmp_path)
+
+
+async def test_a_check_that_reaches_nobody_does_not_say_that_the_account_works(
+    operator: Operator, other: Other
+) -> None:
+    other.answer(
+        "GET /api/v1/accounts/verify_credentials", {"id": "7", "acct": "acme"}, JSONResponse({}, 503)
+    )
+    connecting = ("connect", "mastodon", "--brand", "acme", "--url", other.url)
+    assert (await operator.run(*connecting, given=TOKEN))[0] == 0
+    code, told = await operator.run("check", "mastodon")
+    assert (code, "mastodon is connected as @acme, but did not answer now; it did at 20" in told) == (1, True)
+    _, listed = await operator.run("list")
+    assert "@acme\tok\t" in listed
+
+
+async def test_a_token_that_snac_cannot_process_is_refused(operator: Operator, other: Other) -> None:
+    other.answer("GET /api/v1/accounts/verify_credentials", JSONResponse({}, 422))
+    code, told = await operator.run(
+        "connect", "mastodon", "--brand", "acme", "--url", other.url, given="wrong"
+    )
+    assert (code, "the server does not know the token: make another there" in told) == (1, True)
 
 
 async def test_accounts_are_connected_listed_checked_and_disconnected(
@@ -58,6 +80,9 @@ async def test_accounts_are_connected_listed_checked_and_disconnected(
     assert (code, told) == (0, "mastodon is connected as @acme, and works\n")
     code, told = await operator.run("connect", "webhook", "--all-brands", "--url", other.url, "--no-secret")
     assert (code, told.startswith("whsec_")) == (0, True), told
+    assert told.endswith(
+        "webhook is connected; whether it is right shows when the first message is sent there\n"
+    )
     shown = told
     _, listed = await operator.run("list")
     assert "mastodon\tmastodon\tacme\t@acme\tok\t" in listed
@@ -87,8 +112,13 @@ async def test_accounts_are_connected_listed_checked_and_disconnected(
 
 
 async def test_an_account_is_logged_in_with_by_a_browser(operator: Operator, other: Other) -> None:
-    code, told = await operator.run("app", "x", "--client-id", "ours", given="an-app-secret-recognisable\n")
+    scopes = ("--scope", "tweet.read", "--scope", "tweet.write")
+    code, told = await operator.run(
+        "app", "x", "--client-id", "ours", *scopes, given="an-app-secret-recognisable\n"
+    )
     assert (code, "recognisable" in told) == (0, False)
+    code, told = await operator.run("app", "x")
+    assert (code, "tweet.read, tweet.write" in told, "recognisable" in told) == (0, True, False)
     other.answer(
         "POST /2/oauth2/token", {"access_token": TOKEN, "refresh_token": "r-recognisable", "expires_in": 7200}
     )
@@ -112,6 +142,7 @@ async def test_an_account_is_logged_in_with_by_a_browser(operator: Operator, oth
         said = (await process.stdout.readline()).decode()
     asked = {name: values[0] for name, values in parse_qs(urlsplit(said.strip()).query).items()}
     home = asked["redirect_uri"]
+    assert asked["scope"] == "tweet.read tweet.write"
     assert urlsplit(home).hostname == "127.0.0.1"
     async with httpx.AsyncClient(trust_env=False) as browser:
         assert (await browser.get(home.replace("/callback", "/favicon.ico"))).status_code == 404

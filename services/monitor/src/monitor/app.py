@@ -1,10 +1,12 @@
 """The only place that wires the service together."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from chassis import ServiceKey
+from chassis.http.client import Peer
+from chassis.http.introspection import callers_by_key
 from envelope import DeadLetterResolved
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DeadLettersErase
@@ -33,14 +35,20 @@ def build(settings: Settings) -> Service:
         service.closes(gateway)
     if orchestrator is not None:
         service.closes(orchestrator)
-    summaries = notifications.Summaries(service.database, orchestrator, gateway)
+    posts = settings.social_url and notifications.Posts(settings.social_url, settings.key_for_social)
+    if posts:
+        service.closes(posts)
+    receipts = _receipts(service, settings)
+    summaries = notifications.Summaries(service.database, orchestrator, gateway, posts or None, receipts)
     telling = None if gateway is None else notifications.Telling(service.database, gateway, summaries)
-    service.serve(
-        create_api(service.database, operations, ServiceKey(settings.service_key), gateway, telling)
+    keeper = settings.orchestrator_url and Peer(
+        "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
     )
+    callers = callers_by_key(keeper or None, settings.service_key, service.closes)
+    service.serve(create_api(service.database, operations, callers, gateway, telling))
     if telling is not None:
         noticing = notifications.Noticing(service.database)
-        for source in _sources(service, settings, gateway, orchestrator):
+        for source in _sources(service, settings, gateway, orchestrator, receipts):
             # Each by itself: one that is slow to answer keeps none of the others.
             service.background(f"noticing {source.name}", partial(noticing.keep_looking, source))
         service.background("telling", telling.run)
@@ -75,11 +83,27 @@ def _asked(settings: Settings) -> tuple[notifications.Gateway | None, notificati
     return gateway or None, orchestrator or None
 
 
+def _receipts(service: Service, settings: Settings) -> list[notifications.Receipts]:
+    """Of the services that have some, as far as they are set up."""
+    found = [
+        notifications.Receipts(name, url, key)
+        for name, url, key in (
+            ("social", settings.social_url, settings.key_for_social),
+            ("publisher", settings.publisher_url, settings.key_for_publisher),
+        )
+        if url is not None
+    ]
+    for each in found:
+        service.closes(each)
+    return found
+
+
 def _sources(
     service: Service,
     settings: Settings,
     gateway: notifications.Gateway | None,
     orchestrator: notifications.Orchestrator | None,
+    receipts: Sequence[notifications.Receipts],
 ) -> list[notifications.Source]:
     """What is looked at. What is in the own database costs little; others are asked as often as people need to know."""
     database = service.database
@@ -97,12 +121,8 @@ def _sources(
     if orchestrator is not None:
         look = notifications.Brands(orchestrator).look
         found.append(notifications.Source("brands", OTHERS, look, "the orchestrator"))
-    if settings.social_url is not None:
-        in_doubt = notifications.Receipts("social", settings.social_url, settings.key_for_social)
-        service.closes(in_doubt)
-        found.append(notifications.Source("receipts of social", OTHERS, in_doubt.look, "social"))
-    if settings.publisher_url is not None:
-        in_doubt = notifications.Receipts("publisher", settings.publisher_url, settings.key_for_publisher)
-        service.closes(in_doubt)
-        found.append(notifications.Source("receipts of publisher", OTHERS, in_doubt.look, "publisher"))
+    found += [
+        notifications.Source(f"receipts of {each.service}", OTHERS, each.look, each.service)
+        for each in receipts
+    ]
     return found

@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
+from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
 from monitor import dead_letters
 from monitor.dead_letters import Operations
@@ -27,7 +28,14 @@ def create_api(
     telling: Telling | None = None,
 ) -> FastAPI:
     """Without a gateway nobody can be told of anything."""
-    app = api("Brand Engine: monitor", authorise, answers=database, description=DESCRIPTION)
+    app = api(
+        "Brand Engine: monitor",
+        authorise,
+        takes_api_keys=True,
+        quotas=ReplicaQuotas(),
+        answers=database,
+        description=DESCRIPTION,
+    )
     add_routes(
         app,
         *dead_letters.routes(database, operations),

@@ -336,6 +336,8 @@ async def test_the_summary_of_the_week_comes_when_it_is_due_and_says_what_is_mis
 ) -> None:
     mondays = Summary(Weekday.MONDAY, time(8), ZoneInfo("UTC"))
     rival = BRAND | {"brand_slug": "rival", "drafts_waiting": 0, "posts_waiting": 0}
+    receipt = {"kind": "mastodon", "account": "acme-mastodon", "brand_slug": "acme", "state": "in_doubt"}
+    outside.receipts = [receipt | {"receipt_id": str(UUID(int=1)), "subject": "post on mastodon about tea"}]
     outside.activity = [BRAND, rival | {"recently": {"published": 1, "posts": 1, "refused": 0, "failed": 4}}]
     outside.spend["scopes"] = [
         {
@@ -355,14 +357,15 @@ async def test_the_summary_of_the_week_comes_when_it_is_due_and_says_what_is_mis
     await office.turn()
     await office.turn()
 
-    waiting = "Waiting for a person: 2 drafts and the posts of 1 article."
+    waiting = "Waiting for a person: 2 drafts."
     (sent,) = outside.sent["ops"]
     assert sent["json"]["data"]["title"].startswith("The week of all brands: ")
     assert sent["json"]["data"]["paragraphs"] == [
-        f"2 brands. 4 articles published, 7 posts, 1 keyword without an article, 4 failed. {waiting}",
-        f"acme: 3 articles published, 6 posts, 1 keyword without an article, none failed. {waiting}",
-        "rival: 1 article published, 1 post, 4 failed. Nothing waits for a person.",
-        "Spent this month, so far: $12.35 of $50.00.",
+        f"2 brands. 4 articles published, 1 keyword without an article, 4 failed. {waiting} In doubt, look whether it is there: 1.",
+        f"acme: 3 articles published, 1 keyword without an article, none failed. {waiting} In doubt, look whether it is there: 1.",
+        "rival: 1 article published, 4 failed. Nothing waits for a person.",
+        "What was posted is not known here: SOCIAL_URL is not set.",
+        "Spent: $12.35 of the $50.00 that may be spent this month.",
         "1 message died, 1 of all that ever did wait for a decision.",
     ]
     (route,) = await office.rows("select summary_due_at > now() as later from notification_routes")

@@ -1,5 +1,6 @@
 """The composition root: what the orchestrator consumes, serves and does in the background."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -25,10 +26,11 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from messaging import QueuePolicy, Service, on_batch, on_each
+from orchestrator.accounts import Watching
 from orchestrator.api import KnownCallers, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
 from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
-from orchestrator.erasure import Reminders, note_receipts
+from orchestrator.erasure import EVERYBODY, Accounts, Reminders, note_receipts
 from orchestrator.links import Asking, Checking
 from orchestrator.outside import Announcements, let_go
 from orchestrator.review import Appointments, Returns, count_drafts
@@ -39,17 +41,23 @@ from orchestrator.workflows import in_states
 from orchestrator.writing import ContentWorkflow, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
 
-READ_BY_PUBLISHER: Final = frozenset({"GET /v1/content", "GET /v1/content/{content_id}"})
+ASKED_WHOSE_A_KEY_IS: Final = "GET /v1/keys/{key_id}/introspection"
+READ_BY_PUBLISHER: Final = frozenset(
+    {"GET /v1/content", "GET /v1/content/{content_id}", ASKED_WHOSE_A_KEY_IS}
+)
 """What the publisher's key opens."""
+READ_BY_RESEARCH: Final = frozenset({ASKED_WHOSE_A_KEY_IS})
+"""What research's key opens."""
 READ_BY_SOCIAL: Final = frozenset(
-    {"GET /v1/brands/{slug}", "GET /v1/content/{content_id}", "GET /v1/keys/{key_id}/introspection"}
+    {"GET /v1/brands/{slug}", "GET /v1/content/{content_id}", ASKED_WHOSE_A_KEY_IS}
 )
 """What social's key opens."""
-READ_BY_MONITOR: Final = frozenset({"GET /v1/activity"})
+READ_BY_MONITOR: Final = frozenset({"GET /v1/activity", ASKED_WHOSE_A_KEY_IS})
 """What the monitor's key opens."""
 
 
-def build(settings: Settings) -> Service:
+def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = None) -> Service:
+    """The service; `other_writers` are there beside ours, or in the place of the one with their name."""
     service = Service("orchestrator", settings, CATALOGUE)
     research = ResearchClient(
         settings.research_url,
@@ -57,7 +65,7 @@ def build(settings: Settings) -> Service:
         timeout_seconds=settings.research_timeout_seconds,
         research=service.dependency("research", outages=(UnavailableError,)),
     )
-    writers = _writers(service, settings)
+    writers = {**_writers(service, settings), **(other_writers or {})}
     workflow = ContentWorkflow(
         service.database,
         research.fetch,
@@ -87,7 +95,7 @@ def build(settings: Settings) -> Service:
             DeadLetterRecorded,
         ),
         on_batch(note_waits, ResearchWaiting),
-        on_batch(note_receipts, BrandErased),
+        on_batch(partial(note_receipts, has_gateway=settings.gateway_url is not None), BrandErased),
         on_batch(let_go, AuditCompleted, CycleCompleted, DraftsWaiting),
     )
     service.consume(
@@ -102,6 +110,7 @@ def build(settings: Settings) -> Service:
     )
     pairs = [
         Pair("publisher", settings.publisher_to_orchestrator_key, READ_BY_PUBLISHER),
+        Pair("research", settings.research_to_orchestrator_key, READ_BY_RESEARCH),
         Pair("social", settings.social_to_orchestrator_key, READ_BY_SOCIAL),
         Pair("monitor", settings.monitor_to_orchestrator_key, READ_BY_MONITOR),
     ]
@@ -138,9 +147,14 @@ def build(settings: Settings) -> Service:
     service.gauge("drafts", "Articles that a person has to decide about, by state.", "state", count_drafts)
     scheduler = Scheduler(service.database, settings.room, keep_firings=settings.keep_cycles)
     service.background("schedule", scheduler.run)
+    accounts = Accounts(service.database, settings.gateway_url, settings.key_for_gateway, EVERYBODY)
+    service.closes(accounts)
+    service.background("erased accounts", accounts.run)
     service.background("erasures", Reminders(service.database, after=settings.stall_after).run)
     asking = Asking(settings.gateway_url, settings.pages_url, settings.key_for_gateway)
     service.background("links", Checking(service.database, asking).run)
+    watching = Watching(service.database, settings.gateway_url, settings.key_for_gateway)
+    service.background("accounts", watching.run)
     service.gauge(
         "schedules", "Schedules, by state; overdue: active and not fired in time.", "state", count_states
     )

@@ -21,6 +21,7 @@ class Settings(ServiceSettings, KeyedSettings):
     """What research is asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY."""
     orchestrator_to_gateway_key: PairKeysText = None
     """The same for the gateway."""
+    research_to_orchestrator_key: PairKeysText = None
     publisher_to_orchestrator_key: PairKeysText = None
     social_to_orchestrator_key: PairKeysText = None
     monitor_to_orchestrator_key: PairKeysText = None
@@ -32,7 +33,8 @@ class Settings(ServiceSettings, KeyedSettings):
     """For one whole answer of research."""
 
     gateway_url: WebAddress | None = None
-    """Where the gateway answers; None: nobody looks whether sources that articles refer to are still there."""
+    """Where the gateway answers; None: nobody looks whether sources that articles refer to are still there, and
+    audits know of no accounts."""
     pages_url: WebAddress | None = None
     """Where the publisher answers, inside; None: of the brands' own pages only what the gateway sees of their public addresses is known."""
 

@@ -23,9 +23,19 @@ from envelope.brand.payloads import (
 )
 from messaging import Database
 from orchestrator.brands import BrandSlug, upsert_brand
-from orchestrator.cycles import Cycle, CycleId, NewCycle, Room, begin_cycle, control, route, store
+from orchestrator.cycles import (
+    Cycle,
+    CycleId,
+    NewCycle,
+    Room,
+    begin_cycle,
+    control,
+    keyword_rows,
+    route,
+    store,
+)
 from orchestrator.cycles.facts import KeywordState, Progress
-from orchestrator.cycles.store import KeywordRow
+from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.turns import give_overlooked_turns, next_release
 
 MessageOf = Callable[..., DomainMessage[Any]]
@@ -92,7 +102,7 @@ class Batches:
 
     async def rows(self, cycle: Cycle) -> list[KeywordRow]:
         async with self.database.connection() as connection:
-            return await store.keywords_of(connection, cycle.cycle_id)
+            return await keyword_rows.keywords_of(connection, cycle.cycle_id)
 
     async def now(self, cycle: Cycle) -> Cycle:
         async with self.database.connection() as connection:

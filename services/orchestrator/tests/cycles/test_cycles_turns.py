@@ -24,6 +24,7 @@ from orchestrator.cycles import (
     NewCycle,
     Room,
     begin_cycle,
+    keyword_rows,
     note_waits,
     route,
     store,
@@ -85,9 +86,9 @@ class Desk:
             )
         return Counter(row["keyword"] for row in rows)
 
-    async def rows(self, slug: str) -> list[store.KeywordRow]:
+    async def rows(self, slug: str) -> list[keyword_rows.KeywordRow]:
         async with self._database.connection() as connection:
-            return await store.keywords_of(connection, self.cycles[slug].cycle_id)
+            return await keyword_rows.keywords_of(connection, self.cycles[slug].cycle_id)
 
     async def view(self, slug: str) -> CycleView:
         async with self._database.connection() as connection:
@@ -95,13 +96,13 @@ class Desk:
         assert cycle is not None
         return CycleView.of(cycle, await self.rows(slug))
 
-    async def under_way(self, slug: str) -> list[store.KeywordRow]:
+    async def under_way(self, slug: str) -> list[keyword_rows.KeywordRow]:
         return [
             row for row in await self.rows(slug) if row.facts.state == "writing" and not row.facts.awaits_turn
         ]
 
 
-def ended(row: store.KeywordRow, how: int) -> Payload:
+def ended(row: keyword_rows.KeywordRow, how: int) -> Payload:
     """One of the ways in which the writing of an article ends."""
     slug, content_id = row.facts.brand_slug, row.facts.content_id
     assert content_id is not None

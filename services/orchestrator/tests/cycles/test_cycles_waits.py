@@ -22,10 +22,10 @@ from orchestrator.cycles import (
     Housekeeping,
     NewCycle,
     begin_cycle,
+    keyword_rows,
     note_waits,
     overdue,
     route,
-    store,
     waiting,
 )
 from orchestrator.cycles.models import CycleView, KeywordView
@@ -62,7 +62,7 @@ class Kitchen:
 
     async def shown(self) -> tuple[KeywordView, KeywordView]:
         async with self._database.connection() as connection:
-            rows = await store.keywords_of(connection, self._cycle.cycle_id)
+            rows = await keyword_rows.keywords_of(connection, self._cycle.cycle_id)
         first, second = CycleView.of(self._cycle, rows).keywords
         return first, second
 

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -19,6 +17,8 @@ from envelope import new_event_id
 from messaging import Database
 from orchestrator.writing import Article, Source
 from orchestrator.writing.store import insert_content
+from tests.fixtures.commands import brandctl as commands
+from tests.fixtures.commands.brandctl import Ended
 
 ARTICLE = Article(
     title="Cold \u202ebrew",
@@ -59,31 +59,22 @@ def draft(
 
 
 @pytest.fixture
-def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., Ended]:
     """Runs `brandctl …`; temporary files are made in `tmp_path`."""
 
-    def run(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[str]":
-        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    def run(*arguments: object, **environment: str) -> Ended:
         known = {
             "ORCHESTRATOR_URL": str(live_api.base_url).rstrip("/"),
             "SERVICE_KEY": live_api.headers["X-Service-Key"],
             "TMPDIR": str(tmp_path),
         }
-        return subprocess.run(
-            [sys.executable, "-m", "brandctl", *map(str, arguments)],
-            cwd=tmp_path,
-            env=inherited | known | environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        return commands.brandctl(*arguments, folder=tmp_path, variables=known | environment)
 
     return run
 
 
 @pytest.fixture
-def drafts(brandctl: Any) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+def drafts(brandctl: Any) -> Callable[..., Ended]:
     """Runs `brandctl drafts …`."""
     return partial(brandctl, "drafts")
 
@@ -100,33 +91,33 @@ def editor(folder: Path, script: str) -> str:
 
 def test_a_review_from_the_list_to_the_approval(drafts: Any, draft: UUID, tmp_path: Path) -> None:
     listed = drafts("list", "--brand", "acme")
-    assert [line.split("\t") for line in listed.stdout.splitlines()] == [
+    assert [line.split("\t") for line in listed.out.splitlines()] == [
         ["id", "brand", "version", "state", "words", "title", "why"],
         [str(draft), "acme", "1", "waiting", "4", "Cold \N{REPLACEMENT CHARACTER}brew", "231 words"],
     ]
     shown = drafts("show", draft)
-    assert shown.stdout.startswith("Version: 1\nTitle: Cold ")
-    assert shown.stdout.endswith("\n\n## Time\n\nTwelve hours are enough. [1]\n")
-    assert "waits because 231 words" in shown.stderr
+    assert shown.out.startswith("Version: 1\nTitle: Cold ")
+    assert shown.out.endswith("\n\n## Time\n\nTwelve hours are enough. [1]\n")
+    assert "waits because 231 words" in shown.err
 
     unchanged = drafts("edit", draft, EDITOR="true")
-    assert (unchanged.returncode, unchanged.stderr) == (0, "nothing changed; nothing was sent\n")
+    assert (unchanged.code, unchanged.err) == (0, "nothing changed; nothing was sent\n")
     edited = drafts(
         "edit", draft, "-m", "sooner", EDITOR=editor(tmp_path, "text = text.replace('Twelve', 'Eight')")
     )
-    assert edited.returncode == 0, edited.stderr
-    assert "version 2: waiting" in edited.stderr
+    assert edited.code == 0, edited.err
+    assert "version 2: waiting" in edited.err
     assert list(tmp_path.glob("draft-*")) == []
     compared = drafts("diff", draft)
-    assert "-Twelve hours are enough. [1]\n+Eight hours are enough. [1]\n" in compared.stdout
+    assert "-Twelve hours are enough. [1]\n+Eight hours are enough. [1]\n" in compared.out
 
     refused = drafts("approve", draft, "--version", 1)
-    assert refused.returncode == 1
-    assert "version 2 was made by service" in refused.stderr
+    assert refused.code == 1
+    assert "version 2 was made by service" in refused.err
     approved = drafts("approve", draft, "--version", 2, "--json")
-    assert json.loads(approved.stdout)["state"] == "approved"
+    assert json.loads(approved.out)["state"] == "approved"
     nothing = drafts("list")
-    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, "", "nothing waits\n")
+    assert (nothing.code, nothing.out, nothing.err) == (0, "", "nothing waits\n")
 
 
 @pytest.mark.parametrize(
@@ -141,58 +132,75 @@ def test_what_is_refused_stays_in_a_file_and_can_be_sent_again(
     drafts: Any, draft: UUID, tmp_path: Path, script: str, said: str
 ) -> None:
     refused = drafts("edit", draft, EDITOR=editor(tmp_path, script))
-    assert refused.returncode == 1
-    assert said in refused.stderr
+    assert refused.code == 1
+    assert said in refused.err
     (kept,) = tmp_path.glob("draft-*.md")
-    assert str(kept) in refused.stderr
+    assert str(kept) in refused.err
 
-    shown = drafts("show", draft).stdout
+    shown = drafts("show", draft).out
     kept.write_text(shown.replace("Twelve", "Eight").replace("\N{REPLACEMENT CHARACTER}", ""))
     sent = drafts("edit", draft, "--file", kept)
-    assert sent.returncode == 0, sent.stderr
-    assert "version 2: waiting" in sent.stderr
+    assert sent.code == 0, sent.err
+    assert "version 2: waiting" in sent.err
 
 
 def test_a_draft_is_rejected_with_a_reason(drafts: Any, draft: UUID) -> None:
-    assert drafts("looked", "acme").returncode == 0
+    assert drafts("looked", "acme").code == 0
     returned = drafts("return", draft, "-m", "shorter")
-    assert returned.returncode == 1
-    assert "edit or reject the draft" in returned.stderr
+    assert returned.code == 1
+    assert "edit or reject the draft" in returned.err
     rejected = drafts("reject", draft, "--reason", "off our tone")
-    assert rejected.returncode == 0
-    assert "version 1 rejected by service: off our tone" in rejected.stderr
+    assert rejected.code == 0
+    assert "version 1 rejected by service: off our tone" in rejected.err
     listed = drafts("list", "--state", "rejected", "--json")
-    assert [each["content_id"] for each in json.loads(listed.stdout)["items"]] == [str(draft)]
+    assert [each["content_id"] for each in json.loads(listed.out)["items"]] == [str(draft)]
 
 
 def test_an_editor_that_is_not_there_is_named(drafts: Any, draft: UUID, tmp_path: Path) -> None:
     missing = drafts("edit", draft, EDITOR="no-such-editor")
-    assert missing.returncode == 1
-    assert "set EDITOR to your editor" in missing.stderr
+    assert missing.code == 1
+    assert "set EDITOR to your editor" in missing.err
     assert list(tmp_path.glob("draft-*")) == []
 
 
 def test_a_draft_is_approved_for_a_time_and_called_off(draft: UUID, drafts: Any) -> None:
     planned = drafts("approve", draft, "--at", "2107-03-01T09:00+01:00")
-    assert planned.returncode == 0, planned.stderr
-    assert "version 1 is published on 2107-03-01 08:00 UTC" in planned.stderr
-    assert "published on 2107-03-01 08:00 UTC" in drafts("list", "--state", "scheduled").stdout
+    assert planned.code == 0, planned.err
+    assert "version 1 is published on 2107-03-01 08:00 UTC" in planned.err
+    assert "published on 2107-03-01 08:00 UTC" in drafts("list", "--state", "scheduled").out
     called_off = drafts("unschedule", draft)
-    assert (called_off.returncode, "version 1: waiting" in called_off.stderr) == (0, True)
+    assert (called_off.code, "version 1: waiting" in called_off.err) == (0, True)
     past = drafts("approve", draft, "--at", "2020-03-01T09:00+01:00")
-    assert (past.returncode != 0, "lies in the past" in past.stderr) == (True, True)
+    assert (past.code != 0, "lies in the past" in past.err) == (True, True)
+
+
+def test_an_article_that_has_its_time_is_moved_in_the_calendar_like_a_post(
+    draft: UUID, brandctl: Any, drafts: Any, live_api: httpx.Client
+) -> None:
+    # No post has this id: whoever is asked for one says so.
+    calendar = partial(brandctl, "calendar", SOCIAL_URL=str(live_api.base_url).rstrip("/"))
+    timeless = calendar("move", draft, "--at", "2107-03-01T09:00+01:00")
+    assert (timeless.code, f"brandctl drafts approve {draft} --at" in timeless.err) == (1, True)
+
+    drafts("approve", draft, "--at", "2107-03-01T09:00+01:00")
+    moved = calendar("move", draft, "--at", "2107-03-02T09:00+01:00")
+    assert (moved.code, "on site: scheduled, 2107-03-02 08:00+00:00" in moved.err) == (0, True), moved.err
+    first = calendar("move", draft, "--first")
+    assert (first.code, "an article has no slots" in first.err) == (2, True)
+    off = calendar("move", draft, "--off")
+    assert (off.code, off.err.strip().endswith("on site: waiting")) == (0, True), off.err
 
 
 def test_targets_are_set_shown_and_asked_again(draft: UUID, brandctl: Any, live_api: httpx.Client) -> None:
     done = brandctl("brands", "set", "acme", "--targets", "site, company-blog")
-    assert (done.returncode, "site, company-blog" in done.stdout) == (0, True), done.stderr
+    assert (done.code, "site, company-blog" in done.out) == (0, True), done.err
     assert live_api.get("/v1/brands/acme").json()["targets"] == ["site", "company-blog"]
     shown = brandctl("content", "targets", draft)
-    assert shown.stdout.split()[4:5] == ["site"]
+    assert shown.out.split()[4:5] == ["site"]
     waiting = brandctl("content", "publish", draft, "company-blog")
-    assert (waiting.returncode, "is not published at its home, site, yet" in waiting.stderr) == (1, True)
+    assert (waiting.code, "is not published at its home, site, yet" in waiting.err) == (1, True)
     alone = brandctl("brands", "set", "acme", "--target", "company-blog")
-    assert alone.returncode == 0, alone.stderr
+    assert alone.code == 0, alone.err
     assert live_api.get("/v1/brands/acme").json()["targets"] == ["company-blog"]
     both = brandctl("brands", "set", "acme", "--target", "site", "--targets", "site")
-    assert (both.returncode, "say one of the two" in both.stderr) == (2, True)
+    assert (both.code, "say one of the two" in both.err) == (2, True)

@@ -10,14 +10,17 @@ from orchestrator.outside import Announcements
 POST_URL = "https://social.test/feeds/acme/1"
 
 
-async def promoted(waiting: Any) -> Any:
+async def promoted(waiting: Any, **published: str) -> Any:
     """What social is asked for once the article can be seen."""
     await waiting.decide("approve", version=1)
     await waiting.handle(*await waiting.sent())
     await waiting.sent()
     await waiting.hear(
         ContentPublished(
-            brand_slug="acme", content_id=waiting.content_id, published_url="https://site.test/cold-brew"
+            brand_slug="acme",
+            content_id=waiting.content_id,
+            published_url="https://site.test/cold-brew",
+            **published,
         )
     )
     (asked,) = [each.payload for each in await waiting.sent() if each.type == "social.create"]
@@ -39,6 +42,17 @@ async def test_what_the_brand_wants_travels_with_the_command(waiting: Any, wish:
     answer = await waiting.api.put("/v1/brands/acme", json={"name": "Acme", **said})
     assert answer.json()["posts_approval"] == answer.json()["policy"]["posts_approval"] == (wish or "nothing")
     assert (await promoted(waiting)).approval == (wish or "nothing")
+
+
+@pytest.mark.parametrize("wish", [True, False, None])
+async def test_posts_have_short_links_if_the_brand_wants_them(waiting: Any, wish: bool | None) -> None:
+    said = {} if wish is None else {"short_links": wish}
+    answer = await waiting.api.put("/v1/brands/acme", json={"name": "Acme", **said})
+    assert answer.json()["short_links"] == answer.json()["policy"]["short_links"] == bool(wish)
+    short = "https://site.test/s/mfzwizltob"
+    asked = await promoted(waiting, short_link=short)
+    assert asked.short_link == (short if wish else None)
+    assert asked.published_url == "https://site.test/cold-brew"
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from orchestrator.cycles import (
     NewCycle,
     Room,
     begin_cycle,
+    keyword_rows,
     route,
     store,
 )
@@ -85,7 +86,7 @@ class Desk:
 
     async def rows(self, cycle: Cycle) -> list[KeywordRow]:
         async with self.database.connection() as connection:
-            return await store.keywords_of(connection, cycle.cycle_id, limit=1000)
+            return await keyword_rows.keywords_of(connection, cycle.cycle_id, limit=1000)
 
     async def seen(self, cycle: Cycle) -> list[KeywordView]:
         return [KeywordView.of(row) for row in await self.rows(cycle)]

@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -15,6 +12,7 @@ import httpx
 import pytest
 
 from messaging import Database
+from tests.fixtures.commands.brandctl import Ended, brandctl
 
 STUCK, FAILED, DONE = (UUID(int=n) for n in (1, 2, 3))
 
@@ -25,7 +23,7 @@ def workflows(
     orchestrator_url: str,
     orchestrator_database_at: Callable[[str], AbstractAsyncContextManager[Database]],
     tmp_path: Path,
-) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+) -> Callable[..., Ended]:
     """Runs `brandctl workflows …` where there is one that is stuck, one that failed and one that is done."""
     live_api.put("/v1/brands/acme", json={"name": "Acme"}).raise_for_status()
     asked = {"keywords": ["tea", "milk", "rum"]}
@@ -62,57 +60,49 @@ def workflows(
 
     asyncio.run(prepare())
 
-    def run(*arguments: Any) -> "subprocess.CompletedProcess[str]":
-        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    def run(*arguments: object) -> Ended:
         known = {
             "ORCHESTRATOR_URL": str(live_api.base_url).rstrip("/"),
             "SERVICE_KEY": live_api.headers["X-Service-Key"],
         }
-        return subprocess.run(
-            [sys.executable, "-m", "brandctl", "workflows", *map(str, arguments)],
-            cwd=tmp_path,
-            env=inherited | known,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return brandctl("workflows", *arguments, folder=tmp_path, variables=known)
 
     return run
 
 
 def test_what_is_stuck_is_listed_shown_and_written_again(workflows: Any) -> None:
-    (heading, row) = workflows("list", "--state", "stuck").stdout.splitlines()
+    (heading, row) = workflows("list", "--state", "stuck").out.splitlines()
     assert heading.split("\t")[:4] == ["id", "brand", "keyword", "state"]
     assert row.split("\t")[:4] == [str(STUCK), "acme", "tea", "stuck"]
 
     shown = workflows("show", STUCK)
-    assert [line.split("\t")[:2] for line in shown.stdout.splitlines()[1:]] == [
+    assert [line.split("\t")[:2] for line in shown.out.splitlines()[1:]] == [
         ["fetch_research", "done"],
         ["write_article", "stuck"],
         ["store", "pending"],
         ["announce", "pending"],
     ]
-    assert "“tea” of acme: stuck; not begun; last sign" in shown.stderr
+    assert "“tea” of acme: stuck; not begun; last sign" in shown.err
 
     done = workflows("retry", STUCK)
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "“tea” of acme: running; retried once, the last time by service; not begun" in done.stderr
+    assert (done.code, done.out) == (0, "")
+    assert "“tea” of acme: running; retried once, the last time by service; not begun" in done.err
     again = workflows("retry", STUCK, "--json")
-    assert json.loads(again.stdout)["changed"] is False
-    assert workflows("list", "--state", "stuck").stderr == "none is stuck\n"
+    assert json.loads(again.out)["changed"] is False
+    assert workflows("list", "--state", "stuck").err == "none is stuck\n"
 
 
 def test_what_failed_is_given_up_and_what_is_written_is_a_failure(workflows: Any) -> None:
     failed = workflows("list", "--state", "failed")
-    assert "dead �[31mletter" in failed.stdout
-    assert "\x1b" not in failed.stdout
+    assert "dead �[31mletter" in failed.out
+    assert "\x1b" not in failed.out
 
     given_up = workflows("cancel", FAILED)
-    assert given_up.returncode == 0
-    assert "“milk” of acme: cancelled; cancelled by service; by service at 20" in given_up.stderr
+    assert given_up.code == 0
+    assert "“milk” of acme: cancelled; cancelled by service; by service at 20" in given_up.err
 
     written = workflows("cancel", DONE)
-    assert written.returncode == 1
-    assert "its article is written" in written.stderr
-    assert workflows("show", UUID(int=9)).returncode == 1
-    assert workflows("show", "tea").returncode == 2
+    assert written.code == 1
+    assert "its article is written" in written.err
+    assert workflows("show", UUID(int=9)).code == 1
+    assert workflows("show", "tea").code == 2

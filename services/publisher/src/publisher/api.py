@@ -10,10 +10,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
+from chassis.http.introspection import ReplicaQuotas
 from chassis.http.service_key import API_PREFIX
 from messaging import Database
 from publisher.covers import Covers
 from publisher.exporting import export_routes
+from publisher.indexnow import indexnow_routes
+from publisher.links import measure_routes
 from publisher.logos import FILES, logo_routes
 from publisher.newsletters import newsletter_routes
 from publisher.previews import MADE_ONCE, preview_routes
@@ -39,7 +42,14 @@ def create_api(
     receipts: Receipts | None = None,
 ) -> FastAPI:
     """The API under `/v1`, behind the key; everything else is the sites'."""
-    app = api("Brand Engine: publisher", authorise, files=FILES, description=DESCRIPTION)
+    app = api(
+        "Brand Engine: publisher",
+        authorise,
+        files=FILES,
+        takes_api_keys=True,
+        quotas=ReplicaQuotas(),
+        description=DESCRIPTION,
+    )
     add_routes(
         app,
         logo_routes(database, urls),
@@ -48,6 +58,8 @@ def create_api(
         newsletter_routes(database, urls),
         preview_routes(database, urls),
         view_routes(database, urls),
+        indexnow_routes(database, urls),
+        measure_routes(database, urls),
         target_routes(database),
     )
     if receipts is not None:

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from chassis import ServiceKey
-from chassis.http.client import UnavailableError
+from chassis.http.client import Peer, UnavailableError
+from chassis.http.introspection import callers_by_key
 from chassis.http.service_key import Pair, PairKeys
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import ContentDelete, ContentErase, ContentPublish
+from envelope.brand.payloads import ContentDelete, ContentErase, ContentPublish, LinkRegister
 from messaging import QueuePolicy, Service, on_batch, on_each
 from publisher.api import create_api
 from publisher.clients.orchestrator import OrchestratorClient
@@ -14,6 +14,8 @@ from publisher.covers import Covers
 from publisher.erasure import erase
 from publisher.handlers import Handlers
 from publisher.http_api import create_app
+from publisher.indexnow import IndexNow
+from publisher.links import Clicks, ShortLinks, register
 from publisher.settings import Settings
 from publisher.targets import Bringing, Files, Pictures, ask_again
 from publisher.urls import SiteUrls
@@ -46,6 +48,7 @@ def build(settings: Settings) -> Service:
         receipts,
         Files(settings.publish_folder),
         Pictures(service.database, covers, urls).of,
+        ShortLinks(urls),
     )
     receipts.watched_by(service)
     handlers = Handlers(service.database, orchestrator, urls, bringing)
@@ -54,12 +57,16 @@ def build(settings: Settings) -> Service:
         on_each(handlers.content_publish, ContentPublish),
         on_each(handlers.content_delete, ContentDelete),
         on_batch(erase, ContentErase),
+        on_batch(register, LinkRegister),
         policy=QueuePolicy(
             max_concurrency=8, handler_timeout=settings.content_timeout_seconds + _WRITING_SECONDS
         ),
     )
     views = Views(service.database)
     service.background("views", views.keep_writing)
+    service.background("indexnow", IndexNow(service.database, door, urls).keep_telling)
+    clicks = Clicks(service.database)
+    service.background("clicks", clicks.keep_writing)
     per_page = settings.articles_per_page
     sites = create_app(
         service.database,
@@ -67,12 +74,22 @@ def build(settings: Settings) -> Service:
         articles_per_page=per_page,
         covers=covers,
         views=views,
+        clicks=clicks,
         drafts=orchestrator,
     )
     api = create_api(
         service.database,
         PairKeys(
-            ServiceKey(settings.service_key),
+            callers_by_key(
+                Peer(
+                    "the orchestrator",
+                    settings.orchestrator_url,
+                    "ORCHESTRATOR_URL",
+                    settings.key_for_orchestrator,
+                ),
+                settings.service_key,
+                service.closes,
+            ),
             [Pair("monitor", settings.monitor_to_publisher_key, READ_BY_MONITOR)],
         ),
         urls,

@@ -1,21 +1,13 @@
-"""`content.publish` in; a page and `content.published`, or `content.publish_failed` with the reason, out."""
+"""`content.publish` in; an article at a target and `content.published`, or `content.publish_failed` with the reason, out."""
 
-import asyncio
-from typing import Final
-
-from chassis import Connection
 from envelope import DomainMessage
-from envelope.brand.payloads import ContentDelete, ContentPublish, ContentPublished
-from messaging import Context, Database, Record, Transaction, Unprocessable
+from envelope.brand.payloads import ContentDelete, ContentPublish
+from messaging import Context, Database, Record, Transaction
 from publisher import store
-from publisher.clients.orchestrator import OrchestratorClient, Unchanged
-from publisher.covers import picture_of
-from publisher.domain import Article, BrandSlug, Refusal, refusal
-from publisher.erasure import comes_too_late, erased
-from publisher.markup import Home, to_html
-from publisher.site_settings import address_of
-from publisher.store import Publication
-from publisher.targets import SITE, Bringing, failed
+from publisher.clients.orchestrator import OrchestratorClient
+from publisher.domain import BrandSlug, Refusal
+from publisher.erasure import is_late
+from publisher.targets import SITE, Bringing, BuiltInSite, failed
 from publisher.urls import SiteUrls
 
 Command = DomainMessage[ContentPublish]
@@ -31,125 +23,32 @@ class Handlers:
     ) -> None:
         """`elsewhere`: how articles get to other targets than the built-in site; None: there are no others."""
         self._database = database
-        self._orchestrator = orchestrator
-        self._urls = urls
+        self._site = BuiltInSite(database, orchestrator, urls)
         self._elsewhere = elsewhere
 
     async def content_publish(self, command: Command, context: Context) -> Record:
         async with self._database.connection() as connection:
-            if await _is_late(command, connection):
+            if await is_late(connection, command):
                 return _nothing
         target = command.payload.target
         if target == SITE:
-            return await self._publish_on_site(command, context)
+            return await self._site.bring(command, context)
         if self._elsewhere is None:
             return failed(command, Refusal("unknown_target", f"There is no target {target!r}."), context)
         return await self._elsewhere.bring(command, context)
-
-    async def _publish_on_site(self, command: Command, context: Context) -> Record:
-        content_id = command.payload.content_id
-        async with self._database.connection() as connection:
-            # Of another brand's page nothing is known: its article is read again, and shows whose it is.
-            known_etag = await store.known_etag(
-                connection,
-                content_id,
-                BrandSlug(command.payload.brand_slug),
-                command.payload.canonical_url,
-            )
-            own_address = await address_of(connection, BrandSlug(command.payload.brand_slug))
-        answer = await self._orchestrator.article(content_id, known_etag=known_etag)
-        if answer is None:
-            return failed(command, _DELETED, context)
-        if isinstance(answer, Unchanged):
-
-            async def announce_again(tx: Transaction) -> None:
-                await self._announce(tx, command, context)
-
-            return announce_again
-        article = answer.article
-        if article.brand.slug != command.payload.brand_slug:
-            raise Unprocessable(
-                f"content {content_id} belongs to brand {article.brand.slug!r}, the command says"
-                f" {command.payload.brand_slug!r}; nothing was published"
-            )
-        if article.taken_down_at is not None:
-            return _taken_down(command, article, context)
-        if problem := refusal(article):
-            return failed(command, problem, context)
-        own = f"{own_address}/" if own_address else None
-        home = Home(self._urls.origin, self._urls.site(BrandSlug(article.brand.slug)), own)
-        # In a thread, so that a long or hostile text holds up this message only.
-        markup = await asyncio.to_thread(
-            to_html, article.body_markdown, frozenset(source.n for source in article.sources), home
-        )
-        publication = Publication(article, markup, answer.etag)
-
-        async def record(tx: Transaction) -> None:
-            # Reading it took a while, in which its brand may have been erased.
-            if await _is_late(command, tx.connection):
-                return
-            if await store.is_deleted(tx.connection, article):
-                await failed(command, _DELETED, context)(tx)
-                return
-            await store.publish(tx.connection, publication)
-            await store.note_home(tx.connection, article, command.payload.canonical_url)
-            await self._announce(tx, command, context)
-
-        return record
 
     async def content_delete(self, command: DomainMessage[ContentDelete], context: Context) -> Record:
         """Nobody waits to hear of it: the orchestrator has deleted the article before it asks."""
         payload = command.payload
 
         async def record(tx: Transaction) -> None:
-            if await _is_late(command, tx.connection):
+            if await is_late(tx.connection, command):
                 return
             had_page = await store.delete(tx.connection, payload.content_id, BrandSlug(payload.brand_slug))
             context.log.info("article_deleted", content_id=str(payload.content_id), had_page=had_page)
 
         return record
 
-    async def _announce(self, tx: Transaction, command: Command, context: Context) -> None:
-        payload = command.payload
-        brand = BrandSlug(payload.brand_slug)
-        place = await store.place_of(tx.connection, payload.content_id, brand)
-        if place is None:
-            raise RuntimeError("the page disappeared while its article was read")
-        urls = self._urls.at(brand, place.address)
-        url = urls.absolute(urls.article(brand, place.slug))
-        published = ContentPublished(
-            brand_slug=brand,
-            content_id=payload.content_id,
-            published_url=url,
-            as_of=place.as_of,
-            target=payload.target,
-            # At the address of all sites, which other services know, too.
-            picture=await picture_of(tx.connection, self._urls, brand, place.slug),
-        )
-        tx.send(published, caused_by=command)
-        context.log.info("article_published", content_id=str(payload.content_id), url=url)
-
-
-_DELETED: Final = Refusal("deleted", "The article was deleted; it has no page any more.")
-
-
-async def _is_late(command: Command | DomainMessage[ContentDelete], connection: Connection) -> bool:
-    brand = command.payload.brand_slug
-    return comes_too_late(brand, command.timestamp, await erased(connection, [brand]))
-
 
 async def _nothing(_: Transaction) -> None:
     """Nobody waits for an answer about a brand that was erased."""
-
-
-def _taken_down(command: Command, article: Article, context: Context) -> Record:
-    """Nobody waits to hear of a page that goes; of one that never was, whoever waits for it hears why."""
-    never_was = Refusal("taken_down", "The article was taken down before it was published.")
-
-    async def record(tx: Transaction) -> None:
-        if await store.take_down(tx.connection, article):
-            context.log.info("page_taken_down", content_id=str(article.content_id))
-        else:
-            await failed(command, never_was, context)(tx)
-
-    return record

@@ -18,6 +18,8 @@ from publisher import finding, logos, rendering, store
 from publisher.covers import Covers, Format
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, clean_line, is_slug, tag_slug
 from publisher.erasure import is_erased
+from publisher.indexnow import key_of
+from publisher.links import Clicks, Follow
 from publisher.previews import Drafts, Previews
 from publisher.rendering import Listing, Renderer
 from publisher.site_settings import URLS, Addresses, look
@@ -56,16 +58,20 @@ def create_app(
     articles_per_page: int,
     covers: Covers | None = None,
     views: Views | None = None,
+    clicks: Clicks | None = None,
     drafts: Drafts | None = None,
 ) -> Starlette:
     """`drafts` are shown under links that lead to them; without, none is."""
     renderer = Renderer(urls)
     pages = Pages(database, renderer, articles_per_page, covers or Covers(database), views)
+    follow = Follow(database, urls, clicks)
     previews = Previews(database, drafts, renderer, urls) if drafts else None
     app = Starlette(
         routes=[
             *([Route("/preview/{word}", previews.show)] if previews else []),
             Route("/", pages.sites),
+            Route("/s/{code}", follow.lead),
+            Route("/sites/{brand}/s/{code}", follow.lead),
             Route("/robots.txt", pages.all_robots),
             Route("/assets/{name}", rendering.ASSETS.serve),
             Route("/sites/{brand}", pages.to_site),
@@ -79,6 +85,7 @@ def create_app(
             Route("/sites/{brand}/sitemap.xml", pages.sitemap),
             Route("/sites/{brand}/robots.txt", pages.robots),
             Route("/sites/{brand}/favicon.svg", pages.icon),
+            Route("/sites/{brand}/{key}.txt", pages.engine_key),
             Route("/sites/{brand}/covers/{file}", pages.cover),
             Route("/sites/{brand}/logo-{digest}.png", pages.logo),
             Route("/sites/{brand}/look-{digest}.css", pages.look),
@@ -121,7 +128,7 @@ class Pages:
     async def sites(self, request: Request) -> Response:
         async with self._database.connection() as connection:
             sites = await store.sites(connection, _MAX_SITES)
-        return respond(request, self._seen_by(request).sites(sites), media_type=_HTML, cache_control=_BRIEFLY)
+        return self._page(request, self._seen_by(request).sites(sites), None)
 
     async def all_robots(self, request: Request) -> Response:
         async with self._database.connection() as connection:
@@ -161,7 +168,7 @@ class Pages:
             pages = await store.newest(connection, site.brand_slug, self._articles_per_page, offset)
             tags = await finding.tags_of_site(connection, site) if number == 1 else []
         body = self._seen_by(request).index(site, Listing(tuple(pages), number, total), tags)
-        return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
+        return self._page(request, body, site)
 
     def _total(self, articles: int) -> int:
         """How many pages a list of so many articles has."""
@@ -183,7 +190,7 @@ class Pages:
             raise HTTPException(404)
         tag = finding.Tag(name, tag_slug(name), count)
         body = self._seen_by(request).tag(site, Listing(tuple(pages), number, total, tag))
-        return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
+        return self._page(request, body, site)
 
     async def author(self, request: Request) -> Response:
         site = await self._site(request)
@@ -193,7 +200,7 @@ class Pages:
         async with self._database.connection() as connection:
             pages = await store.newest(connection, site.brand_slug, self._articles_per_page)
         body = self._seen_by(request).author(site, author, pages)
-        return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
+        return self._page(request, body, site)
 
     async def search(self, request: Request) -> Response:
         site = await self._site(request)
@@ -204,7 +211,7 @@ class Pages:
                 pages = await finding.found(connection, site, wanted, _MOST_FOUND + 1)
         shown = pages[:_MOST_FOUND]
         body = self._seen_by(request).search(site, wanted, shown, are_all=len(pages) == len(shown))
-        response = respond(request, body, media_type=_HTML, cache_control=_FOR_THIS_READER)
+        response = self._page(request, body, site, cache_control=_FOR_THIS_READER)
         # The only form there is, and it leads here.
         response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY.replace(
             "form-action 'none'", "form-action 'self'"
@@ -239,7 +246,7 @@ class Pages:
         if self._views is not None:
             self._views.note(page.content_id, request.method, request.headers)
         body = self._seen_by(request).article(site, page, beside)
-        return respond(request, body, media_type=_HTML, last_modified=site.changed_at, cache_control=_BRIEFLY)
+        return self._page(request, body, site)
 
     async def cover(self, request: Request) -> Response:
         brand, file = _brand(request), _COVER_FILE.fullmatch(request.path_params["file"])
@@ -304,6 +311,14 @@ class Pages:
         site = await self._site(request)
         return respond(request, self._seen_by(request).icon(site), media_type=_SVG, cache_control=_A_WHILE)
 
+    async def engine_key(self, request: Request) -> Response:
+        brand = _brand(request)
+        async with self._database.connection() as connection:
+            key = await key_of(connection, brand)
+        if key is None or key != request.path_params["key"]:
+            raise HTTPException(404)
+        return respond(request, key, media_type="text/plain", cache_control=_BRIEFLY)
+
     async def not_found(self, request: Request, _error: Exception) -> Response:
         try:
             site = await self._find_site(request)
@@ -319,6 +334,18 @@ class Pages:
     async def unavailable(self, _request: Request, _error: Exception) -> Response:
         headers = {"Retry-After": "30", "Cache-Control": "no-store"}
         return HTMLResponse(self._renderer.unavailable(), status_code=503, headers=headers)
+
+    def _page(
+        self, request: Request, body: str, site: Site | None, *, cache_control: str = _BRIEFLY
+    ) -> Response:
+        changed_at = site.changed_at if site else None
+        response = respond(
+            request, body, media_type=_HTML, last_modified=changed_at, cache_control=cache_control
+        )
+        # An edge in front may send this ahead of the page it asks us for (103 Early Hints).
+        sheets = self._seen_by(request).stylesheets(site)
+        response.headers["Link"] = ", ".join(f"<{sheet}>; rel=preload; as=style" for sheet in sheets)
+        return response
 
     def _seen_by(self, request: Request) -> Renderer:
         return self._renderer.seen_at(_urls(request))

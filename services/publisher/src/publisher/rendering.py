@@ -177,9 +177,18 @@ class Renderer:
         home = self.seen_at(self._canonical(site))
         return Renderer._of_site(home, template, site, **context)
 
+    def stylesheets(self, site: Site | None) -> list[str]:
+        """What a page of the site cannot be shown without."""
+        own = look(site.settings) if site else None
+        return [self._style(), *([self._urls.look(site.brand_slug, own.digest)] if site and own else [])]
+
+    def _style(self) -> str:
+        return self._urls.style(ASSETS.stylesheet, ASSETS.version(ASSETS.stylesheet))
+
     def _render(self, template: str, **context: object) -> str:
-        style = self._urls.style(ASSETS.stylesheet, ASSETS.version(ASSETS.stylesheet))
-        return self._templates.get_template(template).render(urls=self._urls, style_url=style, **context)
+        return self._templates.get_template(template).render(
+            urls=self._urls, style_url=self._style(), **context
+        )
 
     def _json_ld(self, site: Site, page: Page, cover: Cover, tags: Sequence[Tag]) -> Markup:
         urls = self._canonical(site)

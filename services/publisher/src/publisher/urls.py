@@ -37,6 +37,10 @@ class SiteUrls(PublicUrls):
             return f"{self.beginning(brand)}articles/{slug}"
         return self.beginning(brand) + slug
 
+    def short(self, code: str) -> str:
+        """The same at every host: codes are of all brands."""
+        return f"{self.prefix}/s/{code}"
+
     def tag(self, brand: BrandSlug, tag: PageSlug, number: int = 1) -> str:
         first = f"{self.beginning(brand)}tags/{tag}"
         return first if number == 1 else f"{first}/page/{number}"
@@ -62,6 +66,10 @@ class SiteUrls(PublicUrls):
 
     def preview(self, word: str) -> str:
         return f"{self.prefix}/preview/{word}"
+
+    def engine_key(self, brand: BrandSlug, key: str) -> str:
+        """A file whose key is good for all addresses of the site, as they begin where it is."""
+        return f"{self.beginning(brand)}{key}.txt"
 
     def feed(self, brand: BrandSlug) -> str:
         return f"{self.beginning(brand)}feed.xml"

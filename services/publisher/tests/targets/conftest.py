@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from chassis.http.client import UnavailableError
 from envelope import DomainMessage, new_event_id
-from envelope.brand.payloads import ContentPublish
+from envelope.brand.payloads import ContentDelete, ContentPublish
 from fakes import serving
 from fakes.serving.fake import Fake
 from fakes.sites.devto import FakeDevTo
@@ -30,6 +30,7 @@ from messaging import Context, Database, Dependency, RetryLater
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import Article
 from publisher.handlers import Handlers
+from publisher.links import ShortLinks
 from publisher.targets import Bringing, Files
 from publisher.targets.edition import Picture
 from publisher.urls import SiteUrls
@@ -137,6 +138,7 @@ class Targets:
 
     def through(self, door: Any) -> Handlers:
         """Accounts are asked through this door; it is closed with the process."""
+        urls = SiteUrls.under("https://example.org/news")
         bringing = Bringing(
             self.database,
             self.client,
@@ -144,8 +146,9 @@ class Targets:
             Receipts(self.database, door, margin_seconds=0.5),
             Files(self.folder),
             picture_of,
+            ShortLinks(urls),
         )
-        return Handlers(self.database, self.client, SiteUrls.under("https://example.org/news"), bringing)
+        return Handlers(self.database, self.client, urls, bringing)
 
     def command(self, content_id: UUID, target: str, **more: Any) -> DomainMessage[ContentPublish]:
         return DomainMessage[ContentPublish](
@@ -158,12 +161,18 @@ class Targets:
         )
 
     async def once(
-        self, command: DomainMessage[ContentPublish], handlers: Handlers | None = None
+        self,
+        command: DomainMessage[ContentPublish],
+        handlers: Handlers | None = None,
+        *,
+        loses: Exception | None = None,
     ) -> list[Any]:
-        """One attempt: the payloads that it sent, with their types."""
+        """One attempt: the payloads that it sent, with their types. With `loses`, that is raised, and what it wrote down last is lost."""
         record = await (handlers or self.handlers).content_publish(command, self.context)
         async with self.database.transaction() as tx:
             await record(tx)
+            if loses is not None:
+                raise loses
             return [json.loads(row.body) for row in tx.outgoing]
 
     async def publish(
@@ -180,6 +189,18 @@ class Targets:
             else:
                 return {"type": sent[0]["type"], **sent[0]["payload"]} if sent else {}
         raise AssertionError("it is never settled")
+
+    async def delete(self, content_id: UUID) -> None:
+        command = DomainMessage[ContentDelete](
+            event_id=new_event_id(),
+            type="content.delete",
+            source="orchestrator",
+            timestamp=datetime.now(UTC),
+            payload=ContentDelete(brand_slug="daily-grind", content_id=content_id),
+        )
+        record = await self.handlers.content_delete(command, self.context)
+        async with self.database.transaction() as tx:
+            await record(tx)
 
     async def let_time_pass(self) -> None:
         """An hour, by what the database remembers."""

@@ -1,10 +1,15 @@
-"""What holds of every target that is an account with others, whichever: written once, changed in place, left alone when a person changed it."""
+"""What holds of every target: written once, changed in place, gone and back. And of accounts: one article whatever is lost, a person's change kept."""
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
+import httpx
 import pytest
 from starlette.responses import JSONResponse
 
@@ -14,32 +19,94 @@ from fakes.sites.devto import FakeDevTo
 from fakes.sites.ghost import FakeGhost
 from fakes.sites.receiver import FakeReceiver
 from fakes.sites.wordpress import FakeWordPress
-from messaging import WaitFor
+from messaging import Database, WaitFor
+from publisher.http_api import create_app
+from publisher.targets import publications
+from publisher.targets.settings import TargetSettings
+from publisher.urls import SiteUrls
 
+ATOM = "{http://www.w3.org/2005/Atom}"
 LATER = {"updated_at": "2026-02-01T10:00:00Z"}
 ADDRESS = {"updated_at": "2026-02-01T10:00:00Z", "title": "Colder brew at home"}
 
 
-def shown(fake: Any) -> list[tuple[str, str]]:
+@dataclass
+class Pages:
+    """The built-in site, as its readers have it."""
+
+    database: Database
+    url = "https://example.org/news/sites/daily-grind/"
+
+    async def shown(self) -> list[tuple[str, str]]:
+        app = create_app(self.database, SiteUrls.under("https://example.org/news"), articles_per_page=9)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=self.url) as reader:
+            feed = await reader.get("https://example.org/sites/daily-grind/feed.xml")
+        entries = ET.fromstring(feed.text).iter(f"{ATOM}entry")
+        return [(each.findtext(f"{ATOM}title", ""), each.findtext(f"{ATOM}content", "")) for each in entries]
+
+    async def writings(self) -> object:
+        async with self.database.connection() as connection:
+            return await connection.fetch("select slug, updated_at, changed_at from pages, sites")
+
+    async def made(self) -> int:
+        async with self.database.connection() as connection:
+            count: int = await connection.fetchval("select count(*) from pages")
+            return count
+
+
+@dataclass
+class Folder:
+    """What a site is built from."""
+
+    path: Path
+    url = "https://example.org/posts/"
+
+    def texts(self) -> list[Path]:
+        return sorted(self.path.rglob("*.md"))
+
+    async def shown(self) -> list[tuple[str, str]]:
+        texts = [each.read_text() for each in self.texts()]
+        return [(re.findall('^title: "(.*)"$', text, re.MULTILINE)[0], text) for text in texts]
+
+    async def writings(self) -> object:
+        return [(each, each.stat().st_mtime_ns) for each in self.path.rglob("*")]
+
+    async def made(self) -> int:
+        return len(self.texts())
+
+
+async def shown(there: Any) -> list[tuple[str, str]]:
     """What readers see there now: title and text."""
-    match fake:
+    match there:
+        case Pages() | Folder():
+            return await there.shown()
         case FakeWordPress():
-            posts = (each for each in fake.posts.values() if each["status"] == "publish")
+            posts = (each for each in there.posts.values() if each["status"] == "publish")
             return [(each["title"], each["content"]) for each in posts]
         case FakeGhost():
-            posts = (each for each in fake.posts.values() if each["status"] == "published")
+            posts = (each for each in there.posts.values() if each["status"] == "published")
             return [(each["title"], each["lexical"]) for each in posts]
         case FakeDevTo():
-            articles = (each for each in fake.articles.values() if each["published"])
+            articles = (each for each in there.articles.values() if each["published"])
             return [(each["title"], each["body_markdown"]) for each in articles]
         case FakeReceiver():
             latest: dict[str, Any] = {}
-            for message in fake.messages.values():
+            for message in there.messages.values():
                 latest[message["data"]["content_id"]] = message
             seen = (each["data"] for each in latest.values() if each["type"] != "article.unpublished")
             return [(each["title"], each["html"]) for each in seen]
         case _:
-            raise AssertionError(fake)
+            raise AssertionError(there)
+
+
+async def writings(there: Any) -> object:
+    """Differs once something was written there, be it the same again."""
+    return await there.writings() if isinstance(there, Pages | Folder) else len(there.requests)
+
+
+async def made(there: Any) -> int:
+    """How many were ever made there."""
+    return await there.made() if isinstance(there, Pages | Folder) else len(there.accepted)
 
 
 def edit(fake: Any, **changes: Any) -> None:
@@ -54,7 +121,14 @@ def edit(fake: Any, **changes: Any) -> None:
 
 
 @pytest.fixture
-async def there(kind: str, connect: Any) -> Any:
+async def there(kind: str, targets: Any, connect: Any, database: Database, tmp_path: Path) -> Any:
+    if kind == "site":
+        return Pages(database)
+    if kind == "files":
+        async with database.connection() as connection:
+            settings = TargetSettings(address=f"{Folder.url}{{slug}}/")
+            await publications.set_settings(connection, "daily-grind", kind, settings)
+        return Folder(tmp_path)
     return await connect(FAKES[kind](), kind)
 
 
@@ -64,12 +138,13 @@ FAKES: Mapping[str, Callable[[], Fake]] = {
     "devto": FakeDevTo,
     "webhook": FakeReceiver,
 }
-KINDS = tuple(FAKES)
+ACCOUNTS = tuple(FAKES)
+EVERY = ("site", "files", *ACCOUNTS)
 EDITED = ("wordpress", "ghost", "devto")
 """Those at which a person can change an article."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EVERY)
 async def test_an_article_is_written_once_and_then_changed_in_place(
     targets: Any, there: Any, kind: str
 ) -> None:
@@ -78,39 +153,71 @@ async def test_an_article_is_written_once_and_then_changed_in_place(
     assert first["type"] == "content.published", first
     assert first["published_url"].startswith(there.url)
     assert (first["target"], first["as_of"]) == (kind, "2026-01-01T10:00:00Z")
-    asked = len(there.requests)
+    assert first["short_link"].startswith("https://example.org/news/s/")
+    before = await writings(there)
     assert await targets.publish(content_id, kind) == first
-    assert len(there.requests) == asked
+    assert await writings(there) == before
 
     targets.change(content_id, **ADDRESS)
     second = await targets.publish(content_id, kind)
     assert (second["published_url"], second["as_of"]) == (first["published_url"], ADDRESS["updated_at"])
-    ((title, text),) = shown(there)
+    ((title, text),) = await shown(there)
     assert (title, "Twelve hours" in text) == ("Colder brew at home", True)
     # Back to the text before that: an edition that was written already is written again.
     targets.change(content_id, title="Cold brew at home", updated_at="2026-03-01T10:00:00Z")
     await targets.publish(content_id, kind)
-    assert [title for title, _ in shown(there)] == ["Cold brew at home"]
-    assert len(there.accepted) == 1
+    assert [title for title, _ in await shown(there)] == ["Cold brew at home"]
+    assert await made(there) == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EVERY)
 async def test_an_article_that_was_taken_down_or_deleted_goes_and_comes_back(
     targets: Any, there: Any, kind: str
 ) -> None:
     content_id = targets.orchestrator.add()
-    first = await targets.publish(content_id, kind, canonical_url="https://acme.example/cold-brew")
+    home = None if kind == "site" else "https://acme.example/cold-brew"
+    first = await targets.publish(content_id, kind, canonical_url=home)
     targets.change(content_id, **LATER, taken_down_at="2026-02-01T10:00:00Z", held_for=["wrong"])
     for _ in range(2):
         assert await targets.publish(content_id, kind) == {}
-        assert shown(there) == []
+        assert await shown(there) == []
     targets.change(content_id, taken_down_at=None, held_for=[], updated_at="2026-03-01T10:00:00Z")
     again = await targets.publish(content_id, kind)
     assert (again["type"], again["published_url"]) == ("content.published", first["published_url"])
-    assert len(shown(there)) == 1
+    assert len(await shown(there)) == 1
     targets.orchestrator.answer = lambda _: JSONResponse({"detail": "it was deleted"}, 410)
-    assert await targets.publish(content_id, kind) == {}
-    assert shown(there) == []
+    if kind == "site":
+        # By a command of its own, as its addresses are to answer that it is gone.
+        await targets.delete(content_id)
+    else:
+        assert await targets.publish(content_id, kind) == {}
+    assert await shown(there) == []
+
+
+class LostError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("kind", EVERY)
+async def test_a_process_that_ends_before_it_has_noted_what_it_did_leaves_one_article(
+    targets: Any, there: Any, kind: str
+) -> None:
+    content_id = targets.orchestrator.add()
+    command = targets.command(content_id, kind)
+    for _ in range(2):
+        with pytest.raises(LostError):
+            await targets.once(command, loses=LostError())
+    (answer,) = await targets.once(command)
+    assert answer["type"] == "content.published"
+    assert len(await shown(there)) == await made(there) == 1
+
+
+@pytest.mark.parametrize("kind", EVERY)
+async def test_what_was_never_there_is_not_made_to_be_taken_down(targets: Any, there: Any, kind: str) -> None:
+    content_id = targets.orchestrator.add(taken_down_at="2026-02-01T10:00:00Z", held_for=["wrong"])
+    answer = await targets.publish(content_id, kind)
+    assert (answer["type"], answer["reason"]) == ("content.publish_failed", "taken_down")
+    assert await made(there) == 0
 
 
 @pytest.mark.parametrize("kind", EDITED)
@@ -124,13 +231,13 @@ async def test_what_a_person_changed_there_is_overwritten_only_when_told(
     for _ in range(2):
         refused = await targets.publish(content_id, kind)
         assert (refused["type"], refused["reason"]) == ("content.publish_failed", "changed_elsewhere")
-        assert [title for title, _ in shown(there)] == ["Ann's title"]
+        assert [title for title, _ in await shown(there)] == ["Ann's title"]
     done = await targets.publish(content_id, kind, overwrite=True)
     assert done["type"] == "content.published"
-    assert [title for title, _ in shown(there)] == ["Colder brew at home"]
+    assert [title for title, _ in await shown(there)] == ["Colder brew at home"]
     targets.change(content_id, title="Coldest brew", updated_at="2026-04-01T10:00:00Z")
     assert (await targets.publish(content_id, kind))["type"] == "content.published"
-    assert len(there.accepted) == 1
+    assert await made(there) == 1
 
 
 @pytest.mark.parametrize("kind", EDITED)
@@ -143,13 +250,13 @@ async def test_what_a_person_deleted_there_is_made_anew_only_when_told(
     targets.change(content_id, **ADDRESS)
     assert (await targets.publish(content_id, kind))["reason"] == "gone_elsewhere"
     assert (await targets.publish(content_id, kind, overwrite=True))["type"] == "content.published"
-    assert [title for title, _ in shown(there)] == ["Colder brew at home"]
+    assert [title for title, _ in await shown(there)] == ["Colder brew at home"]
 
 
 FAULTS: tuple[Kind, ...] = ("reset_after", "error_before", "error_after")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ACCOUNTS)
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_whatever_goes_wrong_at_whichever_request_one_article_is_there(
     targets: Any, there: Any, kind: str, fault: Kind
@@ -163,14 +270,14 @@ async def test_whatever_goes_wrong_at_whichever_request_one_article_is_there(
         answer = await targets.publish(content_id, kind)
         assert answer["type"] == "content.published", (place, answer)
         there.faults.clear()
-        assert [each for each, _ in shown(there)].count(title) == 1, place
+        assert [each for each, _ in await shown(there)].count(title) == 1, place
         assert [each.more["title"] for each in there.accepted].count(title) == 1, place
     assert targets.waits >= requests - 1
     if kind == "wordpress":
         assert {each["status"] for each in there.posts.values()} == {"publish"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ACCOUNTS)
 async def test_who_is_asked_too_often_is_asked_again_when_it_says(
     targets: Any, there: Any, kind: str
 ) -> None:
@@ -181,7 +288,7 @@ async def test_who_is_asked_too_often_is_asked_again_when_it_says(
     assert waits.value.after > timedelta(0)
     await targets.let_time_pass()
     assert (await targets.publish(content_id, kind))["type"] == "content.published"
-    assert len(there.accepted) == 1
+    assert await made(there) == 1
 
 
 @pytest.mark.parametrize("kind", EDITED)
@@ -198,7 +305,7 @@ async def test_an_account_that_is_known_no_more_is_to_be_connected_again(
     ] == "content.published"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ACCOUNTS)
 async def test_two_states_of_an_article_do_not_overtake_each_other(
     targets: Any, there: Any, kind: str
 ) -> None:
@@ -216,5 +323,5 @@ async def test_two_states_of_an_article_do_not_overtake_each_other(
     await targets.let_time_pass()
     late = await targets.once(first)
     assert late[0]["payload"]["as_of"] == ADDRESS["updated_at"]
-    assert [title for title, _ in shown(there)] == ["Colder brew at home"]
-    assert len(there.accepted) == 1
+    assert [title for title, _ in await shown(there)] == ["Colder brew at home"]
+    assert await made(there) == 1

@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from chassis import Connection, ServiceKey
-from chassis.http.client import UnavailableError
+from chassis import Connection
+from chassis.http.client import Peer, UnavailableError
+from chassis.http.introspection import callers_by_key
 from chassis.http.service_key import Pair, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchErase, ResearchRequested
@@ -54,11 +55,15 @@ def build(settings: Settings) -> Service:
         on_batch(erase, ResearchErase),
         policy=POLICY,
     )
+    keeper = settings.orchestrator_url and Peer(
+        "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
+    )
+    callers = callers_by_key(keeper or None, settings.service_key, service.closes)
     pairs = [Pair("orchestrator", settings.orchestrator_to_research_key, READ_BY_ORCHESTRATOR)]
     service.serve(
         create_api(
             service.database,
-            PairKeys(ServiceKey(settings.service_key), pairs),
+            PairKeys(callers, pairs),
             look_again=corpus.look_again,
             look_for_uploads=upload_reading.look,
             has_gateway=settings.gateway_url is not None,

@@ -1,84 +1,21 @@
 """Erasing a brand: its research, its documents with all that was read of them, and where it looks."""
 
-import json
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from typing import Final
 
-import structlog
-
 from chassis import Connection
-from envelope import DomainMessage
-from envelope.brand.payloads import BrandErased, ResearchErase
-from messaging import Transaction
+from envelope.brand.payloads import BrandErased
+from messaging.erasure import Erasures, remove_from
 from research import uploads
 
-log = structlog.get_logger(__name__)
-
-_LOCK: Final = "hashtextextended('research.erasure', 0)"
-
-
-async def erase(commands: Sequence[DomainMessage[ResearchErase]], tx: Transaction) -> None:
-    """Removes all there is of a brand, and says so. The same erasure again removes nothing: by then the name may be another brand's."""
-    for command in commands:
-        removed = await _erase_once(tx.connection, command)
-        answer = BrandErased(
-            brand_slug=command.payload.brand_slug,
-            erasure_id=command.payload.erasure_id,
-            service="research",
-            removed=removed,
-        )
-        tx.send(answer, caused_by=command)
-        log.info("brand_erased", brand=answer.brand_slug, erasure_id=str(answer.erasure_id), removed=removed)
-
-
-async def erased(connection: Connection, brands: Collection[str]) -> dict[str, datetime]:
-    """When those of the brands were erased that were; none of them is erased before the transaction ends."""
-    await connection.execute(f"select pg_advisory_xact_lock_shared({_LOCK})")
-    rows = await connection.fetch(
-        "select brand_slug, max(asked_at) as asked_at from erased_brands where brand_slug = any ($1) group by brand_slug",
-        list(brands),
-    )
-    return {row["brand_slug"]: row["asked_at"] for row in rows}
-
-
-def comes_too_late(brand: str, sent_at: datetime, erased: Mapping[str, datetime]) -> bool:
-    """Whether the brand that a message is about was erased after it was sent: it is dropped, with this word of it."""
-    late = brand in erased and sent_at <= erased[brand]
-    if late:
-        log.info("message_of_erased_brand", brand=brand, sent_at=sent_at.isoformat())
-    return late
-
-
-async def _erase_once(connection: Connection, command: DomainMessage[ResearchErase]) -> dict[str, int]:
-    brand, erasure_id = command.payload.brand_slug, command.payload.erasure_id
-    # Whatever is about to be stored of the brand is stored before, and seen here; what comes later sees the row.
-    await connection.execute(f"select pg_advisory_xact_lock({_LOCK})")
-    before: str | None = await connection.fetchval(
-        "select removed::text from erased_brands where erasure_id = $1", erasure_id
-    )
-    if before is not None:
-        known: dict[str, int] = json.loads(before)
-        return known
-    removed = await _remove(connection, brand)
-    await connection.execute(
-        "insert into erased_brands (erasure_id, brand_slug, asked_at, removed) values ($1, $2, $3, $4::text::jsonb)",
-        erasure_id,
-        brand,
-        command.timestamp,
-        json.dumps(removed),
-    )
-    return removed
+ERASURES: Final = Erasures("research")
 
 
 async def _remove(connection: Connection, brand: str) -> dict[str, int]:
     return {
-        "research": _count(await connection.execute("delete from research where brand_slug = $1", brand)),
+        "research": await remove_from(connection, "research", brand),
         "documents": await uploads.remove_all(connection, brand),
-        "sources": _count(await connection.execute("delete from brand_sources where brand_slug = $1", brand)),
+        "sources": await remove_from(connection, "brand_sources", brand),
     }
 
 
-def _count(status: str) -> int:
-    """Of `DELETE 5`."""
-    return int(status.rpartition(" ")[2])
+erase: Final = ERASURES.handler(_remove, BrandErased)

@@ -8,10 +8,11 @@ from chassis import Connection, redaction
 from envelope import DomainMessage
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested, ResearchWaiting
 from messaging import Context, Database, Record, Transaction, WaitFor
+from messaging.erasure import comes_too_late
 from research import store
 from research.clients.provider import Provider, Wanted
 from research.domain import CACHE_PERIOD, Found, Insufficient
-from research.erasure import comes_too_late, erased
+from research.erasure import ERASURES
 from research.reading.cleaning import one_line
 from research.sources.domain import Sources
 from research.sources.store import sources_of
@@ -142,7 +143,7 @@ class Handlers:
 
 async def _is_late(message: DomainMessage[ResearchRequested], connection: Connection) -> bool:
     brand = message.payload.brand_slug
-    return comes_too_late(brand, message.timestamp, await erased(connection, [brand]))
+    return comes_too_late(brand, message.timestamp, await ERASURES.erased(connection, [brand]))
 
 
 def _forgotten(message: DomainMessage[ResearchRequested]) -> Record:

@@ -9,9 +9,21 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, add_routes, api, conditional, needs, refusal, router
+from chassis.http.api import (
+    READ,
+    UNKNOWN,
+    IfNoneMatch,
+    MayRead,
+    add_routes,
+    api,
+    conditional,
+    needs,
+    refusal,
+    router,
+)
 from chassis.http.audit.routes import keep_audit_log
-from chassis.http.callers import Authorise, Scope
+from chassis.http.callers import Authorise, Caller, Scope
+from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
 from research import store
 from research.index import listing
@@ -122,7 +134,14 @@ def create_api(
         look_for_uploads: called when a brand has uploaded, removed or released a document.
         has_gateway: whether the web can be read.
     """
-    app = api("Brand Engine: research", authorise, files=FILES, answers=database)
+    app = api(
+        "Brand Engine: research",
+        authorise,
+        files=FILES,
+        takes_api_keys=True,
+        quotas=ReplicaQuotas(),
+        answers=database,
+    )
     add_routes(
         app,
         _routes(database),
@@ -137,7 +156,12 @@ def create_api(
 def _document_routes(database: Database, look_again: Callable[[], None]) -> APIRouter:
     routes = router("/documents")
 
-    @routes.get("", dependencies=[needs(Scope.READ)], summary="Files of the corpus, by path")
+    # What is in the folder is said to all brands' operators alone: its names may tell of any of them.
+    @routes.get(
+        "",
+        dependencies=[needs(Scope.READ, of_all_brands=True)],
+        summary="Files of the corpus, by path",
+    )
     async def list_documents(
         state: State | None = None,
         after: Annotated[str, Query(description="`next` of the page before.", max_length=2000)] = "",
@@ -157,7 +181,7 @@ def _document_routes(database: Database, look_again: Callable[[], None]) -> APIR
 
     @routes.post(
         "/{document_id}/release",
-        dependencies=[needs(Scope.OPERATE)],
+        dependencies=[needs(Scope.OPERATE, of_all_brands=True)],
         status_code=HTTPStatus.ACCEPTED,
         summary="Read a file again that was set aside or skipped",
         responses={**UNKNOWN, **NOTHING_TO_RELEASE},
@@ -193,32 +217,32 @@ def _routes(database: Database) -> APIRouter:
 
     @routes.get(
         "/{research_id}",
-        dependencies=[needs(Scope.READ)],
         response_model=ResearchView,
         responses={**READ, **UNKNOWN},
     )
-    async def read_research(research_id: str, if_none_match: IfNoneMatch = None) -> Response:
-        research = await _find(database, research_id)
+    async def read_research(caller: MayRead, research_id: str, if_none_match: IfNoneMatch = None) -> Response:
+        research = await _find(database, research_id, caller)
         return conditional(_STORED.dump_json(research), if_none_match)
 
-    @routes.get("", dependencies=[needs(Scope.READ)], response_model=ResearchList)
+    @routes.get("", response_model=ResearchList)
     async def read_several(
+        caller: MayRead,
         research_id: Annotated[list[UUID], Query(alias="id", default_factory=list)],
     ) -> Response:
         """Up to 50 at a time; those that are unknown are left out."""
         if not 1 <= len(research_id) <= MAX_IDS:
             raise HTTPException(422, f"Name 1 to {MAX_IDS} research ids, each as a parameter “id”.")
         async with database.connection() as connection:
-            found = await store.get_researches(connection, research_id)
+            found = await store.get_researches(connection, research_id, caller.brands)
         return Response(_STORED_LIST.dump_json({"items": found}), media_type="application/json")
 
     return routes
 
 
-async def _find(database: Database, research_id: str) -> store.StoredResearch:
+async def _find(database: Database, research_id: str, caller: Caller) -> store.StoredResearch:
     identity = _identity(research_id)
     async with database.connection() as connection:
-        research = await store.get_research(connection, identity)
+        research = await store.get_research(connection, identity, caller.brands)
     if research is None:
         raise HTTPException(404, f"There is no research {identity}; take the id from research.completed.")
     return research

@@ -25,6 +25,14 @@ class Settings(ServiceSettings, KeyedSettings):
         default=None,
         description="what the orchestrator asks with; each of several opens what it reads, and nothing else",
     )
+    orchestrator_url: WebAddress | None = Field(
+        default=None,
+        description="address of the orchestrator, which is asked whose an API key is; unset: SERVICE_KEY alone opens",
+    )
+    research_to_orchestrator_key: PairKeysText = Field(
+        default=None,
+        description="what it is asked with; several with commas, of which the first is sent; unset: SERVICE_KEY",
+    )
     gateway_url: WebAddress | None = Field(
         default=None,
         description="address of the gateway, through which the web is read; unset: it is not read",
@@ -40,9 +48,14 @@ class Settings(ServiceSettings, KeyedSettings):
     def key_for_gateway(self) -> SecretStr:
         return sent_to("RESEARCH_TO_GATEWAY_KEY", self.research_to_gateway_key, self.service_key)
 
+    @property
+    def key_for_orchestrator(self) -> SecretStr:
+        return sent_to("RESEARCH_TO_ORCHESTRATOR_KEY", self.research_to_orchestrator_key, self.service_key)
+
     @model_validator(mode="after")
     def _others_can_be_asked(self) -> Self:
-        if self.gateway_url is None:
-            return self
-        _ = self.key_for_gateway
+        if self.gateway_url is not None:
+            _ = self.key_for_gateway
+        if self.orchestrator_url is not None:
+            _ = self.key_for_orchestrator
         return self

@@ -1,7 +1,7 @@
 """Research results and their sources, behind `GET /v1/research/{id}` and the 7-day cache; and commands that wait."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NewType
@@ -118,12 +118,16 @@ async def save_research(
     return ResearchId(research_id)
 
 
-async def get_research(connection: Connection, research_id: UUID) -> StoredResearch | None:
-    return next(iter(await get_researches(connection, [research_id])), None)
+async def get_research(
+    connection: Connection, research_id: UUID, brands: Collection[str] | None = None
+) -> StoredResearch | None:
+    return next(iter(await get_researches(connection, [research_id], brands)), None)
 
 
-async def get_researches(connection: Connection, research_ids: Sequence[UUID]) -> list[StoredResearch]:
-    """Those of them that exist, in no particular order."""
+async def get_researches(
+    connection: Connection, research_ids: Sequence[UUID], brands: Collection[str] | None = None
+) -> list[StoredResearch]:
+    """Those of them that exist, and are of these brands, in no particular order."""
     rows = await connection.fetch(
         """
         select *, (select json_agg(json_build_object('n', n, 'title', title, 'url', url, 'path', path,
@@ -131,9 +135,10 @@ async def get_researches(connection: Connection, research_ids: Sequence[UUID]) -
                                                      'author', author, 'quotable', quotable,
                                                      'passages', passages) order by n)
                    from sources where sources.research_id = research.research_id)::text as sources
-        from research where research_id = any ($1::uuid[])
+        from research where research_id = any ($1::uuid[]) and ($2::text[] is null or brand_slug = any ($2))
         """,
         list(research_ids),
+        None if brands is None else list(brands),
     )
     return [
         StoredResearch(

@@ -15,6 +15,8 @@ from chassis.http.service_key import API_PREFIX
 from messaging import Database
 from receipts import Receipts, serve_receipts
 from social import calendar
+from social.activity import activity_routes
+from social.reach import reach_routes
 from social.review import answer_refusals, review_routes
 from social.sending import DuePosts, rule_routes
 from social.urls import FeedUrls
@@ -43,7 +45,12 @@ def create_api(
         description=DESCRIPTION,
     )
     add_routes(
-        app, review_routes(database, urls, due), rule_routes(database), *calendar.routes(database, due)
+        app,
+        review_routes(database, urls, due),
+        rule_routes(database),
+        *calendar.routes(database, due),
+        activity_routes(database),
+        reach_routes(database),
     )
     answer_refusals(app)
     calendar.answer_refusals(app)

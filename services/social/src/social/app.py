@@ -18,6 +18,7 @@ from social.channels import CHANNELS
 from social.erasure import erase
 from social.handlers import Handlers
 from social.http_api import create_app
+from social.reach import ReachLooks
 from social.review import Appointments, count_pending
 from social.sending import DuePosts, Patience, PublishedPictures, Sender, Standing, count_posts
 from social.settings import Settings
@@ -31,7 +32,7 @@ _MOST_BYTES_OF_A_PICTURE: Final = 10_000_000
 _MORE_SECONDS: Final = 30.0
 """That a post may take beyond the time of its channel: who it is for, and whether it may go out."""
 
-READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts"})
+READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts", "GET /v1/activity"})
 """What the monitor's key opens."""
 
 
@@ -50,7 +51,8 @@ def build(settings: Settings) -> Service:
     orchestrator = _orchestrator(service, settings)
     standing = Standing(orchestrator, service.dependency("orchestrator", outages=(UnavailableError,)))
     most_attempts = settings.max_attempts or policy.max_attempts or 1
-    sender = _sender(service, settings, due, standing, most_attempts)
+    door = _door(service, settings)
+    sender = _sender(service, settings, door, due, standing, most_attempts)
     service.consume(
         "social-commands",
         on_batch(Handlers(urls, has_gateway=settings.gateway_url is not None).social_create, SocialCreate),
@@ -63,9 +65,11 @@ def build(settings: Settings) -> Service:
     callers = PairKeys(_callers(orchestrator, settings), pairs)
     service.serve(create_api(service.database, callers, urls, due, feeds=feeds, receipts=sender.receipts))
     sender.receipts.watched_by(service)
-    service.background("appointments", Appointments(service.database, urls, standing).run)
+    service.background("appointments", Appointments(service.database, urls, standing, due.alarm).run)
     service.background("due_posts", due.run)
     service.background("repeats", Repeats(service.database, due).run)
+    if settings.gateway_url is not None:
+        service.background("reach", ReachLooks(service.database, door).run)
     service.gauge("posts", "Posts that a person has to decide about, by state.", "state", count_pending)
     service.gauge(
         "posts_elsewhere", "Posts on other platforms that are not out yet, by state.", "state", count_posts
@@ -99,16 +103,21 @@ def _pages(service: Service, settings: Settings) -> ServiceClient | None:
     return client
 
 
+def _door(service: Service, settings: Settings) -> Door:
+    connected = settings.gateway_url is not None
+    door = Door(settings.gateway_url, settings.key_for_gateway if connected else None)
+    service.closes(door)
+    return door
+
+
 def _sender(
     service: Service,
     settings: Settings,
+    door: Door,
     due: DuePosts,
     standing: Standing,
     most_attempts: int,
 ) -> Sender:
-    connected = settings.gateway_url is not None
-    door = Door(settings.gateway_url, settings.key_for_gateway if connected else None)
-    service.closes(door)
     return Sender(
         service.database,
         door,

@@ -276,7 +276,9 @@ def _filled(layout: _Layout, story: Story, opening: str) -> _Layout:
     for point in story.further_points(opening):
         if len(layout.points) < layout.channel.points:
             layout = _grown(layout, replace(layout, points=(*layout.points, without_mentions(point))))
-    return layout
+    # Which ones stand there differs by channel; one after the other they read as in the article, the definition first.
+    places = {without_mentions(each): place for place, each in enumerate(story.said)}
+    return _grown(layout, replace(layout, points=tuple(sorted(layout.points, key=places.__getitem__))))
 
 
 def _needs_headline(layout: _Layout, story: Story, opening: str) -> bool:

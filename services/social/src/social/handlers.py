@@ -7,9 +7,10 @@ from uuid import UUID
 from envelope import DomainMessage
 from envelope.brand.payloads import SocialCreate, SocialFailed, SocialPosted
 from messaging import Transaction, Unprocessable
+from messaging.erasure import comes_too_late
 from social import domain, store
 from social.domain import BrandSlug, Plan, Refusal
-from social.erasure import comes_too_late, erased
+from social.erasure import ERASURES
 from social.review import Held, Pending, hold, refused
 from social.sending import elsewhere
 from social.urls import FeedUrls
@@ -28,7 +29,7 @@ class Handlers:
 
         Where the brand wants to see its posts first, they wait for a person, and are not posted until then.
         """
-        known = await erased(tx.connection, {message.payload.brand_slug for message in messages})
+        known = await ERASURES.erased(tx.connection, {message.payload.brand_slug for message in messages})
         messages = [
             message
             for message in messages

@@ -37,6 +37,31 @@ async def test_a_post_is_moved_to_a_time_and_back_into_the_queue(calendar: Any) 
     assert await order(calendar) == [str(third), str(second), str(first)]
 
 
+async def test_a_person_can_have_it_at_once_whatever_the_slots(calendar: Any) -> None:
+    await calendar.set_slots(slots=[{"days": [f"{NOW + 3 * DAY:%a}".lower()], "times": ["12:00"]}])
+    first, second = [await calendar.planned() for _ in range(2)]
+    slots = await calendar.times(first, second)
+    waits = await calendar.add("waiting")
+
+    moved = [await calendar.api.put(f"/v1/calendar/{first}", json={"now": True}) for _ in range(2)]
+    assert moved[0].json() == moved[1].json()
+    assert (moved[0].json()["state"], moved[0].json()["in_queue"]) == ("planned", False)
+    assert datetime.fromisoformat(moved[0].json()["at"]) <= datetime.now(UTC)
+    # What waits for a person gets the slot that is free now, and is told of it; said again, it goes out at once, and once.
+    path = f"/v1/posts/{waits}/approve"
+    slot = (await calendar.api.post(path, json={"version": 1})).json()["publish_at"]
+    assert datetime.fromisoformat(slot) == slots[0]
+    at_once = [await calendar.api.post(path, json={"version": 1, "now": True}) for _ in range(2)]
+    assert at_once[0].json() == at_once[1].json()
+    assert datetime.fromisoformat(at_once[0].json()["publish_at"]) <= datetime.now(UTC)
+    for place, body in (
+        (f"/v1/calendar/{second}", {"now": True, "at": slot}),
+        (path, {"version": 1, "now": True, "publish_at": slot}),
+    ):
+        both = await calendar.api.request("POST" if "posts" in place else "PUT", place, json=body)
+        assert (both.status_code, "leave one of them out" in both.text) == (422, True)
+
+
 async def test_a_time_that_is_taken_quiet_or_past_is_refused(calendar: Any) -> None:
     quiet = {"begin": "22:00", "end": "07:00"}
     await calendar.set_slots(spacing_minutes=30, quiet_hours=quiet, time_zone="Europe/Berlin")

@@ -179,6 +179,13 @@ async def test_a_brand_that_sees_its_posts_first_sees_new_words_too(calendar: An
         {"kind": "evergreen", "at_most": 1},
         {"kind": "evergreen", "at_most": 1, "cool_down_days": 3, "times": [{"times": ["09:00"]}]},
         {"kind": "recurring", "at_most": 1},
+        {"kind": "recurring", "at_most": 1, "monthly": [{"days": ["sixth-mon"], "times": ["09:00"]}]},
+        {
+            "kind": "evergreen",
+            "at_most": 1,
+            "cool_down_days": 3,
+            "monthly": [{"days": ["1"], "times": ["09:00"]}],
+        },
         {"kind": "recurring", "at_most": 1, "times": [{"times": ["09:00"]}], "time_zone": "Mars/Base"},
         {"kind": "evergreen", "at_most": 0, "cool_down_days": 3},
     ],
@@ -189,3 +196,56 @@ async def test_what_is_neither_evergreen_nor_recurring_is_refused(
     answer = await calendar.api.put(f"/v1/brands/daily-grind/articles/{UUID(int=7)}/repeats", json=rule)
 
     assert answer.status_code == 422
+
+
+async def test_a_monthly_post_is_expected_on_its_days_until_it_is_planned_as_the_same_event(
+    calendar: Any,
+) -> None:
+    post = await posted(calendar, DAY)
+    rule = {
+        "kind": "recurring",
+        "monthly": [{"days": ["last", "31", "second-tue"], "times": ["09:30"]}],
+        "time_zone": "Europe/Berlin",
+        "at_most": 4,
+    }
+    made = await calendar.api.put(f"/v1/calendar/{post}/repeats", json=rule)
+    assert (made.status_code, made.json()["monthly"]) == (200, rule["monthly"]), made.text
+
+    async def shown(**query: str) -> list[dict[str, Any]]:
+        year = {"from": NOW.isoformat(), "to": (NOW + 366 * DAY).isoformat(), "zone": "Europe/Berlin"}
+        asked = {"brand": "daily-grind", **year, **query}
+        found: list[dict[str, Any]] = (await calendar.api.get("/v1/calendar", params=asked)).json()["items"]
+        return found
+
+    expected = await shown()
+    assert [(each["state"], each["repeats"], each["repetition"]) for each in expected] == [
+        ("expected", "recurring", number) for number in (1, 2, 3, 4)
+    ]
+    for each in expected:
+        day = datetime.fromisoformat(each["at"])
+        assert f"{day:%H:%M}" == "09:30"
+        assert (day + DAY).month != day.month or (day.weekday() == 1 and 8 <= day.day <= 14)
+    # Page by page it is the same list, and what is behind the end is not in it.
+    first = (
+        await calendar.api.get(
+            "/v1/calendar", params={"brand": "daily-grind", "limit": "1", "to": expected[3]["at"]}
+        )
+    ).json()
+    rest = await shown(after=first["next"], to=expected[3]["at"])
+    assert [each["post_id"] for each in rest if each["state"] == "expected"] == [
+        each["post_id"] for each in expected[:3]
+    ]
+
+    file = {"brand": "daily-grind", "from": NOW.isoformat()}
+    before = (await calendar.api.get("/v1/calendar.ics", params=file)).text
+    assert f"UID:{expected[0]['post_id']}" in before.replace("\r\n ", "")
+    assert "STATUS:TENTATIVE" in before
+    await tick(calendar)
+    (planned,) = await repetitions(calendar)
+    assert (str(planned["post_id"]), planned["due_at"]) == (
+        expected[0]["post_id"],
+        datetime.fromisoformat(expected[0]["at"]),
+    )
+    after = await shown()
+    assert [each["state"] for each in after] == ["planned", "expected", "expected", "expected"]
+    assert [each["post_id"] for each in after] == [each["post_id"] for each in expected]

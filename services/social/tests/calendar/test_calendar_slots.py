@@ -175,3 +175,36 @@ def test_caught_up_means_later_apart_and_in_order(
     assert all(later - earlier >= kept.spacing for earlier, later in pairwise(times))
     assert last is None or times[0] - last >= kept.spacing
     assert not any(kept.is_quiet(found) for found, wanted in zip(times, due, strict=True) if found != wanted)
+
+
+@pytest.mark.parametrize(
+    ("day", "expected"),
+    [
+        ("15", ["01-15", "02-15", "03-15", "04-15"]),
+        ("31", ["01-31", "03-31", "05-31", "07-31"]),
+        ("29", ["01-29", "03-29", "04-29", "05-29"]),
+        ("last", ["01-31", "02-28", "03-31", "04-30"]),
+        ("first-mon", ["01-05", "02-02", "03-02", "04-06"]),
+        ("fifth-sun", ["03-29", "05-31", "08-30", "11-29"]),
+        ("last-fri", ["01-30", "02-27", "03-27", "04-24"]),
+    ],
+)
+def test_a_month_that_has_no_such_day_is_passed_over(day: str, expected: list[str]) -> None:
+    monthly = Rules(ZoneInfo("Europe/Berlin"), ((),) * 7, MINUTES, month=((day, (HALF_PAST_TWO,)),))
+
+    found = list(islice(monthly.slots(at("2026-01-01T00:00+01:00")), 4))
+
+    assert [each.split()[0] for each in shown(found)] == expected
+    # In the night of 29 March the clocks skip half past two, as they do for slots of the week.
+    assert {each.split()[1] for each in shown(found)} <= {"02:30+0100", "02:30+0200", "03:00+0200"}
+
+
+def test_days_of_the_week_and_of_the_month_are_one_time_where_they_meet() -> None:
+    mondays = ((NINE,), *((),) * 6)
+    both = Rules(
+        ZoneInfo("Europe/Berlin"), mondays, MINUTES, month=(("2", (NINE, EVENING)), ("first-mon", (NINE,)))
+    )
+
+    found = list(islice(both.slots(at("2026-10-27T12:00+01:00")), 4))
+
+    assert shown(found) == ["11-02 09:00+0100", "11-02 18:00+0100", "11-09 09:00+0100", "11-16 09:00+0100"]

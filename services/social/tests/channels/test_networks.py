@@ -1,18 +1,20 @@
 """What is special about X, LinkedIn, Instagram and Threads: pictures with words for them, links beside the text, and lost posts."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from fakes import Accepted, Reply, Request, as_json
+from fakes import Accepted, Fake, Reply, Request, as_json
+from fakes.channels._graph import given, graph_error
 from fakes.channels.instagram import FakeInstagram
 from fakes.channels.linkedin import FakeLinkedIn, _seen
 from fakes.channels.threads import FakeThreads
 from fakes.channels.x import FakeX
 from receipts import EffectRefused, InDoubt, NotSent, Performed, Refused
 from services.social.tests.channels.conftest import LINK, NOW, PICTURE, NoCover, Sent, World, composed
-from social.channels import CHANNELS
+from social.channels import CHANNELS, lost
 from social.channels.linkedin import escaped
 from social.channels.lost import confirmed_id
 from social.domain import Refusal
@@ -129,6 +131,69 @@ async def test_what_was_posted_before_we_began_is_not_ours(world: World) -> None
         assert len(fake.accepted) == 1
 
 
+def crowded(fake: Fake, listing: str, number: int) -> Fake:
+    """With so many others' posts by the same account behind the first one, by the time somebody looks."""
+    answer = fake.answer
+
+    def crowding(request: Request) -> Reply:
+        if f"{request.method} {request.path}".endswith(listing) and len(fake.accepted) == 1:
+            mine = fake.accepted[0]
+            for place in range(1, number + 1):
+                told, _, count = mine.id.rpartition(":")
+                ours = {"commentary": "other"} if "commentary" in mine.more else {}
+                fake.accept(
+                    replace(
+                        mine,
+                        id=f"{told}:{int(count) + place}".lstrip(":"),
+                        text="other",
+                        more={**mine.more, **ours},
+                    )
+                )
+        return answer(request)
+
+    fake.answer = crowding  # type: ignore[method-assign]
+    return fake
+
+
+@pytest.mark.parametrize(
+    ("case", "match", "listing", "others"),
+    [
+        (X, "POST /2/tweets", "/tweets", 230),
+        (ORGANISATION, "POST /rest/posts", "GET /rest/posts", 130),
+        (INSTAGRAM, "POST */media_publish", "GET /v23.0/17841405309211844/media", 95),
+        (THREADS, "POST */threads_publish", "/threads", 130),
+    ],
+    ids=lambda each: each.name if isinstance(each, Case) else "",
+)
+async def test_a_lost_post_is_found_behind_many_others(
+    world: World, case: Case, match: str, listing: str, others: int
+) -> None:
+    fake = crowded(case.fake(), listing, others)
+    sent = await world.send(case, fault="reset_after", match=match, fake=fake)
+    assert isinstance(sent.result, Performed), sent.result
+    assert sent.counted == (1 + others, 0)
+    assert sent.result.remote["id"] == fake.accepted[0].id
+    assert sent.result.remote["url"]
+
+
+@pytest.mark.parametrize("case", [INSTAGRAM, THREADS], ids=lambda case: case.name)
+async def test_a_post_counts_as_posted_without_its_address_if_that_cannot_be_asked_for(
+    world: World, case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lost, "_READ_AGAIN_AFTER", (0.0, 0.0))
+    fake = case.fake()
+    answer = fake.answer
+    fake.answer = lambda request: (  # type: ignore[method-assign]
+        fake.failed(request, 503) if request.query.get("fields") == "permalink" else answer(request)
+    )
+    soon = await world.send(case, fake=fake)
+    assert (soon.result, soon.counted) == (None, (1, 0))
+    assert max(soon.waits) <= timedelta(seconds=10)
+    late = await world.send(case, fake=fake, begun=NOW - timedelta(minutes=20))
+    assert isinstance(late.result, Performed)
+    assert late.result.remote["id"] == fake.accepted[1].id
+
+
 async def test_a_lost_post_of_a_person_is_in_doubt_when_linkedin_may_have_forgotten_it(world: World) -> None:
     begun = NOW - timedelta(hours=2)
     sent = await world.send(PERSON, fault="reset_after", match="POST /rest/posts", begun=begun)
@@ -227,3 +292,14 @@ async def test_a_comment_that_is_refused_says_that_its_post_is_out(world: World)
         f"the post is out at https://x.com/i/web/status/{x.accepted[0].id}, and what"
     )
     assert but_out(told, None) == told
+
+
+async def test_a_refused_comment_on_threads_leaves_the_address_of_its_post(world: World) -> None:
+    fake = FakeThreads(polls=0)
+    answer = fake.answer
+    fake.answer = lambda request: (  # type: ignore[method-assign]
+        graph_error("Not allowed", 10) if "reply_to_id" in given(request) else answer(request)
+    )
+    sent = await world.send(THREADS_COMMENTED, fake=fake)
+    assert isinstance(sent.result, EffectRefused)
+    assert (sent.counted, sent.result.remote["url"]) == ((1, 0), fake.accepted[0].url)

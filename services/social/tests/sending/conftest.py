@@ -21,7 +21,9 @@ from fakes.channels.webhook import SECRET, FakeWebhook
 from gateway.app import Gateway
 from gateway.settings import Settings as GatewaySettings
 from messaging import Service
+from receipts import Door
 from social.app import build
+from social.reach import ReachLooks
 from social.settings import Settings
 
 KEY = "test-service-key-0123456789"
@@ -157,3 +159,12 @@ async def social_settings(
 def social_service(social_settings: dict[str, Any]) -> Service:
     """Put together with a gateway and an orchestrator."""
     return build(Settings.model_validate(social_settings))
+
+
+@pytest.fixture
+async def looks(social_service: Service, social_settings: dict[str, Any]) -> AsyncIterator[ReachLooks]:
+    """As another replica has them."""
+    settings = Settings.model_validate(social_settings)
+    door = Door(settings.gateway_url, settings.key_for_gateway)
+    yield ReachLooks(social_service.database, door)
+    await door.aclose()

@@ -14,7 +14,7 @@ from envelope.brand.payloads import SocialCreate
 from messaging import Service
 from services.social.tests.sending.conftest import KEY, Orchestrator
 from social.review import Appointments
-from social.sending import Standing
+from social.sending import Alarm, Standing
 from social.urls import FeedUrls
 
 NewCommand = Callable[..., SocialCreate]
@@ -24,12 +24,12 @@ NewCommand = Callable[..., SocialCreate]
 def appointments(
     social_service: Service, orchestrator: tuple[Orchestrator, str], social_settings: dict[str, Any]
 ) -> Appointments:
-    """As another replica has them: the service's own loop sleeps for up to 15 seconds."""
+    """As another replica has them."""
     peer = Peer("the orchestrator", orchestrator[1], "ORCHESTRATOR_URL", SecretStr(KEY))
     client = ServiceClient(peer, timeout_seconds=5, max_bytes=64_000)
     known = social_service.dependency("the other's orchestrator", outages=(UnavailableError,))
     urls = FeedUrls.under(social_settings["public_url"])
-    return Appointments(social_service.database, urls, Standing(client, known))
+    return Appointments(social_service.database, urls, Standing(client, known), Alarm())
 
 
 async def approved_for_a_time(social: Any, command: SocialCreate) -> str:
@@ -54,6 +54,10 @@ async def test_what_was_approved_for_a_time_waits_for_its_brand_and_goes_nowhere
 ) -> None:
     state, _ = orchestrator
 
+    async def is_kept_back() -> bool:
+        """By the service itself, at its time."""
+        return bool(await social_database.fetchval("select held_until from pending_posts"))
+
     async def looked_at() -> bool:
         """At what is due, until nothing is left to look at for now."""
         await social_database.execute("update pending_posts set held_until = null")
@@ -64,7 +68,7 @@ async def test_what_was_approved_for_a_time_waits_for_its_brand_and_goes_nowhere
 
     state.paused_at = "2026-11-22T12:00:00Z"
     path = await approved_for_a_time(social, new_command(approval="everything"))
-    await eventually(looked_at)
+    await eventually(is_kept_back)
     for change in ({"taken_down_at": "2026-11-22T12:00:00Z"}, {"away": True}):
         state.paused_at = state.taken_down_at = None
         vars(state).update(change)
@@ -81,7 +85,11 @@ async def test_what_was_approved_for_a_time_waits_for_its_brand_and_goes_nowhere
     state.deleted = True
     other = new_command(title="Cold brew", keyword="cold brew", approval="everything", published_url=None)
     path = await approved_for_a_time(social, other)
-    await eventually(looked_at)
+
+    async def is_called_off() -> bool:
+        return bool((await social.api.get(path)).json()["state"] == "waiting")
+
+    await eventually(is_called_off)
     shown = (await social.api.get(path)).json()
     assert (shown["state"], shown["publish_at"]) == ("waiting", None)
     assert (shown["decision"]["by"], shown["decision"]["comment"]) == ("social", "its article was deleted")

@@ -64,6 +64,39 @@ async def test_each_channel_has_its_own_text_once_and_a_repeated_command_finds_i
     assert [len(each.accepted) for each in networks.all] == [1, 1, 1]
 
 
+async def test_posts_lead_by_short_links_that_say_where_they_are_and_are_kept_apart_by_the_article(
+    social: Any, networks: Networks, new_command: NewCommand, social_database: asyncpg.Connection
+) -> None:
+    await networks.connect("mastodon", "bluesky", "webhook")
+    short = "https://daily-grind.example/s/mfzwizltob"
+    command = new_command(channels=("feed", "mastodon", "bluesky", "webhook"), short_link=short)
+    await social.send(command)
+    await told(social, 4)
+    registered = {each["channel"]: each for each in await social.commands("publisher-commands", 3)}
+    [toot], [skeet], [message] = (each.accepted for each in networks.all)
+    marks = {channel: each["mark"] for channel, each in registered.items()}
+    assert len(set(marks.values())) == 3
+    assert f"{short}{marks['mastodon']}" in toot.text
+    assert command.published_url not in toot.text + skeet.text
+    [link, *_] = (each for each in skeet.more["facets"] if "uri" in each["features"][0])
+    start, end = link["index"]["byteStart"], link["index"]["byteEnd"]
+    bluesky = f"{short}{marks['bluesky']}"
+    assert (skeet.text.encode()[start:end].decode(), link["features"][0]["uri"]) == (bluesky, bluesky)
+    assert skeet.more["embed"]["external"]["uri"] == bluesky
+    assert message.more["link"] == f"{short}{marks['webhook']}"
+    posted = {each["channel"]: each["post_id"] for each in await posts(social, state="posted")}
+    assert {channel: each["post_id"] for channel, each in registered.items()} == {
+        channel: post_id for channel, post_id in posted.items() if channel in registered
+    }
+    # Another article at the same address is the same to whoever follows the account, whatever its short link.
+    await social.send(
+        new_command(
+            channels=("mastodon",), short_link="https://daily-grind.example/s/aaaaaaaaaa", title="Other"
+        )
+    )
+    assert await told(social, 1) == {"mastodon": "duplicate_link"}
+
+
 async def test_only_what_failed_is_tried_again_then_parked_and_retried_by_a_person(
     social: Any, networks: Networks, new_command: NewCommand
 ) -> None:

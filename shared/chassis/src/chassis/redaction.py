@@ -17,35 +17,42 @@ HIDDEN: Final = "***"
 # other character of a name stands before them, and what could begin anywhere is of bounded length.
 _START: Final = r"(?<![\w-])"
 _NAME: Final = r"[\w-]*(?:passwd|password|passphrase|secret|token|(?:api|access|private|service)[_-]?key)"
-_RULES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
-    # Before what is inside it.
+_NAMED: Final = ("pass", "secret", "token", "key")
+"""One of these is in every `_NAME`."""
+_RULES: Final[tuple[tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
+    # First what a text has some of, in small letters, where there is anything to find: every value of every log line is
+    # looked at, and most have none. (No `i`: in a pattern it is also the one without a dot.) Before what is inside it:
     (
+        ("-----beg",),
         re.compile(
             r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
         ),
         HIDDEN,
     ),
     (
+        ("author", "cook"),
         re.compile(
             r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)\b([\"']?\s*[:=]\s*(?:b?[\"'])?)[^\r\n\"',}\])]+"
         ),
         rf"\1\2{HIDDEN}",
     ),
-    (re.compile(r"(?i)\b(bearer\s+)(?=[a-z]*[^a-z\s])[\w.~+/=-]{8,}"), rf"\1{HIDDEN}"),
+    (("bearer",), re.compile(r"(?i)\b(bearer\s+)(?=[a-z]*[^a-z\s])[\w.~+/=-]{8,}"), rf"\1{HIDDEN}"),
     # Mistyped ones, too; the id stays, by which it can be revoked.
-    (re.compile(r"\bbe_([0-9A-Za-z]{12})_[0-9A-Za-z]{8,}"), rf"be_\1_{HIDDEN}"),
-    (re.compile(r"[^\s\"'<>]+"), lambda found: _without_password(found[0])),
+    (("be_",), re.compile(r"\bbe_([0-9A-Za-z]{12})_[0-9A-Za-z]{8,}"), rf"be_\1_{HIDDEN}"),
+    (("://",), re.compile(r"[^\s\"'<>]+"), lambda found: _without_password(found[0])),
     (
+        ("=",),
         re.compile(rf"(?i)([?&;](?:{_NAME}|key|code|sig|signature|auth|session|sid)=)[^\s&;#\"'<>)]+"),
         rf"\1{HIDDEN}",
     ),
-    (re.compile(rf"(?i){_START}({_NAME}[\"']\s*:\s*b?[\"'])[^\"']+"), rf"\1{HIDDEN}"),
-    (re.compile(rf"(?i){_START}({_NAME}=(?:b?[\"'])?)[^\s&;,\"'<>)}}\]]+"), rf"\1{HIDDEN}"),
+    (_NAMED, re.compile(rf"(?i){_START}({_NAME}[\"']\s*:\s*b?[\"'])[^\"']+"), rf"\1{HIDDEN}"),
+    (_NAMED, re.compile(rf"(?i){_START}({_NAME}=(?:b?[\"'])?)[^\s&;,\"'<>)}}\]]+"), rf"\1{HIDDEN}"),
     (
+        ("key",),
         re.compile(rf"(?i){_START}([\w-]*key)(\s*:\s*)[^\s\"',]+"),
         lambda found: f"{found[1]}{found[2]}{HIDDEN}" if "x-" in found[1].lower() else found[0],
     ),
-    (re.compile(r"\beyJ[\w-]{8,400}\.[\w-]{8,}\.[\w-]+"), HIDDEN),
+    (("eyj",), re.compile(r"\beyJ[\w-]{8,400}\.[\w-]{8,}\.[\w-]+"), HIDDEN),
 )
 _SECRET_NAME: Final = re.compile(rf"(?i)^(?:{_NAME}|(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*key)$")
 _SHORTEST: Final = 8
@@ -115,8 +122,12 @@ def text(value: str) -> str:
     """The same without what is known or looks like a secret."""
     for pattern in _KNOWN:
         value = pattern.sub(HIDDEN, value)
-    for pattern, replacement in _RULES:
-        value = pattern.sub(replacement, value)
+    small = value.casefold()
+    for signs, pattern, replacement in _RULES:
+        for sign in signs:
+            if sign in small:
+                value = pattern.sub(replacement, value)
+                break
     return value
 
 

@@ -6,6 +6,8 @@ import sys
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chassis import redaction
 
@@ -139,3 +141,52 @@ def test_long_texts_made_to_be_slow_are_not(piece: str) -> None:
     began = time.process_time()
     redaction.text(piece * (400_000 // len(piece)))
     assert time.process_time() - began < 10
+
+
+PIECES = st.sampled_from(
+    [
+        *[
+            "Authorization",
+            "author\u0131zation",
+            "cooKIE",
+            "set-cookie",
+            "Bearer ",
+            "be_0123456789ab_",
+            "://",
+            "@",
+            "eyJ",
+        ],
+        *[
+            "-----BEGIN PRIVATE KEY-----",
+            "-----END PRIVATE KEY-----",
+            "?code=",
+            "&s\u0131g=",
+            "pa\u017fsword",
+            "API_KEY",
+        ],
+        *[
+            "to\u212aen",
+            "x-service-key",
+            "client_secret",
+            ":",
+            "=",
+            "'",
+            '"',
+            " ",
+            ".",
+            "s3cret-and-more",
+            "\n",
+            "ß",
+            "İ",
+        ],
+    ]
+)
+
+
+@given(st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join))
+@settings(max_examples=150, deadline=None)
+def test_no_rule_is_left_out_that_would_find_something(told: str) -> None:
+    by_all_rules = told
+    for _, pattern, replacement in redaction._RULES:
+        by_all_rules = pattern.sub(replacement, by_all_rules)
+    assert redaction.text(told) == by_all_rules

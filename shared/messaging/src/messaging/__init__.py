@@ -7,7 +7,7 @@ from messaging.command_line import command_line
 from messaging.errors import BrokerUnavailableError, RetryLater, Unprocessable, UnroutableError, WaitFor
 from messaging.flow.dead_letters import DeadLetter
 from messaging.flow.dependencies import Dependency
-from messaging.flow.handlers import BatchHandler, Context, Record, SingleHandler, on_batch, on_each
+from messaging.flow.handlers import BatchHandler, Context, Record, SingleHandler, Together, on_batch, on_each
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.transactions import Database, Transaction
 from messaging.headers import Reason
@@ -28,6 +28,7 @@ __all__ = [
     "Service",
     "ServiceSettings",
     "SingleHandler",
+    "Together",
     "Transaction",
     "Unprocessable",
     "UnroutableError",

@@ -1,6 +1,6 @@
 """What a service shows of its messages under `/metrics`: counts made where things happen, and samples of the outbox.
 
-`docs/operations.md` lists the metrics, the alerts over them and what to do about each.
+`docs/operations` lists the metrics, the alerts over them and what to do about each.
 """
 
 from collections.abc import Iterator, Sequence

@@ -45,6 +45,12 @@ def left_behind(subscription: Subscription) -> Iterator[None]:
     queue._consumers[tag] = noted
 
 
+def look_soon(subscription: Subscription, monkeypatch) -> None:
+    """Ends the pause that began while it was still ten seconds."""
+    monkeypatch.setattr("messaging.broker.subscription.WATCH_SECONDS", 0.3)
+    subscription._ended.set()
+
+
 async def test_a_consumer_that_is_restored_beside_the_wanted_one_is_cancelled(world, monkeypatch) -> None:
     async with world.proxy_to_broker() as proxy, subscribed(proxy.url) as subscription:
         with left_behind(subscription):
@@ -52,7 +58,7 @@ async def test_a_consumer_that_is_restored_beside_the_wanted_one_is_cancelled(wo
             await subscription.resume()
         proxy.reset()
         await eventually(lambda: world.has_consumers(2))
-        monkeypatch.setattr("messaging.broker.subscription.WATCH_SECONDS", 0.3)
+        look_soon(subscription, monkeypatch)
         await eventually(lambda: world.has_consumers(1), within=20)
         assert subscription.consuming
         # And it stays away.
@@ -79,7 +85,7 @@ async def test_what_is_restored_during_a_pause_is_cancelled(world, monkeypatch) 
             await subscription.pause()
         proxy.reset()
         await eventually(lambda: world.has_consumers(1))
-        monkeypatch.setattr("messaging.broker.subscription.WATCH_SECONDS", 0.3)
+        look_soon(subscription, monkeypatch)
         await eventually(lambda: world.has_consumers(0), within=20)
         assert subscription.healthy
         await subscription.resume()

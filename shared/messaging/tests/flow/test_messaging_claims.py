@@ -171,13 +171,12 @@ async def test_messages_of_a_version_that_signed_none_are_believed_where_the_rou
     world, broker_urls: dict[str, str], hears
 ) -> None:
     orchestrator, events = hears("orchestrator", "orchestrator-events", ResearchCompleted)
-    publisher, commands = hears("publisher", "publisher-commands", ContentPublish)
-    command = world.message(ContentPublish(brand_slug="acme", content_id=uuid4(), target="site"))
-    async with running(orchestrator), running(publisher):
+    research, commands = hears("research", "research-commands", ResearchRequested)
+    async with running(orchestrator), running(research):
         await say(
             broker_urls["research"], EVENTS, "research.completed", world.message(finding()), signed=False
         )
-        await say(broker_urls["orchestrator"], "commands", "publisher-commands", command, signed=False)
+        await say(broker_urls["orchestrator"], "commands", "research-commands", world.request(), signed=False)
         await eventually(lambda: events and commands)
 
 

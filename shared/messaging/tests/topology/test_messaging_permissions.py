@@ -75,6 +75,7 @@ PUBLISHES = {
     },
     "social": {
         ("commands", "monitor-commands"),
+        ("commands", "publisher-commands"),
         ("commands", "social-commands"),
         ("brand-events", "social.posted"),
         ("brand-events", "social.failed"),

@@ -10,7 +10,7 @@ from receipts.effects import Absent, Effect, Found, InDoubt, Performed, Step, Un
 from receipts.errors import EffectRefused, GatewayAway, NotSent, NotSentYet, Refused, UnknownOutcome
 from receipts.performing import Receipts, UnknownReceiptError
 from receipts.routes import serve_receipts
-from receipts.store import counts, forget
+from receipts.store import counts, forget, remotes
 
 __all__ = [
     "Absent",
@@ -40,5 +40,6 @@ __all__ = [
     "Work",
     "counts",
     "forget",
+    "remotes",
     "serve_receipts",
 ]

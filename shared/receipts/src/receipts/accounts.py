@@ -10,6 +10,8 @@ from uuid import UUID
 from receipts.errors import NotSent
 
 DEFAULT_SECONDS: Final = 20.0
+_LEAST_SECONDS: Final = 0.1
+"""The gateway takes no request for less, and would refuse it for good."""
 _READING: Final = frozenset({"GET", "HEAD"})
 
 
@@ -120,7 +122,7 @@ class Account:
         """
         if self.fence is not None:
             seconds = min(seconds, self.fence.until - monotonic())
-            if seconds <= 0:
+            if seconds < _LEAST_SECONDS:
                 raise NotSent("late", f"the time for the step {self.fence.step} was over before it was sent")
         asked: dict[str, Any] = {
             "brand": self.brand,

@@ -179,6 +179,16 @@ async def counts(connection: Connection) -> dict[str, float]:
     return {name: found.get(name, 0.0) for name in _COUNTED}
 
 
+async def remotes(connection: Connection, receipt_ids: Collection[UUID]) -> dict[UUID, Mapping[str, Any]]:
+    """What is remembered of effects that have happened: what their steps returned, or what a person has said."""
+    rows = await connection.fetch(
+        "select receipt_id, remote from receipts where receipt_id = any ($1::uuid[]) and state = $2",
+        list(receipt_ids),
+        State.CONFIRMED.value,
+    )
+    return {UUID(int=row["receipt_id"].int): json.loads(row["remote"]) for row in rows}
+
+
 async def forget(connection: Connection, brand_slugs: Collection[str]) -> None:
     """Deletes all that is known of effects for these brands: for their erasure."""
     await connection.execute("delete from receipts where brand_slug = any ($1::text[])", list(brand_slugs))

@@ -12,7 +12,7 @@ A provider is one file: a subclass of `Fake` whose routes answer as the provider
 from fakes.serving.exchange import Part, Reply, Request, as_json, as_text, empty
 from fakes.serving.fake import Accepted, Fake, route
 from fakes.serving.faults import Faults, Kind
-from fakes.serving.server import in_thread, serving
+from fakes.serving.server import away, in_thread, serving
 
 __all__ = [
     "Accepted",
@@ -24,6 +24,7 @@ __all__ = [
     "Request",
     "as_json",
     "as_text",
+    "away",
     "empty",
     "in_thread",
     "route",

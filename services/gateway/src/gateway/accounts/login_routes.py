@@ -48,9 +48,13 @@ class AppRequest(BaseModel):
 class AppView(BaseModel):
     """An app, without its secret."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     kind: str
     client_id: str | None
     has_secret: bool
+    scopes: list[str] | None = None
+    """What is asked for; null: what posting takes."""
     connected_at: datetime | None
 
 
@@ -101,6 +105,7 @@ def _app_routes(apps: Apps) -> APIRouter:
             kind=kind,
             client_id=found.client_id,
             has_secret=found.secret is not None,
+            scopes=found.settings.get("scopes"),
             connected_at=found.connected_at,
         )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
+from uuid import UUID
 
 from pydantic import SecretStr, ValidationError
 
@@ -146,6 +147,11 @@ class Registry:
         async with self._connections.connection() as connection:
             if not await store.remove(connection, name):
                 raise ProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
+
+    async def erase(self, erasure_id: UUID, brand: str) -> dict[str, int]:
+        """Forgets the accounts of a brand that is erased, with their credentials; those of others as well lose it and stay."""
+        async with self._connections.connection() as connection, connection.transaction():
+            return await store.erase_once(connection, erasure_id, brand)
 
     async def seal_anew(self) -> int:
         """Seals everything with the first key of the ring, while requests go on; returns how many accounts there are.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal, Self
+from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
@@ -34,6 +35,7 @@ KindName = Literal[
     "devto",
     "discord",
     "ghost",
+    "indexnow",
     "instagram",
     "linkedin",
     "mastodon",
@@ -128,6 +130,23 @@ class Connected(BaseModel):
     name: str
     secret: str | None
     """Of a webhook, for the receiver to check signatures with; shown this once."""
+
+
+class Erasing(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    brand: Brand
+
+
+class Erased(BaseModel):
+    """What went with a brand."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    erasure_id: UUID
+    brand_slug: str
+    removed: dict[str, int]
+    """`accounts` with their credentials; `shared_accounts` that other brands go on using."""
 
 
 def account_routes(registry: Registry, health: Health) -> APIRouter:
@@ -242,6 +261,21 @@ def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
     )
     async def close(name: Annotated[Name, Path()], request: Closing) -> None:
         await asking.close(name, request.brand, request.receipt_id, request.fence)
+
+    return routes
+
+
+def erasure_routes(registry: Registry) -> APIRouter:
+    """What the orchestrator asks when a brand is erased."""
+    routes = router("/erasures", tags=["Accounts"])
+
+    @routes.put(
+        "/{erasure_id}", dependencies=[needs(Scope.ADMIN)], summary="Forget the accounts of an erased brand"
+    )
+    async def erase(erasure_id: UUID, request: Erasing) -> Erased:
+        """Its own are removed with their credentials, from others it is taken. Again, it removes nothing and tells the same."""
+        removed = await registry.erase(erasure_id, request.brand)
+        return Erased(erasure_id=erasure_id, brand_slug=request.brand, removed=removed)
 
     return routes
 

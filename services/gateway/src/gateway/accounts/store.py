@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from chassis import Connection
 from gateway.accounts.domain import Account, Looked, State
@@ -76,6 +77,37 @@ async def change(connection: Connection, given: Connecting) -> None:
 
 async def remove(connection: Connection, name: str) -> bool:
     return await connection.fetchval("delete from accounts where name = $1 returning true", name) is True
+
+
+async def erase_once(connection: Connection, erasure_id: UUID, brand: str) -> dict[str, int]:
+    """Removes the accounts and logins that are the brand's alone, and takes others from it; how many there were.
+
+    The same erasure again removes nothing and tells the same: by then the name may be another brand's.
+    """
+    await connection.execute("select pg_advisory_xact_lock(hashtextextended('gateway.erasure', 0))")
+    before = await connection.fetchval("select removed from erased_brands where erasure_id = $1", erasure_id)
+    if before is not None:
+        known: dict[str, int] = json.loads(before)
+        return known
+    await connection.execute("delete from account_authorizations where brands <@ array[$1]", brand)
+    await connection.execute(
+        "update account_authorizations set brands = array_remove(brands, $1) where $1 = any (brands)", brand
+    )
+    removed = {
+        "accounts": _count(await connection.execute("delete from accounts where brands <@ array[$1]", brand)),
+        "shared_accounts": _count(
+            await connection.execute(
+                "update accounts set brands = array_remove(brands, $1) where $1 = any (brands)", brand
+            )
+        ),
+    }
+    await connection.execute(
+        "insert into erased_brands (erasure_id, brand_slug, removed) values ($1, $2, $3::jsonb)",
+        erasure_id,
+        brand,
+        json.dumps(removed),
+    )
+    return removed
 
 
 async def set_sealed(connection: Connection, name: str, generation: int, sealed: bytes) -> bool:
@@ -221,3 +253,8 @@ def _row(row: Any) -> Row:
         checked_at=row["checked_at"],
     )
     return Row(account, bytes(row["sealed"]))
+
+
+def _count(status: str) -> int:
+    """Of `DELETE 5`."""
+    return int(status.rpartition(" ")[2])

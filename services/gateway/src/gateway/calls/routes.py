@@ -56,6 +56,8 @@ class ScopeView(BaseModel):
     month: PeriodView
     stopped: str | None
     """Why nothing is spent, if so; it may be empty."""
+    since: int | None = None
+    """What was spent from the day `since` on, in micro-dollars; null: it was not asked for."""
 
 
 class ProviderView(BaseModel):
@@ -127,18 +129,19 @@ class ResumeRequest(BaseModel):
 def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
     routes = router("/spend", tags=["Money"])
 
-    async def view(brand: str | None) -> SpendView:
+    async def view(brand: str | None, since: date | None = None) -> SpendView:
         async with connections.connection() as connection:
             today = await money.today(connection)
             accounts = await money.accounts(connection, today, brand)
             own = await money.own_caps(connection)
             providers = await store.by_provider(connection, today, brand)
+            recently = None if since is None else await money.spent_since(connection, since, brand)
         found = {(each.scope, each.period): each for each in accounts}
-        scopes = {brand} if brand else {ALL, *own, *(each.scope for each in accounts)}
+        scopes = {brand} if brand else {ALL, *own, *(each.scope for each in accounts), *(recently or ())}
         return SpendView(
             today=today,
             scopes=[
-                _scope_view(scope, today, found, spending.caps_of(scope, own.get(scope)))
+                _scope_view(scope, today, found, spending.caps_of(scope, own.get(scope)), recently)
                 for scope in sorted(scopes)
             ],
             providers=[
@@ -150,8 +153,13 @@ def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
     @routes.get(
         "", dependencies=[needs(Scope.READ)], summary="What was spent today and this month, and what may be"
     )
-    async def show(brand: Annotated[Brand | None, Query()] = None) -> SpendView:
-        return await view(brand)
+    async def show(
+        brand: Annotated[Brand | None, Query()] = None,
+        since: Annotated[
+            date | None, Query(description="Tell also what was spent from this day of UTC on.")
+        ] = None,
+    ) -> SpendView:
+        return await view(brand, since)
 
     @routes.get(
         "/calls",
@@ -198,7 +206,11 @@ def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
 
 
 def _scope_view(
-    scope: str, today: date, accounts: dict[tuple[str, Period], money.Account], caps: Caps
+    scope: str,
+    today: date,
+    accounts: dict[tuple[str, Period], money.Account],
+    caps: Caps,
+    recently: dict[str, int] | None,
 ) -> ScopeView:
     def period_view(period: Period) -> PeriodView:
         account = accounts.get((scope, period))
@@ -210,7 +222,11 @@ def _scope_view(
         )
 
     return ScopeView(
-        scope=scope, day=period_view(Period.DAY), month=period_view(Period.MONTH), stopped=caps.stopped
+        scope=scope,
+        day=period_view(Period.DAY),
+        month=period_view(Period.MONTH),
+        stopped=caps.stopped,
+        since=None if recently is None else recently.get(scope, 0),
     )
 
 

@@ -136,6 +136,19 @@ async def accounts(connection: Connection, day: date, scope: str | None) -> list
     ]
 
 
+async def spent_since(connection: Connection, day: date, scope: str | None) -> dict[str, int]:
+    """By scope, in micro-dollars: on that day and those after it."""
+    rows = await connection.fetch(
+        """
+        select scope, sum(spent)::bigint as spent from spend
+        where period = 'day' and begins >= $1 and ($2::text is null or scope = $2) group by scope
+        """,
+        day,
+        scope,
+    )
+    return {row["scope"]: row["spent"] for row in rows}
+
+
 def effective(own: OwnCaps | None, default: Caps) -> Caps:
     """The operator's where there are any, else the settings'."""
     if own is None:

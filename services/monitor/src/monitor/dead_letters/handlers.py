@@ -13,6 +13,7 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import BrandSlug, DeadLetterRecorded, Keyword
 from envelope.message import Name
 from messaging import DeadLetter, Reason, Transaction
+from messaging.erasure import comes_too_late
 from monitor.dead_letters import store
 from monitor.dead_letters.cleaning import clean, clean_json, clean_or_none
 from monitor.dead_letters.domain import (
@@ -25,7 +26,7 @@ from monitor.dead_letters.domain import (
     is_announced,
 )
 from monitor.dead_letters.rewriting import read_head
-from monitor.erased import brand_of, comes_too_late, erased
+from monitor.erased import ERASURES, brand_of
 
 log = structlog.get_logger(__name__)
 
@@ -82,7 +83,7 @@ async def _without_erased_brands(
     """Those that are to be recorded: of a brand that was erased after a message was sent nothing is kept, however late it dies."""
     heads = {message.event_id: read_head(message.payload.body) for message in messages}
     brands = {brand for head in heads.values() if (brand := brand_of(head)) is not None}
-    known = await erased(tx.connection, brands) if brands else {}
+    known = await ERASURES.erased(tx.connection, brands) if brands else {}
     return [
         message
         for message in messages

@@ -1,6 +1,6 @@
 """What operators do with dead letters: replay and discard. One outcome each, however many ask at once."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
@@ -48,11 +48,14 @@ class Operations:
         self._database = database
 
     async def replay(
-        self, dead: UUID, decision: store.Decision = _NOTHING_SAID
+        self,
+        dead: UUID,
+        decision: store.Decision = _NOTHING_SAID,
+        brands: Collection[str] | None = None,
     ) -> Replayed | Refusal | Unknown:
-        """Sends a dead message again, to the queue it died in."""
+        """Sends a dead message again, to the queue it died in; of one that is about none of the brands it is said that there is none."""
         async with self._database.transaction() as tx:
-            claimed = await store.claim(tx.connection, dead)
+            claimed = await store.claim(tx.connection, dead, brands)
             if claimed is None:
                 return Unknown()
             refusal = refuse_replay(claimed.standing)
@@ -76,10 +79,12 @@ class Operations:
             selection = replace(selection, after=claimed[-1].standing.id)
         return Replayed(replays, selection.after)
 
-    async def discard(self, dead: UUID, decision: store.Decision) -> Refusal | Unknown | None:
-        """Closes a dead letter for good; None if that was done."""
+    async def discard(
+        self, dead: UUID, decision: store.Decision, brands: Collection[str] | None = None
+    ) -> Refusal | Unknown | None:
+        """Closes a dead letter for good; None if that was done. Of other brands', as above."""
         async with self._database.transaction() as tx:
-            claimed = await store.claim(tx.connection, dead)
+            claimed = await store.claim(tx.connection, dead, brands)
             if claimed is None:
                 return Unknown()
             refusal = refuse_discard(claimed.standing, now=claimed.now)

@@ -1,7 +1,7 @@
 """Reading dead letters for people: lists, one in full, and groups of like failures."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -24,7 +24,7 @@ _SUMMARY: Final = (
 _MATCHING: Final = (
     "($1::text is null or d.state = $1) and ($2::text is null or d.queue = $2) and ($3::text is null or d.type = $3)"
     " and ($4::text is null or d.correlation_id = $4) and ($5::boolean is null or d.replayable = $5)"
-    f" and ($6::text is null or {groups.ID} = $6)"
+    f" and ($6::text is null or {groups.ID} = $6) and ($7::text[] is null or d.brand_slug = any ($7))"
 )
 
 
@@ -38,9 +38,19 @@ class Filter:
     correlation_id: str | None = None
     replayable: bool | None = None
     group: str | None = None
+    brands: Collection[str] | None = None
+    """That they are about, as whoever asks may see no other."""
 
-    def values(self) -> tuple[str | bool | None, ...]:
-        return (self.state, self.queue, self.type, self.correlation_id, self.replayable, self.group)
+    def values(self) -> tuple[str | bool | list[str] | None, ...]:
+        return (
+            self.state,
+            self.queue,
+            self.type,
+            self.correlation_id,
+            self.replayable,
+            self.group,
+            _listed(self.brands),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +77,23 @@ async def page(connection: Connection, wanted: Filter, *, limit: int, before: UU
     position = None
     if before is not None:
         position = await connection.fetchrow(
-            "select recorded_at, id from dead_messages where id = $1", before
+            "select recorded_at, id from dead_messages where id = $1 and ($2::text[] is null or brand_slug = any ($2))",
+            before,
+            _listed(wanted.brands),
         )
         if position is None:
             return None
     counts = await connection.fetchrow(
-        "select now() as now, (select count(*) from dead_messages where state = 'open') as open,"  # noqa: S608 - constants
+        "select now() as now,"  # noqa: S608 - constants
+        " (select count(*) from dead_messages where state = 'open' and ($7::text[] is null or brand_slug = any ($7))) as open,"
         f" (select count(*) from dead_messages d where {_MATCHING}) as matching",
         *wanted.values(),
     )
     assert counts is not None
     rows = await connection.fetch(
         f"select {_SUMMARY} from dead_messages d where {_MATCHING}"  # noqa: S608 - constants
-        " and ($7::timestamptz is null or (d.recorded_at, d.id) < ($7, $8::uuid))"
-        " order by d.recorded_at desc, d.id desc limit $9",
+        " and ($8::timestamptz is null or (d.recorded_at, d.id) < ($8, $9::uuid))"
+        " order by d.recorded_at desc, d.id desc limit $10",
         *wanted.values(),
         None if position is None else position["recorded_at"],
         before,
@@ -89,24 +102,31 @@ async def page(connection: Connection, wanted: Filter, *, limit: int, before: UU
     return Page([dict(row) for row in rows], counts["matching"], counts["open"], counts["now"])
 
 
-async def one(connection: Connection, dead: UUID) -> Mapping[str, Any] | None:
+async def one(
+    connection: Connection, dead: UUID, brands: Collection[str] | None = None
+) -> Mapping[str, Any] | None:
     """A dead letter with stack, headers and the first `READABLE_BYTES` of its body."""
     row = await connection.fetchrow(
         f"select {_SUMMARY}, d.stack, d.headers, octet_length(d.payload) as payload_bytes,"  # noqa: S608 - constants
-        " substring(d.payload from 1 for $2) as payload from dead_messages d where d.id = $1",
+        " substring(d.payload from 1 for $2) as payload from dead_messages d"
+        " where d.id = $1 and ($3::text[] is null or d.brand_slug = any ($3))",
         dead,
         READABLE_BYTES,
+        _listed(brands),
     )
     return None if row is None else {**row, "headers": json.loads(row["headers"])}
 
 
-async def outcomes(connection: Connection, dead: Sequence[UUID]) -> list[dict[str, Any]]:
+async def outcomes(
+    connection: Connection, dead: Sequence[UUID], brands: Collection[str] | None = None
+) -> list[dict[str, Any]]:
     """How these stand; unknown ones are left out."""
     rows = await connection.fetch(
         "select d.id, d.state, d.resolution,"
         " (select n.id from dead_messages n where n.replay_of = d.id order by n.recorded_at desc limit 1) as replaced_by"
-        " from dead_messages d where d.id = any($1)",
+        " from dead_messages d where d.id = any($1) and ($2::text[] is null or d.brand_slug = any ($2))",
         dead,
+        _listed(brands),
     )
     return [dict(row) for row in rows]
 
@@ -119,7 +139,7 @@ async def alike(connection: Connection, wanted: Filter, *, limit: int) -> list[d
         " max(d.failed_at) as last_failed_at, (array_agg(d.id order by d.recorded_at desc, d.id))[1] as newest_id,"
         " (array_agg(d.detail order by d.recorded_at desc, d.id))[1] as newest_detail"
         f" from dead_messages d where {_MATCHING}"
-        f" group by {groups.FACTS} order by count(*) desc, max(d.failed_at) desc, d.queue limit $7",
+        f" group by {groups.FACTS} order by count(*) desc, max(d.failed_at) desc, d.queue limit $8",
         *wanted.values(),
         limit,
     )
@@ -136,3 +156,7 @@ async def waiting_alike(connection: Connection, *, limit: int) -> list[dict[str,
         limit,
     )
     return [dict(row) for row in rows]
+
+
+def _listed(brands: Collection[str] | None) -> list[str] | None:
+    return None if brands is None else list(brands)

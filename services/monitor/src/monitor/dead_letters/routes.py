@@ -6,8 +6,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Query
 
-from chassis.http.api import UNKNOWN, needs, refusal, router
-from chassis.http.callers import Scope
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, refusal, router
+from chassis.http.callers import Caller
 from envelope.brand import CATALOGUE
 from messaging import Database
 from monitor.dead_letters import reading
@@ -54,8 +54,9 @@ def routes(database: Database, operations: Operations) -> list[APIRouter]:
 def _reading_routes(database: Database) -> APIRouter:
     routes = router("/dead-letters")
 
-    @routes.get("", dependencies=[needs(Scope.READ)], summary="Dead letters, newest first")
+    @routes.get("", summary="Dead letters, newest first")
     async def list_dead_letters(
+        caller: MayRead,
         state: State | None = None,
         queue: Annotated[Text | None, Query(description="The queue they died in, without -dlq.")] = None,
         type: Annotated[Text | None, Query(description="Message type.")] = None,  # noqa: A002 - the wire name
@@ -67,7 +68,9 @@ def _reading_routes(database: Database) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
         before: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
     ) -> DeadLetterPage:
-        wanted = reading.Filter(state, _source_queue(queue), type, correlation_id, replayable, group)
+        wanted = reading.Filter(
+            state, _source_queue(queue), type, correlation_id, replayable, group, caller.brands
+        )
         async with database.connection() as connection:
             page = await reading.page(connection, wanted, limit=limit + 1, before=before)
         if page is None:
@@ -80,21 +83,22 @@ def _reading_routes(database: Database) -> APIRouter:
             items=items, next=following, matching=page.matching, open=page.open, now=page.now
         )
 
-    @routes.get("/summary", dependencies=[needs(Scope.READ)], summary="Like failures, grouped")
-    async def summarise(state: State | None = State.OPEN, queue: Text | None = None) -> Summary:
-        wanted = reading.Filter(state, _source_queue(queue))
+    @routes.get("/summary", summary="Like failures, grouped")
+    async def summarise(
+        caller: MayRead, state: State | None = State.OPEN, queue: Text | None = None
+    ) -> Summary:
+        wanted = reading.Filter(state, _source_queue(queue), brands=caller.brands)
         async with database.connection() as connection:
             groups = await reading.alike(connection, wanted, limit=_MAX_GROUPS)
         return Summary.model_validate({"groups": groups})
 
     @routes.get(
         "/{dead_letter_id}",
-        dependencies=[needs(Scope.READ)],
         summary="One dead letter in full",
         responses=UNKNOWN,
     )
-    async def read_dead_letter(dead_letter_id: str) -> FullDeadLetterView:
-        return await _read(database, _identity(dead_letter_id))
+    async def read_dead_letter(caller: MayRead, dead_letter_id: str) -> FullDeadLetterView:
+        return await _read(database, _identity(dead_letter_id), caller)
 
     return routes
 
@@ -104,17 +108,18 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
 
     @routes.post(
         "/{dead_letter_id}/replay",
-        dependencies=[needs(Scope.OPERATE)],
         status_code=202,
         summary="Send it again to the queue it died in",
         responses={**UNKNOWN, **CONFLICT},
     )
-    async def replay(dead_letter_id: str, request: ReplayRequest | None = None) -> FullDeadLetterView:
+    async def replay(
+        caller: MayOperate, dead_letter_id: str, request: ReplayRequest | None = None
+    ) -> FullDeadLetterView:
         dead = _identity(dead_letter_id)
         asked = request or ReplayRequest()
-        match await operations.replay(dead, asked.decision(asked.reason)):
+        match await operations.replay(dead, asked.decision(asked.reason), caller.brands):
             case Replayed():
-                return await _read(database, dead)
+                return await _read(database, dead, caller)
             case Refusal() as refusal:
                 _refuse(dead, "replayed", refusal)
             case Unknown():
@@ -124,15 +129,14 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
 
     @routes.post(
         "/{dead_letter_id}/discard",
-        dependencies=[needs(Scope.OPERATE)],
         summary="Close it for good, unhandled",
         responses={**UNKNOWN, **CONFLICT},
     )
-    async def discard(dead_letter_id: str, request: DiscardRequest) -> FullDeadLetterView:
+    async def discard(caller: MayOperate, dead_letter_id: str, request: DiscardRequest) -> FullDeadLetterView:
         dead = _identity(dead_letter_id)
-        match await operations.discard(dead, request.decision(request.reason)):
+        match await operations.discard(dead, request.decision(request.reason), caller.brands):
             case None:
-                return await _read(database, dead)
+                return await _read(database, dead, caller)
             case Refusal() as refusal:
                 _refuse(dead, "discarded", refusal)
             case Unknown():
@@ -148,38 +152,36 @@ def _bulk_routes(database: Database, operations: Operations) -> APIRouter:
 
     @routes.post(
         "/replay",
-        dependencies=[needs(Scope.OPERATE)],
         status_code=202,
         summary="Replay open dead letters, oldest first",
     )
-    async def replay_many(request: BulkReplayRequest) -> BulkReplayStarted:
+    async def replay_many(caller: MayOperate, request: BulkReplayRequest) -> BulkReplayStarted:
         decision = request.decision(request.reason)
-        done = await operations.replay_all(_selection(request), request.limit, decision)
+        done = await operations.replay_all(_selection(request, caller), request.limit, decision)
         replays = [ReplayStarted(id=dead, replay_event_id=replay) for dead, replay in done.replays.items()]
         return BulkReplayStarted(replayed=len(replays), replays=replays, next=done.last)
 
     @routes.post(
         "/discard",
-        dependencies=[needs(Scope.OPERATE)],
         summary="Close open dead letters for good, oldest first",
     )
-    async def discard_many(request: BulkDiscardRequest) -> BulkDiscarded:
+    async def discard_many(caller: MayOperate, request: BulkDiscardRequest) -> BulkDiscarded:
         decision = request.decision(request.reason)
-        done = await operations.discard_all(_selection(request), request.limit, decision)
+        done = await operations.discard_all(_selection(request, caller), request.limit, decision)
         return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
 
-    @routes.post("/outcomes", dependencies=[needs(Scope.READ)], summary="How several dead letters stand")
-    async def read_outcomes(request: OutcomesRequest) -> Outcomes:
+    @routes.post("/outcomes", summary="How several dead letters stand")
+    async def read_outcomes(caller: MayRead, request: OutcomesRequest) -> Outcomes:
         async with database.connection() as connection:
-            rows = await reading.outcomes(connection, request.ids)
+            rows = await reading.outcomes(connection, request.ids, caller.brands)
         return Outcomes.model_validate({"outcomes": rows})
 
     return routes
 
 
-async def _read(database: Database, dead: UUID) -> FullDeadLetterView:
+async def _read(database: Database, dead: UUID, caller: Caller) -> FullDeadLetterView:
     async with database.connection() as connection:
-        row = await reading.one(connection, dead)
+        row = await reading.one(connection, dead, caller.brands)
     if row is None:
         raise _not_found(str(dead))
     return FullDeadLetterView.of(row)
@@ -192,7 +194,7 @@ def _identity(text: str) -> UUID:
         raise _not_found(text) from None
 
 
-def _selection(request: BulkReplayRequest | BulkDiscardRequest) -> Selection:
+def _selection(request: BulkReplayRequest | BulkDiscardRequest, caller: Caller) -> Selection:
     return Selection(
         queue=_source_queue(request.queue),
         type=request.type,
@@ -200,6 +202,7 @@ def _selection(request: BulkReplayRequest | BulkDiscardRequest) -> Selection:
         ids=None if request.ids is None else tuple(request.ids),
         until=request.until,
         after=request.after,
+        brands=caller.brands,
     )
 
 

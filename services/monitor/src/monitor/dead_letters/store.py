@@ -1,7 +1,7 @@
 """Writing down deaths and what became of them: the statements behind handlers and operations."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -84,6 +84,8 @@ class Selection:
     """Recorded no later than this: a replay may die at once, and must not be taken for one that was waiting."""
     after: UUID | None = None
     """Only those that come after this one."""
+    brands: Collection[str] | None = None
+    """About one of these, as whoever asks may see no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +235,13 @@ async def rename_queues(connection: Connection, names: Mapping[str, str]) -> lis
     return [row["replay_event_id"] for row in (*handled, *dead) if row["replay_event_id"] is not None]
 
 
-async def claim(connection: Connection, dead: UUID) -> Claimed | None:
-    """Locks one dead message, waiting for whoever works on it."""
+async def claim(connection: Connection, dead: UUID, brands: Collection[str] | None = None) -> Claimed | None:
+    """Locks one dead message, if it is about one of the brands, waiting for whoever works on it."""
     row = await connection.fetchrow(
-        f"select {_CLAIMED} from dead_messages where id = $1 for update",  # noqa: S608 - constants
+        f"select {_CLAIMED} from dead_messages"  # noqa: S608 - constants
+        " where id = $1 and ($2::text[] is null or brand_slug = any ($2)) for update",
         dead,
+        None if brands is None else list(brands),
     )
     return None if row is None else _claimed(row)
 
@@ -298,13 +302,17 @@ async def _selected(connection: Connection, selection: Selection) -> tuple[str, 
         add("d.type = {}", selection.type)
     if selection.group is not None:
         add(groups.ID + " = {}", selection.group)
+    if selection.brands is not None:
+        add("d.brand_slug = any({}::text[])", list(selection.brands))
     if selection.ids is not None:
         add("d.id = any({}::uuid[])", selection.ids)
     if selection.until is not None:
         add("d.recorded_at <= {}", selection.until)
     if selection.after is not None:
         last = await connection.fetchval(
-            "select recorded_at from dead_messages where id = $1", selection.after
+            "select recorded_at from dead_messages where id = $1 and ($2::text[] is null or brand_slug = any ($2))",
+            selection.after,
+            None if selection.brands is None else list(selection.brands),
         )
         add("(d.recorded_at, d.id) > ({}::timestamptz, {}::uuid)", last, selection.after)
     return " and ".join(conditions), values

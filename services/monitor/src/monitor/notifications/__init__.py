@@ -4,6 +4,7 @@ from monitor.notifications.domain import Kind
 from monitor.notifications.gateway import Gateway
 from monitor.notifications.noticing import Noticing
 from monitor.notifications.orchestrator import Orchestrator
+from monitor.notifications.posts import Posts
 from monitor.notifications.retention import keep_log
 from monitor.notifications.routes import notification_routes
 from monitor.notifications.sources import Accounts, Brands, Budgets, DeadLetters, Receipts, Routes, Source
@@ -20,6 +21,7 @@ __all__ = [
     "Kind",
     "Noticing",
     "Orchestrator",
+    "Posts",
     "Receipts",
     "Routes",
     "Source",

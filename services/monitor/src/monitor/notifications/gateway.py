@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
@@ -95,9 +95,10 @@ class Gateway:
             for each in document["items"]
         }
 
-    async def spend(self) -> Mapping[str, Any]:
+    async def spend(self, since: date | None = None) -> Mapping[str, Any]:
         """What was spent and what may be, as `GET /v1/spend` has it."""
-        return await read_json(self._http, "/v1/spend", "what was spent")
+        path = "/v1/spend" if since is None else f"/v1/spend?since={since}"
+        return await read_json(self._http, path, "what was spent")
 
     async def send(self, channel: Channel, account: str, brand: str | None, form: Ask | Mail) -> str | None:
         """Has a message sent by an account; what to know of it though it was taken, if anything.

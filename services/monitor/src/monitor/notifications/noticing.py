@@ -14,7 +14,8 @@ import structlog
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.client import PassingError, UnusableAnswerError
 from messaging import Database
-from monitor.erased import comes_too_late, erased
+from messaging.erasure import comes_too_late
+from monitor.erased import ERASURES
 from monitor.notifications import store
 from monitor.notifications.domain import Condition, Kind, Severity
 from monitor.notifications.sources import Source
@@ -61,7 +62,7 @@ class Noticing:
     async def _note(self, source: Source, seen: Sequence[Condition], began: datetime) -> None:
         async with self._database.transaction() as tx:
             brands = {each.brand for each in seen if each.brand is not None}
-            gone = await erased(tx.connection, brands) if brands else {}
+            gone = await ERASURES.erased(tx.connection, brands) if brands else {}
             still = [
                 each for each in seen if each.brand is None or not comes_too_late(each.brand, began, gone)
             ]

@@ -1,7 +1,7 @@
 """SQL over what is to be told on which route, and over the messages that tell it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -287,21 +287,30 @@ async def set_summary_due(connection: Connection, route: str, due_at: datetime) 
 
 
 async def messages(
-    connection: Connection, *, route: str | None, state: str | None, before: UUID | None, limit: int
+    connection: Connection,
+    *,
+    route: str | None,
+    state: str | None,
+    before: UUID | None,
+    limit: int,
+    brands: Collection[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The newest first; those made before `before`, if given."""
+    """The newest first; those made before `before`, if given. Of `brands`, those of routes of theirs."""
     rows = await connection.fetch(
         """
         select id, route, brand_slug, purpose, coalesce(content->>'title', '') as title, state, attempts, due_at, problem, made_at, ended_at
         from notification_messages
         where ($1::text is null or route = $1) and ($2::text is null or state = $2)
-          and ($3::uuid is null or (made_at, id) < (select made_at, id from notification_messages where id = $3))
+          and ($5::text[] is null or brand_slug = any ($5))
+          and ($3::uuid is null or (made_at, id) < (
+            select made_at, id from notification_messages where id = $3 and ($5::text[] is null or brand_slug = any ($5))))
         order by made_at desc, id desc limit $4
         """,
         route,
         state,
         before,
         limit,
+        None if brands is None else list(brands),
     )
     return [dict(row) for row in rows]
 

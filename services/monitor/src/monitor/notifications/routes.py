@@ -1,5 +1,6 @@
 """Requests about notifications: who is told of what, what there is to tell, and what was sent."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Final, Literal
@@ -8,10 +9,11 @@ from uuid import UUID
 from fastapi import APIRouter, HTTPException, Path, Query, Response
 
 from chassis import Connection
-from chassis.http.api import UNKNOWN, MayOperate, needs, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, needs, router
 from chassis.http.callers import Scope
 from chassis.http.client import PassingError, UnusableAnswerError
 from messaging import Database
+from monitor.erased import ERASURES
 from monitor.notifications import outgoing, store
 from monitor.notifications.channels import CHANNELS
 from monitor.notifications.domain import Kind, Route
@@ -53,25 +55,26 @@ def notification_routes(
 def _routes_told(database: Database) -> APIRouter:
     routes = router("/notifications/routes", tags=["notifications"])
 
-    @routes.get("", dependencies=[needs(Scope.READ)], summary="Who is told of what")
-    async def list_routes() -> RouteList:
+    @routes.get("", summary="Who is told of what")
+    async def list_routes(caller: MayRead) -> RouteList:
         async with database.connection() as connection:
-            found = await store.routes(connection)
+            found = await store.routes(connection, brands=caller.brands)
         return RouteList(items=[RouteView.of(each) for each in found])
 
-    @routes.get("/{name}", dependencies=[needs(Scope.READ)], summary="One of them", responses=UNKNOWN)
-    async def read_route(name: Name) -> RouteView:
-        return await _route(database, name)
+    @routes.get("/{name}", summary="One of them", responses=UNKNOWN)
+    async def read_route(caller: MayRead, name: Name) -> RouteView:
+        return await _route(database, name, caller.brands)
 
     return routes
 
 
 def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
+    """For callers who are bound to no brand: names of routes are nobody's own, and accounts are looked up for them."""
     routes = router("/notifications/routes", tags=["notifications"])
 
     @routes.put(
         "/{name}",
-        dependencies=[needs(Scope.OPERATE)],
+        dependencies=[needs(Scope.OPERATE, of_all_brands=True)],
         summary="Have somebody told",
         responses={
             200: {"description": "The route existed and is now as given."},
@@ -87,7 +90,7 @@ def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
         due = None if route.summary is None else route.summary.next_after(datetime.now(UTC))
         async with database.transaction() as tx:
             # Of a brand that is erased at this moment, the route is there before, and goes with it, or begins after.
-            await store.share_erasing(tx.connection)
+            await ERASURES.hold_off(tx.connection)
             await _check_number(tx.connection, name)
             if await store.put_route(tx.connection, route, due):
                 response.status_code = HTTPStatus.CREATED
@@ -95,7 +98,7 @@ def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
 
     @routes.delete(
         "/{name}",
-        dependencies=[needs(Scope.OPERATE)],
+        dependencies=[needs(Scope.OPERATE, of_all_brands=True)],
         status_code=HTTPStatus.NO_CONTENT,
         summary="Have nobody told there any more",
         responses=UNKNOWN,
@@ -113,7 +116,7 @@ def _testing(database: Database, telling: Telling | None) -> APIRouter:
 
     @routes.post(
         "/{name}/test",
-        dependencies=[needs(Scope.OPERATE)],
+        dependencies=[needs(Scope.OPERATE, of_all_brands=True)],
         summary="Send a test message, now",
         responses=UNKNOWN,
     )
@@ -138,8 +141,9 @@ def _testing(database: Database, telling: Telling | None) -> APIRouter:
 def _log(database: Database) -> APIRouter:
     routes = router("/notifications/messages", tags=["notifications"])
 
-    @routes.get("", dependencies=[needs(Scope.READ)], summary="What was sent, and what was not, newest first")
+    @routes.get("", summary="What was sent, and what was not, newest first")
     async def list_messages(
+        caller: MayRead,
         route: RouteName | None = None,
         state: Literal["waiting", "sending", "sent", "failed"] | None = None,
         before: Before = None,
@@ -148,7 +152,7 @@ def _log(database: Database) -> APIRouter:
         """Kept for 90 days."""
         async with database.connection() as connection:
             found = await outgoing.messages(
-                connection, route=route, state=state, before=before, limit=limit + 1
+                connection, route=route, state=state, before=before, limit=limit + 1, brands=caller.brands
             )
         items = [MessageView.of(each) for each in found[:limit]]
         return MessagePage(items=items, next=items[-1].id if len(found) > limit else None)
@@ -159,8 +163,9 @@ def _log(database: Database) -> APIRouter:
 def _noticed(database: Database) -> APIRouter:
     routes = router("/notifications", tags=["notifications"])
 
-    @routes.get("", dependencies=[needs(Scope.READ)], summary="What was noticed, newest first")
+    @routes.get("", summary="What was noticed, newest first")
     async def list_notifications(
+        caller: MayRead,
         open: Annotated[  # noqa: A002 - the wire name
             bool | None, Query(description="Those that stand, or those that are over; left out: all.")
         ] = None,
@@ -169,10 +174,16 @@ def _noticed(database: Database) -> APIRouter:
         before: Before = None,
         limit: Limit = 50,
     ) -> NotificationPage:
-        """What is over is kept for 90 days."""
+        """What is over is kept for 90 days. A caller who is bound to brands is told of these, and of routes of theirs."""
         async with database.connection() as connection:
             found = await store.page(
-                connection, is_open=open, kind=kind, brand=brand, before=before, limit=limit + 1
+                connection,
+                is_open=open,
+                kind=kind,
+                brand=brand,
+                before=before,
+                limit=limit + 1,
+                brands=caller.brands,
             )
         items = [NotificationView.of(each) for each in found[:limit]]
         return NotificationPage(items=items, next=items[-1].id if len(found) > limit else None)
@@ -188,7 +199,7 @@ def _noticed(database: Database) -> APIRouter:
         """Nobody is told of it again, but that it is resolved. The same again changes nothing."""
         by = caller.name if request is None or request.by is None else request.by
         async with database.transaction() as tx:
-            known = await store.acknowledge(tx.connection, notification_id, by)
+            known = await store.acknowledge(tx.connection, notification_id, by, caller.brands)
             row = await store.one(tx.connection, notification_id)
         if not known or row is None:
             raise HTTPException(
@@ -200,9 +211,9 @@ def _noticed(database: Database) -> APIRouter:
     return routes
 
 
-async def _route(database: Database, name: str) -> RouteView:
+async def _route(database: Database, name: str, brands: Collection[str] | None = None) -> RouteView:
     async with database.connection() as connection:
-        found = await store.routes(connection, name)
+        found = await store.routes(connection, name, brands)
     if not found:
         raise _unknown_route(name)
     return RouteView.of(found[0])

@@ -9,7 +9,7 @@ from uuid import UUID
 from chassis import Connection
 from chassis.quiet_hours import QuietHours
 from envelope import new_event_id
-from monitor.erased import LOCK
+from monitor.erased import ERASURES
 from monitor.notifications.domain import Condition, Route, Summary
 
 _EVENTS_FOR: Final = timedelta(days=7)
@@ -64,14 +64,18 @@ async def delete_route(connection: Connection, name: str) -> bool:
     return gone is not None
 
 
-async def routes(connection: Connection, name: str | None = None) -> list[dict[str, Any]]:
-    """All of them by name, or that one: how it is set, and how it fares."""
+async def routes(
+    connection: Connection, name: str | None = None, brands: Collection[str] | None = None
+) -> list[dict[str, Any]]:
+    """All of them by name, or that one: how it is set, and how it fares. Of `brands`, those that are a brand's own."""
     rows = await connection.fetch(
         """
         select r.*, (select max(ended_at) from notification_messages as m where m.route = r.name and m.state = 'sent') as last_sent_at
-        from notification_routes as r where $1::text is null or name = $1 order by name
+        from notification_routes as r
+        where ($1::text is null or name = $1) and ($2::text[] is null or brand_slug = any ($2)) order by name
         """,
         name,
+        _listed(brands),
     )
     return [{**row, "set": route_of(row)} for row in rows]
 
@@ -222,17 +226,21 @@ async def page(
     brand: str | None,
     before: UUID | None,
     limit: int,
+    brands: Collection[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The newest first; those noticed before `before`, if given."""
+    """The newest first; those noticed before `before`, if given. Of `brands`, what is about one, and told by routes of theirs."""
     rows = await connection.fetch(
         """
         select n.*, coalesce((
             select jsonb_agg(jsonb_build_object('route', t.route, 'told_at', t.told_at) order by t.route)
-            from notification_tellings as t where t.notification_id = n.id), '[]') as told
+            from notification_tellings as t join notification_routes as r on r.name = t.route
+            where t.notification_id = n.id and ($6::text[] is null or r.brand_slug = any ($6))), '[]') as told
         from notifications as n
         where ($1::boolean is null or (resolved_at is null) = $1) and ($2::text is null or kind = $2)
           and ($3::text is null or brand_slug = $3)
-          and ($4::uuid is null or (noticed_at, id) < (select noticed_at, id from notifications where id = $4))
+          and ($6::text[] is null or brand_slug = any ($6))
+          and ($4::uuid is null or (noticed_at, id) < (
+            select noticed_at, id from notifications where id = $4 and ($6::text[] is null or brand_slug = any ($6))))
         order by noticed_at desc, id desc limit $5
         """,
         is_open,
@@ -240,20 +248,24 @@ async def page(
         brand,
         before,
         limit,
+        _listed(brands),
     )
     return [{**row, "told": json.loads(row["told"])} for row in rows]
 
 
-async def acknowledge(connection: Connection, notification: UUID, by: str) -> bool:
-    """Whether there is such a one. The first who does so is remembered."""
+async def acknowledge(
+    connection: Connection, notification: UUID, by: str, brands: Collection[str] | None = None
+) -> bool:
+    """Whether there is such a one, about one of the brands. The first who does so is remembered."""
     found = await connection.fetchval(
         """
         update notifications
         set acknowledged_at = coalesce(acknowledged_at, clock_timestamp()), acknowledged_by = coalesce(acknowledged_by, $2)
-        where id = $1 returning true
+        where id = $1 and ($3::text[] is null or brand_slug = any ($3)) returning true
         """,
         notification,
         by,
+        _listed(brands),
     )
     return found is not None
 
@@ -302,18 +314,17 @@ async def erase(connection: Connection, brand: str) -> dict[str, int]:
     }
 
 
-async def share_erasing(connection: Connection) -> None:
-    """No brand is erased before the transaction ends."""
-    await connection.execute(f"select pg_advisory_xact_lock_shared({LOCK})")
-
-
 async def erased_since(connection: Connection, moment: datetime) -> bool:
     """Whether any brand was: what was read before may be about it. None is before the transaction ends."""
-    await share_erasing(connection)
+    await ERASURES.hold_off(connection)
     found: bool = await connection.fetchval(
         "select exists (select from erased_brands where erased_at >= $1)", moment
     )
     return found
+
+
+def _listed(brands: Collection[str] | None) -> list[str] | None:
+    return None if brands is None else list(brands)
 
 
 def _count(status: str) -> int:

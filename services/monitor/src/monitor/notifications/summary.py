@@ -1,32 +1,77 @@
 """The weekly summary: what became of a week, of a brand or of all of them. What cannot be asked is said to be missing."""
 
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from chassis import Connection
-from chassis.http.client import PassingError, UnusableAnswerError
+from chassis.http.client import NotThereError, PassingError, UnusableAnswerError
 from messaging import Database
 from monitor.notifications.domain import Route
 from monitor.notifications.gateway import Gateway
 from monitor.notifications.orchestrator import Orchestrator
-from monitor.notifications.sources import dollars
+from monitor.notifications.posts import Posts
+from monitor.notifications.sources import Receipts, dollars
 
 WEEK: Final = timedelta(days=7)
 _MOST_BRANDS: Final = 20
 """Told of one by one."""
-_COUNTS: Final = ("published", "posts", "refused", "failed")
+_MOST_CHANNELS: Final = 12
+_AWAY: Final = (PassingError, UnusableAnswerError, NotThereError)
+
+
+@dataclass
+class _Week:
+    """What is told of one brand, or of several together."""
+
+    articles: Counter[str] = field(default_factory=Counter)
+    """`published`, `refused`, `failed` keywords; `drafts_waiting`."""
+    posted: Counter[str] = field(default_factory=Counter)
+    """By account, or by channel where there is none."""
+    failed: Counter[str] = field(default_factory=Counter)
+    posts: Counter[str] = field(default_factory=Counter)
+    """`waiting`, `planned`."""
+    in_doubt: int = 0
+
+    def add(self, other: "_Week") -> None:
+        self.articles.update(other.articles)
+        self.posted.update(other.posted)
+        self.failed.update(other.failed)
+        self.posts.update(other.posts)
+        self.in_doubt += other.in_doubt
+
+
+@dataclass
+class _Asked:
+    """What the others have told, by brand; and who could not."""
+
+    brands: dict[str, _Week] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    has_articles: bool = True
+    has_posts: bool = True
+
+    def of(self, slug: str) -> _Week:
+        return self.brands.setdefault(slug, _Week())
 
 
 class Summaries:
-    """`orchestrator`, `gateway`: None where they are not set up."""
+    """`orchestrator`, `gateway`, `posts`: None where they are not set up; `receipts`: of services that have some."""
 
     def __init__(
-        self, database: Database, orchestrator: Orchestrator | None, gateway: Gateway | None
+        self,
+        database: Database,
+        orchestrator: Orchestrator | None,
+        gateway: Gateway | None,
+        posts: Posts | None = None,
+        receipts: Sequence[Receipts] = (),
     ) -> None:
         self._database = database
         self._orchestrator = orchestrator
         self._gateway = gateway
+        self._posts = posts
+        self._receipts = receipts
 
     async def content(self, route: Route, until: datetime) -> dict[str, Any]:
         """The message of the week before `until`."""
@@ -38,7 +83,7 @@ class Summaries:
             "title": f"The week of {whose}: {days}",
             "paragraphs": [
                 *await self._of_brands(route.brand, since),
-                await self._money(route.brand),
+                await self._money(route.brand, since),
                 await self._dead_letters(route.brand, since),
             ],
             "items": [],
@@ -47,43 +92,87 @@ class Summaries:
         }
 
     async def _of_brands(self, wanted: str | None, since: datetime) -> list[str]:
-        if self._orchestrator is None:
-            return ["What was published is not known here: ORCHESTRATOR_URL is not set."]
-        try:
-            found = [
-                each
-                async for each in self._orchestrator.activity(since)
-                if wanted in {None, each["brand_slug"]}
-            ]
-        except (PassingError, UnusableAnswerError):
-            return ["What was published is missing: the orchestrator did not answer."]
+        asked = _Asked()
+        await self._ask_articles(asked, since)
+        await self._ask_posts(asked, since)
+        await self._ask_receipts(asked)
+        found = {slug: week for slug, week in asked.brands.items() if wanted in {None, slug}}
         if not found:
-            return ["There is no such brand." if wanted else "There is no brand yet."]
+            told = ["There is no such brand." if wanted else "There is no brand yet."]
+            return asked.missing or told
         if len(found) == 1:
-            return [f"{_week(found[0]['recently'])} {_waiting(found[0])}"]
-        total = {name: sum(each["recently"][name] for each in found) for name in _COUNTS}
-        waiting = {name: sum(each[name] for each in found) for name in ("drafts_waiting", "posts_waiting")}
-        busy = sorted(found, key=lambda each: (-each["recently"]["published"], each["brand_slug"]))
-        lines = [
-            f"{each['brand_slug']}: {_week(each['recently'])} {_waiting(each)}"
-            for each in busy[:_MOST_BRANDS]
-        ]
+            return [*_lines(next(iter(found.values())), asked), *asked.missing]
+        total = _Week()
+        for week in found.values():
+            total.add(week)
+        busy = sorted(found.items(), key=lambda each: (-each[1].articles["published"], each[0]))
+        lines = [f"{slug}: {' '.join(_lines(week, asked))}" for slug, week in busy[:_MOST_BRANDS]]
         rest = [f"And {len(busy) - _MOST_BRANDS} more brands."] if len(busy) > _MOST_BRANDS else []
-        return [f"{len(found)} brands. {_week(total)} {_waiting(waiting)}", *lines, *rest]
+        return [f"{len(found)} brands. {' '.join(_lines(total, asked))}", *lines, *rest, *asked.missing]
 
-    async def _money(self, brand: str | None) -> str:
+    async def _ask_articles(self, asked: _Asked, since: datetime) -> None:
+        asked.has_articles = False
+        if self._orchestrator is None:
+            asked.missing.append("What was published is not known here: ORCHESTRATOR_URL is not set.")
+            return
+        brands = await _all_of(self._orchestrator.activity(since))
+        if brands is None:
+            asked.missing.append("What was published is missing: the orchestrator did not answer.")
+            return
+        asked.has_articles = True
+        for brand in brands:
+            recently = brand["recently"]
+            asked.of(brand["brand_slug"]).articles.update(
+                {name: recently[name] for name in ("published", "refused", "failed")}
+                | {"drafts_waiting": brand["drafts_waiting"]}
+            )
+
+    async def _ask_posts(self, asked: _Asked, since: datetime) -> None:
+        asked.has_posts = False
+        if self._posts is None:
+            asked.missing.append("What was posted is not known here: SOCIAL_URL is not set.")
+            return
+        brands = await _all_of(self._posts.activity(since))
+        if brands is None:
+            asked.missing.append("What was posted is missing: social did not answer.")
+            return
+        asked.has_posts = True
+        for brand in brands:
+            week = asked.of(brand["brand_slug"])
+            for channel in brand["channels"]:
+                name = channel["account"] or channel["channel"]
+                week.posted[name] += channel["posted"]
+                week.failed[name] += channel["failed"]
+                week.posts.update({state: channel[state] for state in ("waiting", "planned")})
+
+    async def _ask_receipts(self, asked: _Asked) -> None:
+        for receipts in self._receipts:
+            try:
+                found = await receipts.look()
+            except (PassingError, UnusableAnswerError):
+                asked.missing.append(f"What is in doubt at {receipts.service} is missing: it did not answer.")
+                continue
+            for each in found:
+                if each.brand is not None:
+                    asked.of(each.brand).in_doubt += 1
+
+    async def _money(self, brand: str | None, since: datetime) -> str:
         if self._gateway is None:
             return "Nothing was spent: no gateway is set up."
+        day = since.astimezone(UTC).date()
         try:
-            spend = await self._gateway.spend()
+            spend = await self._gateway.spend(day)
         except (PassingError, UnusableAnswerError):
             return "What was spent is missing: the gateway did not answer."
         scope = next((each for each in spend["scopes"] if each["scope"] == (brand or "*")), None)
         if scope is None:
-            return "Nothing was spent this month."
+            return f"Nothing was spent since {day:%-d %b}, nor this month."
         month = scope["month"]
-        cap = "" if month["cap"] is None else f" of {dollars(month['cap'])}"
-        return f"Spent this month, so far: {dollars(month['spent'])}{cap}."
+        cap = "" if month["cap"] is None else f" of the {dollars(month['cap'])} that may be spent"
+        # A gateway of the version before tells of the month alone.
+        week = scope.get("since")
+        lately = "" if week is None else f"{dollars(week)} since {day:%-d %b}; "
+        return f"Spent: {lately}{dollars(month['spent'])}{cap} this month."
 
     async def _dead_letters(self, brand: str | None, since: datetime) -> str:
         async with self._database.connection() as connection:
@@ -91,6 +180,14 @@ class Summaries:
         if not died and not waiting:
             return "No message has died."
         return f"{_many(died, 'message')} died, {waiting} of all that ever did wait for a decision."
+
+
+async def _all_of(pages: AsyncIterator[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
+    """All of it, or nothing: of half of the brands the sum would be wrong."""
+    try:
+        return [each async for each in pages]
+    except _AWAY:
+        return None
 
 
 async def _deaths(connection: Connection, brand: str | None, since: datetime) -> tuple[int, int]:
@@ -106,19 +203,34 @@ async def _deaths(connection: Connection, brand: str | None, since: datetime) ->
     return row["died"], row["waiting"]
 
 
-def _week(recently: Mapping[str, int]) -> str:
-    told = f"{_many(recently['published'], 'article')} published, {_many(recently['posts'], 'post')}"
-    if recently["refused"]:
-        told += f", {_many(recently['refused'], 'keyword')} without an article"
-    return f"{told}, {recently['failed'] or 'none'} failed."
+def _lines(week: _Week, asked: _Asked) -> list[str]:
+    lines = []
+    if asked.has_articles:
+        refused = week.articles["refused"]
+        without = f", {_many(refused, 'keyword')} without an article" if refused else ""
+        lines.append(
+            f"{_many(week.articles['published'], 'article')} published{without}, {week.articles['failed'] or 'none'} failed."
+        )
+    if asked.has_posts:
+        lines.append(f"{_many(week.posted.total(), 'post')} out{_by_channel(week.posted)}.")
+        if week.failed.total():
+            lines.append(f"{_many(week.failed.total(), 'post')} failed{_by_channel(week.failed)}.")
+        if planned := week.posts["planned"]:
+            lines.append(f"{_many(planned, 'post')} to come.")
+    drafts, posts = week.articles["drafts_waiting"], week.posts["waiting"]
+    parts = [_many(drafts, "draft")] * (drafts > 0) + [_many(posts, "post")] * (posts > 0)
+    lines.append(f"Waiting for a person: {' and '.join(parts)}." if parts else "Nothing waits for a person.")
+    if week.in_doubt:
+        lines.append(f"In doubt, look whether it is there: {week.in_doubt}.")
+    return lines
 
 
-def _waiting(brand: Mapping[str, int]) -> str:
-    drafts, posts = brand["drafts_waiting"], brand["posts_waiting"]
-    parts = [_many(drafts, "draft")] * (drafts > 0) + [f"the posts of {_many(posts, 'article')}"] * (
-        posts > 0
-    )
-    return f"Waiting for a person: {' and '.join(parts)}." if parts else "Nothing waits for a person."
+def _by_channel(counts: Counter[str]) -> str:
+    """The busiest first."""
+    told = [(name, count) for name, count in counts.items() if count]
+    ordered = [f"{name} {count}" for name, count in sorted(told, key=lambda each: (-each[1], each[0]))]
+    more = [f"{len(ordered) - _MOST_CHANNELS} more channels"] if len(ordered) > _MOST_CHANNELS else []
+    return f": {', '.join([*ordered[:_MOST_CHANNELS], *more])}" if ordered else ""
 
 
 def _many(count: int, noun: str) -> str:

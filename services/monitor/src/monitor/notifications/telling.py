@@ -19,6 +19,7 @@ from chassis.http.client import PassingError, UnusableAnswerError
 from chassis.tasks import cancel_all
 from envelope import new_event_id
 from messaging import Database
+from monitor.erased import ERASURES
 from monitor.notifications import domain, outgoing, store
 from monitor.notifications.channels import CHANNELS
 from monitor.notifications.domain import Item, Route
@@ -78,7 +79,7 @@ class Telling:
     async def _compose_for(self, name: str) -> None:
         async with self._database.transaction() as tx:
             # What is composed of a brand that is erased at this moment would outlive it.
-            await store.share_erasing(tx.connection)
+            await ERASURES.hold_off(tx.connection)
             held = await outgoing.hold_ready_route(tx.connection, name)
             if held is None:
                 return

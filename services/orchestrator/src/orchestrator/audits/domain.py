@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Final
 from uuid import UUID
 
+from orchestrator.accounts import AccountInTrouble
 from orchestrator.links import BrokenLink
 from orchestrator.writing import NEAR_DUPLICATE, Fingerprint, estimate
 
@@ -29,6 +30,7 @@ class FindingKind(StrEnum):
     DRAFT_WAITING = "draft_waiting"
     DEAD_LETTER = "dead_letter"
     SCHEDULE_PARKED = "schedule_parked"
+    ACCOUNT_EXPIRING = "account_expiring"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ class Known:
     drafts: Sequence[WaitingDraft]
     """The one that has waited longest first."""
     parked: Sequence[ParkedSchedule]
+    accounts: Sequence[AccountInTrouble] = ()
+    """Those that are over first, then by when they end."""
     notes: tuple[str, ...] = ()
     """What could not be looked at, and why."""
     renewing: Mapping[UUID, UUID] = field(default_factory=dict)
@@ -100,9 +104,9 @@ class Known:
 class Finding:
     kind: FindingKind
     subject: str
-    """The keyword, the title of the article or the name of the schedule."""
+    """The keyword, the title of the article, the name of the schedule or of the account."""
     id: str
-    """By which the API finds it: of an article its `content_id`, of a keyword its `cycle_id`, of a schedule its name."""
+    """By which the API finds it: of an article its `content_id`, of a keyword its `cycle_id`, of a schedule or an account its name."""
     address: str
     """Where it can be seen: the page, or a path of the API."""
     since: datetime
@@ -141,6 +145,7 @@ def report(brand_slug: str, known: Known) -> Report:
         FindingKind.DRAFT_WAITING: [_waiting(each) for each in known.drafts],
         FindingKind.DEAD_LETTER: [_dead(each) for each in known.dead],
         FindingKind.SCHEDULE_PARKED: [_parked(brand_slug, each) for each in known.parked],
+        FindingKind.ACCOUNT_EXPIRING: [_expiring(each) for each in known.accounts],
     }
     return Report(
         findings=tuple(found for findings in by_kind.values() for found in findings[:MOST_OF_A_KIND]),
@@ -255,4 +260,18 @@ def _parked(brand_slug: str, schedule: ParkedSchedule) -> Finding:
         f"/v1/brands/{brand_slug}/schedules/{schedule.name}",
         schedule.due_at,
         f"mend the cause, then brandctl schedules resume {brand_slug} {schedule.name}, or remove it ({schedule.reason})",
+    )
+
+
+def _expiring(account: AccountInTrouble) -> Finding:
+    ends = "" if account.expires_at is None else f" on {account.expires_at:%Y-%m-%d}"
+    when = "can't be used any more" if account.is_over else f"ends{ends}, and nothing goes out by it then"
+    why = f" ({account.detail})" if account.detail else ""
+    return Finding(
+        FindingKind.ACCOUNT_EXPIRING,
+        account.account,
+        account.account,
+        f"/v1/accounts/{account.account}",
+        account.since,
+        f"its access {when}: brandctl accounts connect {account.kind} --name {account.account}{why}",
     )

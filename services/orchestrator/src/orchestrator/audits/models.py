@@ -14,11 +14,11 @@ from orchestrator.audits.store import Audit, AuditNote
 class FindingView(View):
     kind: FindingKind
     subject: Annotated[str, Field(examples=["cold brew"])]
-    """The keyword, the title of the article or the name of the schedule."""
+    """The keyword, the title of the article, the name of the schedule or of the account."""
     id: str
-    """Of an article its `content_id`, of a keyword its `cycle_id`, of a schedule its name."""
+    """Of an article its `content_id`, of a keyword its `cycle_id`, of a schedule or an account its name."""
     address: str
-    """Where it can be seen: the page, a path of the API, or of a `dead_link` the source."""
+    """Where it can be seen: the page, a path of the API (of an account, the gateway's), or of a `dead_link` the source."""
     since: datetime
     advice: Annotated[str, Field(examples=["mend the cause and hand it in again"])]
     """What to do."""

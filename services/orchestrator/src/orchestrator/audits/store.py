@@ -1,7 +1,7 @@
 """SQL over what an audit looks at, and over audits, beside the functions that run it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -10,10 +10,13 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
+from orchestrator.accounts import accounts_in_trouble, trouble_with_accounts
 from orchestrator.audits.domain import (
     DRAFTS_WAIT,
     KEYWORDS_WITHIN,
     MOST_OF_A_KIND,
+    Finding,
+    FindingKind,
     Known,
     LostKeyword,
     ParkedSchedule,
@@ -28,6 +31,12 @@ COMPARED: Final = 500
 """Published articles, the newest, that are compared with each other; as many as a new one is compared with."""
 KEPT: Final = 100
 """Audits of a brand."""
+_BESIDE: Final = frozenset({FindingKind.ACCOUNT_EXPIRING})
+"""Kinds whose findings stand in a table of their own: the version before would refuse to read a row that names them."""
+_AUDITS: Final = """
+    select audits.*, notes, b.findings as beside, b.is_cut
+    from audits left join audit_notes using (audit_id) left join audit_findings_of_accounts as b using (audit_id)
+"""
 _PUBLISHED: Final = "brand_slug = $1 and published_url is not null and taken_down_at is null"
 _DEAD: Final = "reason like 'dead letter on %'"
 """As the router words it when a keyword is lost to one."""
@@ -100,7 +109,10 @@ async def known_of(connection: Connection, slug: str, stale_after: timedelta) ->
         pages=await broken_links(connection, slug, LinkKind.PAGE, rounds=1, limit=most),
         # Sites are away for a while, and come back: what is gone two weeks in a row is gone.
         links=await broken_links(connection, slug, LinkKind.SOURCE, rounds=2, limit=most),
-        notes=tuple(filter(None, [await trouble_with(connection, slug)])),
+        accounts=await accounts_in_trouble(connection, slug, limit=most),
+        notes=tuple(
+            filter(None, [await trouble_with(connection, slug), await trouble_with_accounts(connection)])
+        ),
         compared=[
             PublishedArticle(**{**row, "fingerprint": frozenset(row["fingerprint"])}) for row in compared
         ],
@@ -150,9 +162,9 @@ async def lock_auditing(connection: Connection, slug: str) -> None:
 async def find_recent(connection: Connection, slug: str, within: timedelta) -> Audit | None:
     """The newest, if it is not older."""
     row = await connection.fetchrow(
-        """
-        select audits.*, notes from audits left join audit_notes using (audit_id) where brand_slug = $1 and made_at > clock_timestamp() - $2::interval
-        order by audit_id desc limit 1
+        _AUDITS
+        + """
+        where brand_slug = $1 and made_at > clock_timestamp() - $2::interval order by audit_id desc limit 1
         """,
         slug,
         within,
@@ -164,22 +176,25 @@ async def insert_audit(
     connection: Connection, audit_id: UUID, slug: str, report: Report, *, by: str
 ) -> Audit:
     """Stores it; of the brand's earlier ones, the newest are kept."""
-    findings = [{**asdict(finding), "since": finding.since.isoformat()} for finding in report.findings]
+    counts = {kind: count for kind, count in report.counts.items() if kind not in _BESIDE}
     row = await connection.fetchrow(
         """
         with made as (
             insert into audits (audit_id, brand_slug, made_by, made_at, findings, counts, cut)
             values ($1, $2, $3, clock_timestamp(), $4::text::jsonb, $5::text::jsonb, $6) returning *),
-        noted as (insert into audit_notes (audit_id, notes) select $1, $7 where $7 <> '{}'::text[])
-        select made.*, $7::text[] as notes from made
+        noted as (insert into audit_notes (audit_id, notes) select $1, $7 where $7 <> '{}'::text[]),
+        beside as (insert into audit_findings_of_accounts (audit_id, findings, is_cut) values ($1, $8::text::jsonb, $9) returning *)
+        select made.*, $7::text[] as notes, beside.findings as beside, beside.is_cut from made, beside
         """,
         audit_id,
         slug,
         by,
-        json.dumps(findings),
-        json.dumps(report.counts),
-        list(report.cut),
+        _as_json(each for each in report.findings if each.kind not in _BESIDE),
+        json.dumps(counts),
+        [kind for kind in report.cut if kind not in _BESIDE],
         list(report.notes),
+        _as_json(each for each in report.findings if each.kind in _BESIDE),
+        FindingKind.ACCOUNT_EXPIRING in report.cut,
     )
     await connection.execute(
         """
@@ -195,10 +210,7 @@ async def insert_audit(
 
 async def find_audit(connection: Connection, slug: str, audit_id: UUID) -> Audit | None:
     row = await connection.fetchrow(
-        """
-        select audits.*, notes from audits left join audit_notes using (audit_id)
-        where audit_id = $1 and brand_slug = $2
-        """,
+        _AUDITS + "where audit_id = $1 and brand_slug = $2",
         audit_id,
         slug,
     )
@@ -209,7 +221,8 @@ async def audits_of(connection: Connection, slug: str, *, after: UUID | None, li
     """The latest first; those before `after`, if given."""
     rows = await connection.fetch(
         """
-        select audit_id, brand_slug, made_by, made_at, counts, cut from audits
+        select audit_id, brand_slug, made_by, made_at, counts, cut, b.findings as beside, b.is_cut
+        from audits left join audit_findings_of_accounts as b using (audit_id)
         where brand_slug = $1 and ($2::uuid is null or audit_id < $2) order by audit_id desc limit $3
         """,
         slug,
@@ -219,10 +232,22 @@ async def audits_of(connection: Connection, slug: str, *, after: UUID | None, li
     return [AuditNote(**_values(row)) for row in rows]
 
 
+def _as_json(findings: Iterable[Finding]) -> str:
+    return json.dumps([{**asdict(finding), "since": finding.since.isoformat()} for finding in findings])
+
+
 def _audit(row: asyncpg.Record) -> Audit:
-    findings = tuple(json.loads(row["findings"]))
-    return Audit(**{**_values(row), "findings": findings, "notes": tuple(row["notes"] or ())})
+    values = _values(row)
+    findings = (*json.loads(values.pop("findings")), *json.loads(row["beside"] or "[]"))
+    return Audit(**{**values, "findings": findings, "notes": tuple(row["notes"] or ())})
 
 
 def _values(row: asyncpg.Record) -> dict[str, Any]:
-    return {**row, "counts": json.loads(row["counts"]), "cut": tuple(row["cut"])}
+    """A row's columns, with what stands beside it counted as if it were its own."""
+    values = dict(row)
+    beside, is_cut = values.pop("beside"), values.pop("is_cut")
+    counts, cut = json.loads(row["counts"]), list(row["cut"])
+    if beside is not None:
+        counts[FindingKind.ACCOUNT_EXPIRING.value] = len(json.loads(beside))
+        cut += [FindingKind.ACCOUNT_EXPIRING.value] if is_cut else []
+    return values | {"counts": counts, "cut": tuple(cut)}

@@ -113,6 +113,10 @@ class BrandRequest(RequestBody):
     """Which posts wait until a person has approved them: `everything`, or `nothing`. Those of an article are decided about at social, under
     `/v1/posts`."""
 
+    short_links: bool = False
+    """Whether posts elsewhere lead to articles by short links of the brand's own site, so that who comes from which post is counted (without
+    cookies or addresses). The site has to have an address that everybody reaches."""
+
     articles_per_day: Annotated[int | None, Field(ge=1, le=MOST_A_DAY, examples=[10])] = None
     """How many keywords are begun in a day, evenly spread: 10 is one every 144 minutes. Without it, as many as there is room for."""
     stale_after_days: Annotated[int | None, Field(ge=1, le=MOST_DAYS, examples=[180])] = None
@@ -195,6 +199,7 @@ class BrandView(View):
     approval: str
     """Which articles wait until a person has approved them: what the brand says, or else what is the default for it."""
     posts_approval: PostsApproval
+    short_links: bool
     articles_per_day: int | None
     stale_after_days: int | None
     refresh_stale: int | None
@@ -221,6 +226,7 @@ class BrandView(View):
             words=brand.words,
             approval=brand.approves,
             posts_approval=brand.posts_approval,
+            short_links=brand.short_links,
             articles_per_day=brand.articles_per_day,
             stale_after_days=brand.stale_after_days,
             refresh_stale=brand.refresh_stale,

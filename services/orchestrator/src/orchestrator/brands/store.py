@@ -31,6 +31,8 @@ class Brand:
     approval: str | None
     """As it was asked for; None: by default."""
     posts_approval: PostsApproval
+    short_links: bool
+    """Whether posts lead to articles by short links."""
     articles_per_day: int | None
     stale_after_days: int | None
     """None: by default."""
@@ -77,6 +79,7 @@ async def upsert_brand(
     refresh_stale: int | None = None,
     audience: str = "",
     targets: Sequence[str] = (),
+    short_links: bool = False,
 ) -> tuple[Brand, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone.
 
@@ -88,18 +91,18 @@ async def upsert_brand(
         insert into brands as b
             (slug, name, description, language, channels, target, writer, forbidden_words, tone, words, approval,
              articles_per_day, stale_after_days, quiet_hours, quiet_from, quiet_until, posts_approval,
-             refresh_stale, audience, further_targets)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16, $17, $18, $19, $20)
+             refresh_stale, audience, further_targets, short_links)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16, $17, $18, $19, $20, $21)
         on conflict (slug) do update
             set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
                 forbidden_words = $8, tone = $9, words = $10, approval = $11, articles_per_day = $12,
                 stale_after_days = $13, quiet_hours = $14::jsonb, quiet_from = $15, quiet_until = $16, posts_approval = $17,
-                refresh_stale = $18, audience = $19, further_targets = $20,
+                refresh_stale = $18, audience = $19, further_targets = $20, short_links = $21,
                 updated_at = case
                     when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words, b.tone,
                           b.words, b.approval, b.articles_per_day, b.stale_after_days, b.quiet_hours,
-                          b.posts_approval, b.refresh_stale, b.audience, b.further_targets)
-                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $17, $18, $19, $20)
+                          b.posts_approval, b.refresh_stale, b.audience, b.further_targets, b.short_links)
+                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $17, $18, $19, $20, $21)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -123,6 +126,7 @@ async def upsert_brand(
         refresh_stale,
         audience,
         list(targets[1:]),
+        short_links,
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -196,6 +200,7 @@ def _brand(row: asyncpg.Record) -> Brand:
         words=row["words"],
         approval=row["approval"],
         posts_approval=row["posts_approval"],
+        short_links=row["short_links"],
         articles_per_day=row["articles_per_day"],
         stale_after_days=row["stale_after_days"],
         refresh_stale=row["refresh_stale"],

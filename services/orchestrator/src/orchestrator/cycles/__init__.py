@@ -12,18 +12,10 @@ from orchestrator.cycles.domain import (
 from orchestrator.cycles.facts import readable
 from orchestrator.cycles.handlers import route
 from orchestrator.cycles.housekeeping import Housekeeping, Releases
+from orchestrator.cycles.keyword_rows import KeywordRow, load_keywords
 from orchestrator.cycles.models import Keyword
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
-from orchestrator.cycles.store import (
-    BRAND_WAITS,
-    UNSEEN,
-    Cycle,
-    KeywordRow,
-    NewCycle,
-    load_keywords,
-    lock_brand,
-    waiting,
-)
+from orchestrator.cycles.store import BRAND_WAITS, UNSEEN, Cycle, NewCycle, lock_brand, waiting
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
 from orchestrator.cycles.waits import note_waits
 

@@ -12,10 +12,11 @@ from uuid import UUID
 from chassis import Connection
 from messaging import Database, Transaction
 from orchestrator.brands import Brand, UnknownBrandError, find_brand
-from orchestrator.cycles import domain, store
+from orchestrator.cycles import domain, keyword_rows, store
 from orchestrator.cycles.domain import CANCELLED
 from orchestrator.cycles.facts import Command, Stage
-from orchestrator.cycles.store import Cycle, KeywordRow
+from orchestrator.cycles.keyword_rows import KeywordRow
+from orchestrator.cycles.store import Cycle
 from orchestrator.cycles.turns import Room, give_turns
 from orchestrator.outside import tell_of_ends
 
@@ -91,14 +92,14 @@ async def write_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> UUI
     decision = domain.write_again(row.facts, row.keyword, now=now)
     (event_id,) = [tx.send(each, correlation_id=row.correlation_id) for each in decision.messages]
     command = Command(Stage.WRITING, event_id)
-    await store.save_keywords(tx.connection, [replace(row, facts=decision.keyword, command=command)])
+    await keyword_rows.save_keywords(tx.connection, [replace(row, facts=decision.keyword, command=command)])
     return event_id
 
 
 async def cancel_writing(tx: Transaction, row: KeywordRow, room: Room, *, by: str, now: datetime) -> None:
     """Ends a keyword whose article is not written; another one gets its turn. Its brand's lock must be held."""
     facts = domain.cancel_writing(row.facts, by=by, now=now)
-    await store.save_keywords(tx.connection, [replace(row, facts=facts)])
+    await keyword_rows.save_keywords(tx.connection, [replace(row, facts=facts)])
     await give_turns(tx, [row.facts.brand_slug], room, now=now)
     await tell_of_ends(tx, [row.facts.brand_slug])
 

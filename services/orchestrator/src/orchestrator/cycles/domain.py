@@ -18,7 +18,6 @@ from envelope.brand.payloads import (
     ContentPublishFailed,
     ContentRefused,
     DeadLetterRecorded,
-    Picture,
     Priority,
     ResearchCompleted,
     ResearchFailed,
@@ -119,8 +118,8 @@ def decide(
     if learned.generated and not keyword.generated and learned.published_url is None:
         messages.append(_publish(learned))
     if learned.published_url and learned.unanswered and article and not learned.promoted:
-        picture = event.picture if isinstance(event, ContentPublished) else None
-        messages.append(_promote(learned, learned.published_url, article, picture))
+        published = event if isinstance(event, ContentPublished) else None
+        messages.append(_promote(learned, learned.published_url, article, published))
         learned = replace(learned, promoted=True)
     return Decision(learned, tuple(messages))
 
@@ -321,7 +320,7 @@ def _publish(keyword: Keyword) -> ContentPublish:
 
 
 def _promote(
-    keyword: Keyword, published_url: str, article: ArticleContext, picture: Picture | None
+    keyword: Keyword, published_url: str, article: ArticleContext, published: ContentPublished | None
 ) -> SocialCreate:
     assert keyword.content_id is not None
     return SocialCreate(
@@ -333,5 +332,6 @@ def _promote(
         channels=keyword.unanswered,
         approval=keyword.posts_approval,
         language=keyword.language,
-        picture=picture,
+        picture=published and published.picture,
+        short_link=published.short_link if published and keyword.short_links else None,
     )

@@ -135,6 +135,8 @@ class Keyword:
     """Its brand's, as it is now, for what is sent."""
     language: str | None = None
     """Likewise."""
+    short_links: bool = False
+    """Likewise: whether its posts lead to the article by a short link, where it has one."""
     promoted: bool = False
     awaits_turn: bool = False
     """Enough of its brand is in hand, or nothing of it may be begun: its next step has not been asked for yet."""

@@ -16,10 +16,10 @@ from envelope.brand.payloads import (
     ResearchFailed,
 )
 from messaging import Transaction
-from orchestrator.cycles import store
+from orchestrator.cycles import keyword_rows, store
 from orchestrator.cycles.domain import RoutedEvent, Turn, decide
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
-from orchestrator.cycles.store import KeywordRow
+from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, NOTHING_IN_HAND, Room, Standing, give_turns, standings
 from orchestrator.outside import tell_of_ends
 from orchestrator.placements import learn, spread
@@ -49,7 +49,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         await _note_addresses(tx, events)
         return
     slugs, now = locked
-    index = _Index(await store.load_keywords(tx.connection, names, content_ids))
+    index = _Index(await keyword_rows.load_keywords(tx.connection, names, content_ids))
     articles = await article_contexts(tx.connection, content_ids)
     turns = _Turns(slugs, await standings(tx.connection, slugs), room)
     changed: dict[RowKey, KeywordRow] = {}
@@ -79,7 +79,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         changed[(row.cycle_id, row.position)] = index.put(
             replace(row, facts=decision.keyword, command=command)
         )
-    await store.save_keywords(tx.connection, list(changed.values()))
+    await keyword_rows.save_keywords(tx.connection, list(changed.values()))
     # Before those are looked at that wait for an article of their subject: it stands once it has its address.
     await _note_addresses(tx, events)
     await give_turns(tx, turns.freed, room, now=now)

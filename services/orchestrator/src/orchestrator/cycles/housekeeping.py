@@ -12,10 +12,10 @@ from typing import Final
 import structlog
 
 from messaging import Database, Transaction
-from orchestrator.cycles import overdue, store
+from orchestrator.cycles import keyword_rows, overdue
 from orchestrator.cycles.domain import ask_again, give_up
 from orchestrator.cycles.facts import KeywordState
-from orchestrator.cycles.store import KeywordRow
+from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_overlooked_turns, next_release
 from orchestrator.outside import tell_of_ends
 from orchestrator.writing import delete_old_workflows
@@ -74,7 +74,7 @@ class Housekeeping:
                 return 0
             rows = await overdue.load_stalled(tx.connection, slugs, self._stall_after, BATCH)
             looked_after = [self._ask_again(tx, row, now) or self._given_up(row, now) for row in rows]
-            await store.save_keywords(tx.connection, looked_after)
+            await keyword_rows.save_keywords(tx.connection, looked_after)
             await tell_of_ends(tx, slugs)
         for row in looked_after:
             log.warning(

@@ -11,7 +11,8 @@ from envelope.brand.payloads import Priority
 from orchestrator.answers import View
 from orchestrator.cycles.domain import fold_duplicates
 from orchestrator.cycles.facts import Bucket, CycleState, KeywordState, percent
-from orchestrator.cycles.store import PAGE, Cycle, KeywordRow
+from orchestrator.cycles.keyword_rows import PAGE, KeywordRow
+from orchestrator.cycles.store import Cycle
 from orchestrator.placements import PlacementView, failures
 from orchestrator.requests import RequestBody, shown, visible
 

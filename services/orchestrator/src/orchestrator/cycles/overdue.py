@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from chassis import Connection
-from orchestrator.cycles.store import KeywordRow, load_rows
+from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
 
 UNDER_WAY = "('queued', 'writing', 'publishing', 'promoting')"
 """As in the partial index keywords_under_way; a literal, so that the planner sees that the index applies."""

@@ -34,6 +34,7 @@ from orchestrator.cycles import control
 from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import CycleState, KeywordState
+from orchestrator.cycles.keyword_rows import PAGE, keywords_of
 from orchestrator.cycles.models import (
     CycleAccepted,
     CycleSummary,
@@ -42,7 +43,7 @@ from orchestrator.cycles.models import (
     KeywordsView,
     ResearchRequest,
 )
-from orchestrator.cycles.store import PAGE, Cycle, NewCycle, cycles_page, find_cycle, keywords_of
+from orchestrator.cycles.store import Cycle, NewCycle, cycles_page, find_cycle
 from orchestrator.cycles.taking_lists import LISTS, TakesLists
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room
 

@@ -16,7 +16,8 @@ from uuid import UUID
 from chassis import Connection
 from messaging import Database, Transaction
 from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, take_turn
-from orchestrator.cycles.store import MAY_STEP, KeywordRow, load_rows
+from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
+from orchestrator.cycles.store import MAY_STEP
 from orchestrator.outside import tell_of_ends
 from orchestrator.subjects import Candidate, settle, take_in_hand
 

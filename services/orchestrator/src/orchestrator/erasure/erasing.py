@@ -30,7 +30,11 @@ log = structlog.get_logger(__name__)
 
 FIRST: Final = frozenset({"monitor"})
 THEN: Final = frozenset({"publisher", "research", "social"})
+EVERYBODY: Final = FIRST | THEN
+"""Where there is a gateway, it is asked when these have answered."""
 LONGEST_SLEEP: Final = timedelta(minutes=10)
+ELSEWHERE_FOR: Final = timedelta(days=30)
+"""How long it can be read where the brand still is: for whoever takes it away there, and not for ever."""
 
 
 async def erase(database: Database, slug: str, *, by: str) -> Erasure:
@@ -57,20 +61,31 @@ async def erase(database: Database, slug: str, *, by: str) -> Erasure:
     return begun
 
 
-async def note_receipts(events: Sequence[DomainMessage[BrandErased]], tx: Transaction) -> None:
+async def note_receipts(
+    events: Sequence[DomainMessage[BrandErased]], tx: Transaction, *, has_gateway: bool = False
+) -> None:
     """Keeps who has answered; asks the next, and ends what all have answered. An answer that comes again changes nothing."""
     for event in sorted(events, key=lambda event: event.payload.erasure_id):
         payload = event.payload
         before = await store.lock_erasure(tx.connection, payload.erasure_id)
-        if before is None or payload.service in before.answered or payload.service not in FIRST | THEN:
+        if before is None or payload.service not in FIRST | THEN:
             log.info("receipt_changed_nothing", erasure_id=str(payload.erasure_id), service=payload.service)
             continue
-        await store.insert_receipt(tx.connection, payload.erasure_id, payload.service, payload.removed)
+        await store.insert_receipt(
+            tx.connection,
+            payload.erasure_id,
+            payload.service,
+            payload.removed,
+            elsewhere=payload.elsewhere,
+            elsewhere_count=payload.elsewhere_count,
+        )
+        if payload.service in before.answered:
+            continue
         after = await store.lock_erasure(tx.connection, payload.erasure_id)
         assert after is not None
         if payload.service in FIRST:
             _ask(tx, after)
-        elif after.answered >= FIRST | THEN:
+        elif after.answered >= EVERYBODY and not has_gateway:
             await store.end_erasure(tx.connection, payload.erasure_id)
             log.warning("brand_erased", brand=after.brand_slug, erasure_id=str(payload.erasure_id))
 
@@ -94,13 +109,15 @@ class Reminders:
             overdue = await store.overdue(tx.connection, self._after)
             for erasure_id in overdue:
                 await self._ask_again(tx, erasure_id)
+            await store.forget_elsewhere(tx.connection, ELSEWHERE_FOR)
         return len(overdue)
 
     async def _ask_again(self, tx: Transaction, erasure_id: UUID) -> None:
         erasure = await store.lock_erasure(tx.connection, erasure_id)
         assert erasure is not None
         missing = _ask(tx, erasure)
-        log.warning("erasure_asked_again", brand=erasure.brand_slug, services=missing)
+        if missing:
+            log.warning("erasure_asked_again", brand=erasure.brand_slug, services=missing)
 
 
 def _ask(tx: Transaction, erasure: Erasure) -> list[str]:

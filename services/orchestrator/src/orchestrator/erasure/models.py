@@ -21,6 +21,10 @@ class ReceiptView(View):
     erased_at: datetime
     removed: dict[str, int]
     """How many of what."""
+    elsewhere: tuple[str, ...]
+    """Addresses of what the brand still has on sites and accounts of others, the newest 200; known for 30 days."""
+    elsewhere_count: int
+    """How many there are, those without an address included."""
 
 
 class ErasureView(View):
@@ -44,7 +48,13 @@ class ErasureView(View):
             asked_at=erasure.asked_at,
             ended_at=erasure.ended_at,
             receipts=tuple(
-                ReceiptView(service=each.service, erased_at=each.erased_at, removed=dict(each.removed))
+                ReceiptView(
+                    service=each.service,
+                    erased_at=each.erased_at,
+                    removed=dict(each.removed),
+                    elsewhere=each.elsewhere,
+                    elsewhere_count=each.elsewhere_count,
+                )
                 for each in erasure.receipts
             ),
         )

@@ -1,7 +1,7 @@
 """SQL over erasures, and what removes all that the orchestrator has of a brand."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -11,8 +11,9 @@ from chassis import Connection
 from orchestrator.writing import lock_storing
 
 OWN: Final = "orchestrator"
+GATEWAY: Final = "gateway"
 _OF_THE_BRAND: Final = (
-    "schedules", "audits", "links", "link_rounds", "subjects", "cycles", "content", "former_addresses", "deleted_articles",
+    "schedules", "audits", "links", "link_rounds", "accounts_in_trouble", "subjects", "cycles", "content", "former_addresses", "deleted_articles",
 )  # fmt: skip
 """Tables with a `brand_slug`, in an order in which nothing refers to what is gone; their own parts go with their rows."""
 
@@ -22,6 +23,9 @@ class Receipt:
     service: str
     erased_at: datetime
     removed: Mapping[str, int]
+    elsewhere: tuple[str, ...] = ()
+    """Addresses of what the brand still has on sites and accounts of others; forgotten after a while."""
+    elsewhere_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,21 @@ async def overdue(connection: Connection, after: timedelta) -> Sequence[UUID]:
     return [row["erasure_id"] for row in rows]
 
 
+async def waiting_for_the_gateway(connection: Connection, everybody: Collection[str]) -> list[Erasure]:
+    """Those that all of `everybody` have answered, and that are not over."""
+    rows = await connection.fetch(
+        """
+        select erasure_id from erasures as e where ended_at is null and not exists (
+            select from unnest($1::text[]) as needed (name) where not exists (
+                select from erasure_receipts as r where r.erasure_id = e.erasure_id and r.service = needed.name))
+        order by asked_at limit 20
+        """,
+        list(everybody),
+    )
+    found = [await _erasure(connection, "erasure_id = $1", row["erasure_id"]) for row in rows]
+    return [each for each in found if each is not None]
+
+
 async def insert_erasure(connection: Connection, erasure_id: UUID, slug: str, *, by: str) -> None:
     await connection.execute(
         "insert into erasures (erasure_id, brand_slug, asked_by) values ($1, $2, $3)", erasure_id, slug, by
@@ -78,17 +97,38 @@ async def insert_erasure(connection: Connection, erasure_id: UUID, slug: str, *,
 
 
 async def insert_receipt(
-    connection: Connection, erasure_id: UUID, service: str, removed: Mapping[str, int]
+    connection: Connection,
+    erasure_id: UUID,
+    service: str,
+    removed: Mapping[str, int],
+    *,
+    elsewhere: Sequence[str] = (),
+    elsewhere_count: int = 0,
 ) -> None:
+    """A later answer of the same service adds what is elsewhere, if the one before did not know."""
     await connection.execute(
         """
-        insert into erasure_receipts (erasure_id, service, removed) values ($1, $2, $3::text::jsonb)
-        on conflict do nothing
+        insert into erasure_receipts as known (erasure_id, service, removed, elsewhere, elsewhere_count)
+        values ($1, $2, $3::text::jsonb, $4, $5)
+        on conflict (erasure_id, service) do update
+            set (elsewhere, elsewhere_count) = (excluded.elsewhere, excluded.elsewhere_count)
+            where known.elsewhere_count = 0 and excluded.elsewhere_count > 0
         """,
         erasure_id,
         service,
         json.dumps(dict(removed)),
+        list(elsewhere),
+        elsewhere_count,
     )
+
+
+async def forget_elsewhere(connection: Connection, after: timedelta) -> int:
+    """Has addresses that were told so long ago known no more; how many stay. Of how many receipts that was."""
+    status = await connection.execute(
+        "update erasure_receipts set elsewhere = '{}' where elsewhere <> '{}' and erased_at < now() - $1::interval",
+        after,
+    )
+    return _count(status)
 
 
 async def end_erasure(connection: Connection, erasure_id: UUID) -> None:
@@ -179,7 +219,7 @@ async def _erasure(connection: Connection, condition: str, argument: object) -> 
         return None
     receipts = await connection.fetch(
         """
-        select service, erased_at, removed::text as removed from erasure_receipts
+        select service, erased_at, removed::text as removed, elsewhere, elsewhere_count from erasure_receipts
         where erasure_id = $1 order by erased_at, service
         """,
         row["erasure_id"],
@@ -188,7 +228,13 @@ async def _erasure(connection: Connection, condition: str, argument: object) -> 
 
 
 def _receipt(row: Any) -> Receipt:
-    return Receipt(row["service"], row["erased_at"], json.loads(row["removed"]))
+    return Receipt(
+        row["service"],
+        row["erased_at"],
+        json.loads(row["removed"]),
+        tuple(row["elsewhere"]),
+        row["elsewhere_count"],
+    )
 
 
 def _count(status: str) -> int:

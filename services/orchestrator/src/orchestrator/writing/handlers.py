@@ -3,8 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from time import monotonic
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 from uuid import UUID, uuid5
 
 import structlog
@@ -21,29 +20,26 @@ from orchestrator.subjects import key_of
 from orchestrator.tallies import Tally
 from orchestrator.writing.approval import wish_to_see
 from orchestrator.writing.article import Article, Source
+from orchestrator.writing.command_desk import CommandDesk, NotOursError, Turn
 from orchestrator.writing.desk import WriterAt
 from orchestrator.writing.durable import (
     Command,
     Workflow,
-    is_ours,
     note_problem,
     put_down,
     put_down_to_wait,
     take_up,
 )
 from orchestrator.writing.judging import Judged, judge, judge_again
-from orchestrator.writing.store import insert_content, latest_titles, listed
+from orchestrator.writing.store import insert_content, listed
 from orchestrator.writing.versions import Text, put_back, renew, revise
 from orchestrator.writing.writer import InsufficientSourcesError, NoArticleError, UnsupportedDraftError
 
 FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[Source, ...]]]
 
-ResultT = TypeVar("ResultT")
-
 SOURCES = TypeAdapter(tuple[Source, ...])
 ARTICLE = TypeAdapter(Article)
 MAX_DETAIL = 2000
-LATEST_TITLES = 100
 NEEDS_REVIEW = "needs_review"
 """The reason of a draft that is stored, and not published before somebody has looked at it."""
 NEAR_DUPLICATE = "near_duplicate"
@@ -59,8 +55,6 @@ REASONS = (
     NEAR_DUPLICATE,
     NOT_RENEWED,
 )
-TURN = "its next turn at the writers"
-
 _log = structlog.get_logger(__name__)
 
 
@@ -116,7 +110,7 @@ class ContentWorkflow:
             return _nothing
         try:
             record = await self._generate(message, context, brand, command, steps_id)
-        except _NotOursError:
+        except NotOursError:
             context.log.info("article_given_up", content_id=str(command.content_id))
             return _nothing
         except WaitFor as wait:
@@ -347,9 +341,9 @@ class ContentWorkflow:
             raise Unprocessable(f"{error}; then replay") from error
         # By the command and not by the article: what comes again goes on, and a replay begins anew.
         steps = await Workflow.resume(self._database, steps_id)
-        turn = _Turn(0.0 if context.alone else self._turn_seconds)
+        turn = Turn(0.0 if context.alone else self._turn_seconds)
         writer = self._writers[brand.writer](
-            _Desk(self._database, steps, brand, delivered, message.payload.comment, turn)
+            CommandDesk(self._database, steps, brand, delivered, message.payload.comment, turn)
         )
         return await writer.write(
             keyword=message.payload.keyword, sources=sources, brand_name=brand.name, language=brand.language
@@ -361,82 +355,6 @@ class ContentWorkflow:
         if brand is None:
             raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
         return brand
-
-
-class _NotOursError(Exception):
-    """The article was cancelled, or another command writes it: no further step is begun, and nothing follows."""
-
-
-class _Turn:
-    """How long an article may be worked on before others get their turn; one step of it is always done."""
-
-    def __init__(self, seconds: float) -> None:
-        self._ends = monotonic() + seconds
-        self._steps = 0
-
-    def begin_step(self) -> None:
-        """Raises WaitFor: the turn is over."""
-        if self._steps and monotonic() >= self._ends:
-            raise WaitFor(TURN, f"{self._steps} steps further, it is behind the others again")
-        self._steps += 1
-
-
-class _Desk:
-    """Of one `content.generate`; see `desk.py`."""
-
-    def __init__(
-        self,
-        database: Database,
-        steps: Workflow,
-        brand: Brand,
-        command: Command,
-        comment: str,
-        turn: _Turn,
-    ) -> None:
-        self._database = database
-        self._steps = steps
-        self._brand = brand
-        self._command = command
-        self._comment = comment
-        self._turn = turn
-
-    @property
-    def brand_slug(self) -> str:
-        return self._brand.slug
-
-    @property
-    def forbidden_words(self) -> tuple[str, ...]:
-        return self._brand.forbidden_words
-
-    @property
-    def tone(self) -> str:
-        return self._brand.tone
-
-    @property
-    def audience(self) -> str:
-        return self._brand.audience
-
-    @property
-    def words(self) -> int | None:
-        return self._brand.words
-
-    @property
-    def comment(self) -> str:
-        return self._comment
-
-    async def step(
-        self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
-    ) -> ResultT:
-        if not self._steps.has(name):
-            self._turn.begin_step()
-            async with self._database.connection() as connection:
-                if not await is_ours(connection, self._command):
-                    raise _NotOursError
-        return await self._steps.step(name, result_type, partial(work, f"{self._steps.workflow_id}:{name}"))
-
-    async def earlier_titles(self) -> tuple[str, ...]:
-        async with self._database.connection() as connection:
-            return await latest_titles(connection, self._brand.slug, LATEST_TITLES)
 
 
 def _comes_too_late(message: DomainMessage[ContentGenerate]) -> Record:

@@ -15,10 +15,6 @@ from messaging import Database
 from publisher import store
 from publisher.covers import Covers
 from publisher.domain import BrandSlug
-from publisher.exporting.archive import archive
-from publisher.exporting.files import Files
-from publisher.exporting.urls import FileUrls
-from publisher.rendering import Renderer
 from publisher.urls import SiteUrls
 
 _ADDRESS: Final = r"^https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*/?$"
@@ -27,7 +23,6 @@ _ZIP: Final = "application/zip"
 
 def export_routes(database: Database, urls: SiteUrls, covers: Covers, *, articles_per_page: int) -> APIRouter:
     routes = router("/brands/{slug}/site/export", tags=["sites"])
-    renderer = Renderer(urls)
     # Pictures that nobody has asked for are drawn for it, one after the other.
     exporting = asyncio.Lock()
 
@@ -75,11 +70,17 @@ def export_routes(database: Database, urls: SiteUrls, covers: Covers, *, article
                 "another site is being exported; try again in a minute",
                 {"Retry-After": "60"},
             )
+        # Rarely asked for: what makes it is loaded then.
+        from publisher.exporting.archive import archive  # noqa: PLC0415
+        from publisher.exporting.files import Files  # noqa: PLC0415
+        from publisher.exporting.urls import FileUrls  # noqa: PLC0415
+        from publisher.rendering import Renderer  # noqa: PLC0415
+
         canonical = None
         if address is not None:
             parts = urlsplit(address)
             canonical = FileUrls(f"{parts.scheme}://{parts.netloc.lower()}", parts.path.rstrip("/"), brand)
-        files = Files(database, renderer, covers, articles_per_page, site, canonical)
+        files = Files(database, Renderer(urls), covers, articles_per_page, site, canonical)
 
         async def body() -> AsyncIterator[bytes]:
             async with exporting:

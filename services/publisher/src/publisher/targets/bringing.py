@@ -16,8 +16,9 @@ from envelope.brand.payloads import ContentPublish, ContentPublished, ContentPub
 from messaging import Context, Database, Record, RetryLater, Transaction, Unprocessable, WaitFor
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient, Unchanged
-from publisher.domain import Article, Refusal, refusal, wanted_slug
-from publisher.erasure import comes_too_late, erased
+from publisher.domain import Article, BrandSlug, Refusal, refusal, wanted_slug
+from publisher.erasure import is_late
+from publisher.links import ShortLinks
 from publisher.targets import publications
 from publisher.targets.edition import Edition, Picture, edition_of
 from publisher.targets.files import Filed, Files, FilesError
@@ -69,13 +70,16 @@ class Bringing:
         receipts: Receipts,
         files: Files,
         picture_of: PictureOf,
+        links: ShortLinks | None = None,
     ) -> None:
+        """`links`: makes the short links of articles that have their home elsewhere; without, they have none."""
         self._database = database
         self._orchestrator = orchestrator
         self._door = door
         self._receipts = receipts
         self._files = files
         self._picture_of = picture_of
+        self._links = links
 
     async def bring(self, command: Command, context: Context) -> Record:
         payload = command.payload
@@ -347,7 +351,7 @@ class Bringing:
         payload = errand.command.payload
 
         async def record(tx: Transaction) -> None:
-            if await _is_late(errand.command, tx):
+            if await is_late(tx.connection, errand.command):
                 return
             if await store.is_deleted(tx.connection, article):
                 raise RetryLater("the article was deleted while it was published; it is taken away again")
@@ -360,6 +364,7 @@ class Bringing:
                 published_url=url,
                 as_of=outcome.as_of,
                 target=payload.target,
+                short_link=await self._short_link(tx, errand, article),
             )
             tx.send(published, caused_by=errand.command)
             errand.context.log.info(
@@ -367,6 +372,15 @@ class Bringing:
             )
 
         return record
+
+    async def _short_link(self, tx: Transaction, errand: Errand, article: Article) -> str | None:
+        if self._links is None or not errand.is_home:
+            return None
+        payload = errand.command.payload
+        brand = BrandSlug(payload.brand_slug)
+        return await self._links.of(
+            tx.connection, brand, payload.content_id, payload.target, title=article.title
+        )
 
     def _not_done(self, errand: Errand, problem: TurnedDownError) -> Record:
         publication = errand.publication
@@ -379,7 +393,7 @@ class Bringing:
         )
 
         async def record(tx: Transaction) -> None:
-            if await _is_late(errand.command, tx):
+            if await is_late(tx.connection, errand.command):
                 return
             await self._settle(tx, errand, outcome)
             await failed(errand.command, Refusal(problem.reason, problem.detail), errand.context)(tx)
@@ -433,9 +447,6 @@ def failed(command: Command, problem: Refusal, context: Context) -> Record:
 def _filed(publication: Publication) -> Filed | None:
     if publication.remote_id is None:
         return None
-    return Filed(publication.remote_id, publication.cover, publication.seen)
-
-
-async def _is_late(command: Command, tx: Transaction) -> bool:
-    brand = command.payload.brand_slug
-    return comes_too_late(brand, command.timestamp, await erased(tx.connection, [brand]))
+    # What was taken away is not missed.
+    seen = publication.seen if publication.is_public else None
+    return Filed(publication.remote_id, publication.cover, seen)

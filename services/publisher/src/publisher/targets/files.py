@@ -39,7 +39,7 @@ class Filed:
     """Of the text, below the target's folder."""
     cover: str | None
     seen: str | None
-    """Digest of the text's file; None: it may not have been written."""
+    """Digest of the text's file; None: it may not have been written, or was taken away."""
 
 
 class Files:

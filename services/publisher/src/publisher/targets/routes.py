@@ -13,6 +13,7 @@ from chassis.http.callers import Caller
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher.targets import publications
+from publisher.targets.places import SITE
 from publisher.targets.publications import Publication
 from publisher.targets.settings import NAME_PATTERN, TargetSettings
 
@@ -78,6 +79,11 @@ def target_routes(database: Database) -> APIRouter:
     ) -> TargetView:
         """What is left out takes its default, also if it was set before. Holds for what is written from now on."""
         _demand_visible(caller, slug)
+        if target == SITE:
+            raise HTTPException(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                f"what the built-in site is like is said at /v1/brands/{slug}/site (brandctl site set)",
+            )
         async with database.transaction() as tx:
             await publications.set_settings(tx.connection, slug, target, settings)
         return TargetView(target=target, settings=settings)

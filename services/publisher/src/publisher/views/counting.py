@@ -1,25 +1,17 @@
-"""Counting, in memory, of what is served; every few seconds it is written down.
+"""Who counts, and counting what is served. Neither cookies nor addresses are looked at, so one reader who comes twice is two views."""
 
-What was counted since then is lost if the process is killed or the database goes away; nothing is counted twice. Neither cookies
-nor addresses are looked at, so one reader who comes twice is two views.
-"""
-
-import asyncio
 import re
-from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, date, datetime
 from typing import Final
 from uuid import UUID
 
 from starlette.datastructures import Headers
 
-from chassis import DatabaseUnavailableError
 from messaging import Database
 from publisher.views import store
+from publisher.views.tally import Tally
 
-WRITTEN_EVERY_SECONDS: Final = 5.0
 _BROWSER: Final = re.compile(r"Mozilla/|Opera/")
 """How the user agents of all browsers begin; programs and scripts mostly have their own names there."""
 _ROBOT: Final = re.compile(
@@ -34,38 +26,15 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Views:
+class Views(Tally[tuple[UUID, date]]):
     def __init__(self, database: Database, *, clock: Callable[[], datetime] = _now) -> None:
-        self._database = database
+        super().__init__(database, store.add)
         self._clock = clock
-        self._counted: Counter[tuple[UUID, date]] = Counter()
 
     def note(self, content_id: UUID, method: str, headers: Headers) -> None:
         """A page is served; whether somebody looks at it is told by the headers."""
         if method == "GET" and is_somebody(headers):
-            self._counted[content_id, self._clock().date()] += 1
-
-    async def keep_writing(self) -> None:
-        """Until it is cancelled, and once more then."""
-        try:
-            while True:
-                await asyncio.sleep(WRITTEN_EVERY_SECONDS)
-                await self.write()
-        finally:
-            with suppress(DatabaseUnavailableError):
-                await self.write()
-
-    async def write(self) -> None:
-        """What was counted since it was written last.
-
-        Raises:
-            DatabaseUnavailableError: the database is away, and what was counted is lost.
-        """
-        if not self._counted:
-            return
-        counted, self._counted = self._counted, Counter()
-        async with self._database.transaction() as tx:
-            await store.add(tx.connection, counted)
+            self.count((content_id, self._clock().date()))
 
 
 def is_somebody(headers: Headers) -> bool:

@@ -141,8 +141,11 @@ class Indexer:
                 read=len(changed),
                 skipped=skipped,
                 removed=len(gone),
-                seconds=round(time.monotonic() - started, 1),
+                seconds=round(time.monotonic() - started, 2),
             )
+        else:
+            seconds = round(time.monotonic() - started, 3)
+            log.debug("corpus_unchanged", corpus=self._corpus, files=len(found), seconds=seconds)
 
     async def _index(self, readers: Readers, states: Sequence[FileState]) -> int:
         """Reads and stores; returns how many cannot be searched."""

@@ -5,8 +5,8 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Path, Response
 
-from chassis.http.api import READ, IfNoneMatch, conditional, needs, router
-from chassis.http.callers import Scope
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayOperate, MayRead, conditional, router
+from chassis.http.callers import Caller
 from messaging import Database
 from research.sources import store
 from research.sources.domain import Sources
@@ -30,22 +30,21 @@ def source_routes(database: Database, *, has_gateway: bool) -> APIRouter:
 
     @routes.get(
         "/{slug}/sources",
-        dependencies=[needs(Scope.READ)],
         summary="Where research looks for a brand",
         response_model=Sources,
-        responses=READ,
+        responses={**READ, **UNKNOWN},
     )
-    async def get_sources(slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
+    async def get_sources(caller: MayRead, slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
         """A brand of which nothing was set has the folder alone."""
+        _demand_visible(caller, slug)
         async with database.connection() as connection:
             sources = await store.sources_of(connection, slug)
         return conditional(sources.model_dump_json(), if_none_match)
 
-    @routes.put(
-        "/{slug}/sources", dependencies=[needs(Scope.OPERATE)], summary="Say where research looks for a brand"
-    )
-    async def put_sources(slug: Slug, sources: Sources) -> Sources:
+    @routes.put("/{slug}/sources", summary="Say where research looks for a brand", responses=UNKNOWN)
+    async def put_sources(caller: MayOperate, slug: Slug, sources: Sources) -> Sources:
         """Replaces all of it. Sending the same again changes nothing. What was found elsewhere before is not reused."""
+        _demand_visible(caller, slug)
         if sources.uses_web and not has_gateway:
             raise HTTPException(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -56,3 +55,8 @@ def source_routes(database: Database, *, has_gateway: bool) -> APIRouter:
         return sources
 
     return routes
+
+
+def _demand_visible(caller: Caller, slug: str) -> None:
+    if not caller.may_see(slug):
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")

@@ -9,8 +9,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from chassis.http.api import UNKNOWN, file_body, needs, refusal, router
-from chassis.http.callers import Scope
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, MaySubmit, file_body, refusal, router
+from chassis.http.callers import Caller
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from research.reading.cleaning import one_line
@@ -122,7 +122,6 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
 
     @routes.post(
         "",
-        dependencies=[needs(Scope.SUBMIT)],
         status_code=HTTPStatus.CREATED,
         summary="Upload a document",
         response_model=UploadView,
@@ -131,6 +130,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
                 "model": UploadView,
                 "description": "The brand has it already; what was said about it anew is noted.",
             },
+            **UNKNOWN,
             **refusal(HTTPStatus.CONFLICT, "The brand has as many documents, or bytes, as it may."),
         },
         openapi_extra=file_body("application/octet-stream"),
@@ -138,6 +138,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
     async def add(
         request: Request,
         response: Response,
+        caller: MaySubmit,
         slug: Slug,
         name: Name,
         title: Title = None,
@@ -146,6 +147,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         own: Own = None,
     ) -> UploadView:
         """The body is the file as it is; the same bytes twice are one document."""
+        _demand_visible(caller, slug)
         content = await _content(request, name)
         try:
             async with database.transaction() as tx:
@@ -158,15 +160,15 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         response.status_code = HTTPStatus.CREATED if is_new else HTTPStatus.OK
         return UploadView.model_validate(upload)
 
-    @routes.get(
-        "", dependencies=[needs(Scope.READ)], summary="Documents of a brand, in the order in which they came"
-    )
+    @routes.get("", summary="Documents of a brand, in the order in which they came", responses=UNKNOWN)
     async def list_uploads(
+        caller: MayRead,
         slug: Slug,
         state: UploadState | None = None,
         after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=MAX_ID)] = 0,
         limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
     ) -> UploadList:
+        _demand_visible(caller, slug)
         async with database.connection() as connection:
             found = await store.list_of(connection, slug, state=state, after=after, limit=limit + 1)
             counts = await store.counts(connection, slug)
@@ -176,23 +178,22 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
             counts=counts,
         )
 
-    @routes.get(
-        "/{upload_id}", dependencies=[needs(Scope.READ)], summary="One document of a brand", responses=UNKNOWN
-    )
-    async def read_upload(slug: Slug, upload_id: UploadId) -> UploadView:
+    @routes.get("/{upload_id}", summary="One document of a brand", responses=UNKNOWN)
+    async def read_upload(caller: MayRead, slug: Slug, upload_id: UploadId) -> UploadView:
+        _demand_visible(caller, slug)
         async with database.connection() as connection:
             upload = await store.get(connection, slug, upload_id)
         return UploadView.model_validate(_known(upload, slug, upload_id))
 
     @routes.delete(
         "/{upload_id}",
-        dependencies=[needs(Scope.SUBMIT)],
         status_code=HTTPStatus.NO_CONTENT,
         summary="Remove a document and what was read of it",
         responses=UNKNOWN,
     )
-    async def remove(slug: Slug, upload_id: UploadId) -> None:
+    async def remove(caller: MaySubmit, slug: Slug, upload_id: UploadId) -> None:
         """Articles that were written with it stay as they are, and so does the research that they were written from."""
+        _demand_visible(caller, slug)
         async with database.transaction() as tx:
             removed = await store.remove(tx.connection, slug, upload_id)
         if not removed:
@@ -201,12 +202,12 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
 
     @routes.post(
         "/{upload_id}/release",
-        dependencies=[needs(Scope.OPERATE)],
         status_code=HTTPStatus.ACCEPTED,
         summary="Read a document again that was set aside or skipped",
         responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "There is nothing to release.")},
     )
-    async def release(slug: Slug, upload_id: UploadId) -> Released:
+    async def release(caller: MayOperate, slug: Slug, upload_id: UploadId) -> Released:
+        _demand_visible(caller, slug)
         async with database.transaction() as tx:
             state = await store.release(tx.connection, slug, upload_id)
         if state is None:
@@ -220,6 +221,12 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         return Released(id=upload_id)
 
     return routes
+
+
+def _demand_visible(caller: Caller, slug: str) -> None:
+    """Raises HTTPException 404, whether or not there is such a brand."""
+    if not caller.may_see(slug):
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
 
 
 async def _content(request: Request, name: str) -> bytes:

@@ -1,15 +1,22 @@
 """SQL that reads calendars: posts with their times, of the built-in feed and of other platforms."""
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from heapq import merge
+from itertools import islice
 from typing import Final, Literal
 from uuid import UUID
 
 import asyncpg
 
 from chassis import Connection
+from social.calendar.repeats import Repeat, repetition_id
+from social.calendar.slots import Rules
 
+EXPECTED: Final = "expected"
+"""The state of a repetition that is not planned yet."""
 _ELSEWHERE: Final = """
     select post_id, brand_slug, content_id, coalesce(channel, entry) as channel, account, state,
            coalesce(posted_at, due_at) as at, in_queue, occurrence as repetition, repeats, material ->> 'title' as title, text,
@@ -66,7 +73,7 @@ async def page(
     after: tuple[datetime, UUID] | None = None,
     limit: int,
 ) -> list[Entry]:
-    """What a brand has posted, or is to, from one time to before another one; the earliest first."""
+    """What a brand has posted, or is to, from one time to before another one, recurring posts included; the earliest first."""
     conditions = """
         where brand_slug = $1 and {at} >= $2 and {at} < $3 and ($4::timestamptz is null or ({at}, post_id) > ($4, $5::uuid))
           and {shown} order by {at}, post_id limit $6
@@ -85,7 +92,68 @@ async def page(
         *(after or (None, None)),
         limit,
     )
-    return [_entry(row) for row in rows]
+    found = [_entry(row) for row in rows]
+    expected = (
+        each
+        for each in await coming(connection, brand, begin, end)
+        if after is None or (each.at, each.post_id) > after
+    )
+    return list(islice(merge(found, expected, key=lambda entry: (entry.at, entry.post_id)), limit))
+
+
+async def coming(connection: Connection, brand: str, begin: datetime, end: datetime) -> Iterator[Entry]:
+    """Repetitions of a brand's recurring posts that are not planned yet, from one time to before another one, in their order."""
+    rows = await connection.fetch(
+        """
+        select p.post_id, p.brand_slug, p.content_id, p.channel, p.account, p.material ->> 'title' as title,
+               p.material ->> 'link' as link, r.rule, r.made_at, made.number, made.last, w.rules, clock_timestamp() as now
+        from repeats as r
+        join channel_posts as p on p.brand_slug = r.brand_slug and p.content_id = r.content_id
+        left join posting_rules as w on w.brand_slug = p.brand_slug and w.account = p.account
+        cross join lateral (
+            select max(o.occurrence) as number, max(coalesce(o.posted_at, o.due_at)) as last
+            from channel_posts as o where o.content_id = p.content_id and o.account = p.account
+        ) as made
+        where r.brand_slug = $1 and r.rule ->> 'kind' = 'recurring' and p.occurrence = 0
+          and p.state in ('planned', 'sending', 'posted') and made.number < (r.rule ->> 'at_most')::int
+          and (r.account = p.account or r.account = '' and not exists (
+              select from repeats as own
+              where own.brand_slug = r.brand_slug and own.content_id = r.content_id and own.account = p.account))
+        """,
+        brand,
+    )
+    return merge(*(_coming(row, begin, end) for row in rows), key=lambda entry: (entry.at, entry.post_id))
+
+
+def _coming(row: asyncpg.Record, begin: datetime, end: datetime) -> Iterator[Entry]:
+    repeat = Repeat.read(json.loads(row["rule"]))
+    rules = None if row["rules"] is None else Rules.read(json.loads(row["rules"]))
+    numbers = range(row["number"] + 1, repeat.at_most + 1)
+    for number, at in zip(numbers, repeat.times_after(row["last"], row["now"], rules), strict=False):
+        if at >= end:
+            return
+        if at >= begin:
+            yield Entry(
+                # That of the repetition once it is planned: who follows the calendar sees one event.
+                post_id=repetition_id(row["post_id"], number),
+                brand_slug=row["brand_slug"],
+                content_id=row["content_id"],
+                channel=row["channel"],
+                account=row["account"],
+                state=EXPECTED,
+                at=at,
+                in_queue=False,
+                repetition=number,
+                repeats="recurring",
+                title=row["title"],
+                text=None,
+                link=row["link"],
+                post_url=None,
+                reason="",
+                detail="",
+                moves=0,
+                changed_at=row["made_at"],
+            )
 
 
 async def find(connection: Connection, post_id: UUID, brands: Collection[str] | None) -> Entry | None:

@@ -12,10 +12,13 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from chassis.http.api import in_utc
 from social.calendar.entries import Entry
 from social.calendar.repeats import Repeat
-from social.calendar.slots import DAYS, Account, Rules
+from social.calendar.slots import DAYS, LAST, ORDINALS, Account, Rules
 from social.calendar.store import MOST_QUEUED, StoredRepeat, StoredRules
 
 CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
+DAY_OF_MONTH_PATTERN: Final = (
+    f"^([1-9]|[12][0-9]|3[01]|{LAST}|({'|'.join((*ORDINALS, LAST))})-({'|'.join(DAYS)}))$"
+)
 SLUG_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 MOST_LINES: Final = 50
@@ -24,6 +27,7 @@ _LAST_YEAR: Final = 9990
 
 Clock = Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["09:00"])]
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+DayOfMonth = Annotated[str, Field(pattern=DAY_OF_MONTH_PATTERN)]
 
 
 class _Body(BaseModel):
@@ -42,6 +46,17 @@ class Times(_Body):
     days: Annotated[tuple[Day, ...], Field(min_length=1, max_length=7)] = DAYS
     """All of them, unless it says which."""
     times: Annotated[tuple[Clock, ...], Field(min_length=1, max_length=48, examples=[["09:00", "17:30"]])]
+    """By the clocks of the time zone. A time that they skip, or show twice, is there once."""
+
+
+class MonthlyTimes(_Body):
+    """Times of the day on days of each month that has them: the 31 of June, or a fifth Monday, is not there and nothing stands for it."""
+
+    days: Annotated[
+        tuple[DayOfMonth, ...], Field(min_length=1, max_length=31, examples=[["15", "last", "second-tue"]])
+    ]
+    """Such as `15`, `last`, `second-tue` or `last-fri`."""
+    times: Annotated[tuple[Clock, ...], Field(min_length=1, max_length=48, examples=[["09:00"]])]
     """By the clocks of the time zone. A time that they skip, or show twice, is there once."""
 
 
@@ -121,6 +136,14 @@ class Moving(_Body):
         Field(examples=["2027-03-01T09:00:00+01:00"]),
     ] = None
     """This time, which names its offset; left out: the next free slot of its account, behind those that have one."""
+    now: bool = False
+    """At once; behind the post before it on the account by as much as its posts are apart."""
+
+    @model_validator(mode="after")
+    def _one_time(self) -> Self:
+        if self.now and self.at is not None:
+            raise ValueError("either now or at; leave one of them out")
+        return self
 
 
 class Ordering(_Body):
@@ -144,6 +167,7 @@ class EntryView(_View):
     account: Annotated[str | None, Field(examples=["mastodon-eu"])]
     """The account at the gateway; null: it is the built-in feed, or the account is not known yet."""
     state: Annotated[str, Field(examples=["planned"])]
+    """`expected`: a recurring post comes again then. It is written, and can be moved, once the one before it is out."""
     at: datetime
     """When it went out, or is to; as the clocks of the time zone show it that was asked for, else in UTC."""
     in_queue: bool
@@ -180,22 +204,25 @@ class RepeatsRequest(_Body):
     """How often a post is made again, each time with another text of its article, as long as there is one."""
 
     kind: Annotated[Literal["evergreen", "recurring"], Field(examples=["evergreen"])]
-    """`evergreen`: after a cool-down, in slots that nothing new waits for. `recurring`: at times of the week."""
+    """`evergreen`: after a cool-down, in slots that nothing new waits for. `recurring`: at times of the week or the month."""
     at_most: Annotated[int, Field(ge=1, le=100, examples=[3])]
     """So many repetitions, then no more."""
     cool_down_days: Annotated[int | None, Field(ge=1, le=3650, examples=[60])] = None
     """Of `evergreen`: so long after the post, and after each repetition."""
     times: Annotated[tuple[Times, ...], Field(max_length=MOST_LINES)] = ()
-    """Of `recurring`."""
+    """Of `recurring`: of the week."""
+    monthly: Annotated[tuple[MonthlyTimes, ...], Field(max_length=MOST_LINES)] = ()
+    """Of `recurring`: of the month."""
     time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
     """By whose clocks those are."""
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
-        if self.kind == "evergreen" and (self.cool_down_days is None or self.times):
-            raise ValueError("what is evergreen has cool_down_days, and no times")
-        if self.kind == "recurring" and (self.cool_down_days is not None or not self.times):
-            raise ValueError("what is recurring has times, and no cool_down_days")
+        has_times = bool(self.times or self.monthly)
+        if self.kind == "evergreen" and (self.cool_down_days is None or has_times):
+            raise ValueError("what is evergreen has cool_down_days, and neither times nor monthly")
+        if self.kind == "recurring" and (self.cool_down_days is not None or not has_times):
+            raise ValueError("what is recurring has times or monthly, and no cool_down_days")
         Repeat.read(self.model_dump())
         return self
 

@@ -33,7 +33,8 @@ class UnknownEntryError(LookupError):
 
     def __init__(self, post_id: UUID) -> None:
         super().__init__(
-            f"no post {post_id} has a time on another platform; GET /v1/calendar lists those that have one"
+            f"no post {post_id} has a time on another platform; GET /v1/calendar lists those that have one. One that is expected has it once"
+            " the one before it is out, and one for the built-in feed is approved for a time: POST /v1/posts/{post_id}/approve"
         )
 
 
@@ -46,9 +47,15 @@ class GoneByError(ValueError):
 
 
 async def move(
-    database: Database, due: DuePosts, post_id: UUID, at: datetime | None, caller: Caller
+    database: Database,
+    due: DuePosts,
+    post_id: UUID,
+    at: datetime | None,
+    caller: Caller,
+    *,
+    at_once: bool = False,
 ) -> Entry:
-    """Has a post go out at a time, or in the next free slot of its account, also if it had been called off.
+    """Has a post go out at a time, `at_once`, or in the next free slot of its account, also if it had been called off.
 
     Raises:
         UnknownEntryError: see there.
@@ -59,9 +66,14 @@ async def move(
         entry = await _locked(tx.connection, post_id, caller)
         _demand_movable(entry)
         planned = entry.state == "planned"
+        assert entry.account is not None
+        if at_once:
+            if not planned or entry.in_queue or entry.at > await store.now(tx.connection):
+                await plan(tx.connection, post_id)
+                database.once_committed(due.call)
+            return await _as_it_is_now(tx, entry, caller)
         if planned and (entry.in_queue if at is None else entry.at == at):
             return entry
-        assert entry.account is not None
         stored = await store.find_rules(tx.connection, entry.brand_slug, entry.account)
         now = await store.now(tx.connection)
         account = None

@@ -14,7 +14,6 @@ import asyncpg
 import structlog
 
 from chassis import Connection
-from chassis.database.pool import DatabaseUnavailableError
 from messaging import Database
 from social.calendar import repeats, store
 from social.calendar.repeats import Repeat
@@ -60,12 +59,7 @@ class Repeats:
     async def run(self) -> None:
         """Goes on until it is cancelled."""
         while True:
-            try:
-                await self.tick()
-            except DatabaseUnavailableError:
-                raise
-            except Exception:
-                log.exception("repeating_failed")
+            await self.tick()
             await asyncio.sleep(PAUSE.total_seconds())
 
     async def tick(self) -> int:

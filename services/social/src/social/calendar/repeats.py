@@ -1,13 +1,13 @@
 """Whether a post is made once more, and when. Pure: no I/O, no clock, no randomness."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID, uuid5
 
 from chassis.time_zones import zone_called
-from social.calendar.slots import Account, NoSlotError, Rules, week_of
+from social.calendar.slots import Account, NoSlotError, Rules, month_of, week_of
 from social.channels import CHANNELS
 from social.domain import PostId, Refusal
 from social.sending.domain import Material, Text, said
@@ -21,7 +21,7 @@ AHEAD: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """How often a post is made again: after a cool-down where there is room, or at times of the week."""
+    """How often a post is made again: after a cool-down where there is room, or at times of the week or the month."""
 
     kind: Literal["evergreen", "recurring"]
     at_most: int
@@ -30,15 +30,23 @@ class Repeat:
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> "Repeat":
-        """Of `{"kind", "at_most", "cool_down_days"}` or `{"kind", "at_most", "times": [{"days", "times"}], "time_zone"}`.
+        """Of `{"kind", "at_most", "cool_down_days"}` or `{"kind", "at_most", "times": [{"days", "times"}], "monthly", "time_zone"}`.
 
         Raises:
             UntimelyError: there is no such zone.
         """
         if written["kind"] == EVERGREEN:
             return cls(EVERGREEN, written["at_most"], timedelta(days=written["cool_down_days"]))
-        week, zone = week_of(written["times"]), zone_called(written["time_zone"])
-        return cls(RECURRING, written["at_most"], times=Rules(zone, week, timedelta(minutes=1)))
+        week, month = week_of(written["times"]), month_of(written.get("monthly", ()))
+        times = Rules(zone_called(written["time_zone"]), week, timedelta(minutes=1), month=month)
+        return cls(RECURRING, written["at_most"], times=times)
+
+    def times_after(self, last: datetime, now: datetime, rules: Rules | None) -> Iterator[datetime]:
+        """When a recurring post comes again, as far as that follows from its rule: not in the account's quiet hours."""
+        assert self.times is not None
+        for at in self.times.slots(max(now, last)):
+            if rules is None or not rules.is_quiet(at):
+                yield at
 
 
 def repetition_id(post_id: UUID, number: int) -> PostId:
@@ -75,13 +83,8 @@ def next_time(
                 return None
             return at if at <= now + AHEAD else None
         case "recurring":
-            assert repeat.times is not None
-            for at in repeat.times.slots(max(now, last)):
-                if rules is None:
-                    return at
-                if not rules.is_quiet(at):
-                    return Account(rules, taken).free_from(at)
-            return None
+            found = next(repeat.times_after(last, now, rules), None)
+            return found if found is None or rules is None else Account(rules, taken).free_from(found)
 
 
 def variant(

@@ -1,6 +1,6 @@
 """Requests about the calendar: what goes out when, as a list and as iCalendar; and the posts that a person moves in it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -25,6 +25,10 @@ LATE: Final = refusal(
     HTTPStatus.CONFLICT, "It is not as you believe, or the time is taken; `detail` says what to do."
 )
 _UTC: Final = ZoneInfo("UTC")
+_STATUS: Final[Mapping[str, icalendar.Status]] = {
+    moving.CALLED_OFF: "CANCELLED",
+    entries.EXPECTED: "TENTATIVE",
+}
 
 Brand = Annotated[
     str,
@@ -63,7 +67,7 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
         limit: calendars.Limit = 50,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """Posts that went out, or are to, the earliest first; those that wait for a person are under `/v1/posts`."""
+        """Posts that went out or are to, and when recurring ones come again; those that wait for a person are under `/v1/posts`."""
         clocks, place = calendars.clocks(zone), _place(after)
         found: list[Entry] = []
         if caller.may_see(brand):
@@ -89,8 +93,10 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
 
     @routes.put("/{post_id}", summary="Move a post", responses={**UNKNOWN, **LATE})
     async def move_post(caller: MayReview, post_id: UUID, request: Moving) -> EntryView:
-        """To a time, or into the next free slot of its account; also one that was called off. The same again changes nothing."""
-        return EntryView.of(await moving.move(database, due, post_id, request.at, caller), _UTC)
+        """To a time, now, or into the next free slot of its account; also one that was called off. The same again changes nothing."""
+        return EntryView.of(
+            await moving.move(database, due, post_id, request.at, caller, at_once=request.now), _UTC
+        )
 
     @routes.post("/{post_id}/first", summary="Put a post first", responses={**UNKNOWN, **LATE})
     async def put_first(caller: MayReview, post_id: UUID) -> EntryView:
@@ -141,7 +147,7 @@ def _event(entry: Entry) -> icalendar.Event:
         summary=f"{entry.account or entry.channel}: {entry.title}",
         changed_at=entry.changed_at,
         sequence=entry.moves,
-        status="CANCELLED" if entry.state == moving.CALLED_OFF else "CONFIRMED",
+        status=_STATUS.get(entry.state, "CONFIRMED"),
         description="\n\n".join(filter(None, (entry.text, f"({what}) {entry.detail}".strip()))),
         url=entry.post_url or entry.link,
         categories=(entry.brand_slug, entry.channel, what),

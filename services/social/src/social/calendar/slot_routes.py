@@ -95,7 +95,7 @@ def _slots(database: Database) -> APIRouter:
         if account == FEED:
             raise HTTPException(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
-                "the built-in feed has no slots: what is to appear there later is approved for a time, under /v1/posts",
+                "the built-in feed has no slots: what is to appear there later is approved for a time: brandctl posts approve ID --at TIME",
             )
         async with database.transaction() as tx:
             await store.lock_accounts(tx.connection, [account])

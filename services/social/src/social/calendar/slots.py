@@ -5,9 +5,10 @@ A slot is a time of the day on a day of the week, by the clocks of a zone. Where
 """
 
 from bisect import bisect_left, insort
+from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 from typing import Any, Final, Self
 from zoneinfo import ZoneInfo
@@ -16,6 +17,8 @@ from chassis.quiet_hours import QuietHours
 from chassis.time_zones import moment, zone_called
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+LAST: Final = "last"
+ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
 LATE: Final = timedelta(minutes=1)
 """What is overdue by less is on time."""
 HORIZON: Final = timedelta(days=3660)
@@ -37,6 +40,8 @@ class Rules:
     spacing: timedelta
     """Two posts are never closer; more than nothing."""
     quiet: QuietHours | None = None
+    month: tuple[tuple[str, tuple[time, ...]], ...] = ()
+    """Days of the month, as `falls_on` reads them, with their times."""
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Self:
@@ -55,7 +60,14 @@ class Rules:
 
     @property
     def has_slots(self) -> bool:
-        return any(self.week)
+        return any(self.week) or bool(self.month)
+
+    def times_on(self, day: date) -> Sequence[time]:
+        """In their order, each once."""
+        times = self.week[day.weekday()]
+        if not self.month:
+            return times
+        return sorted({*times, *(time for on, some in self.month if falls_on(day, on) for time in some)})
 
     def slots(self, after: datetime, within: timedelta = HORIZON) -> Iterator[datetime]:
         """Those later than a moment, in UTC and in their order, `within` so long of it."""
@@ -65,7 +77,7 @@ class Rules:
         # Periods follow each other as slots do: few are looked up.
         quiet = None if self.quiet is None else self.quiet.period(after)
         while self.has_slots:
-            for clock in self.week[day.weekday()]:
+            for clock in self.times_on(day):
                 slot = moment(day, clock, self.zone)
                 if slot > end:
                     return
@@ -92,6 +104,29 @@ def week_of(lines: Iterable[Mapping[str, Any]]) -> tuple[tuple[time, ...], ...]:
         for day in line["days"]:
             week[DAYS.index(day)].update(map(time.fromisoformat, line["times"]))
     return tuple(tuple(sorted(times)) for times in week)
+
+
+def month_of(lines: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, tuple[time, ...]], ...]:
+    """Days of the month with their times: of `{"days": ["15", "last", "second-tue"], "times": ["09:00"]}`."""
+    return tuple(
+        (day, tuple(map(time.fromisoformat, line["times"]))) for line in lines for day in line["days"]
+    )
+
+
+def falls_on(day: date, written: str) -> bool:
+    """Whether it is the `15`, the `last`, the `second-tue` or the `last-fri` of its month.
+
+    A month that has no such day has none, as RFC 5545 has it: the `31` of June is not the 30.
+    """
+    length = monthrange(day.year, day.month)[1]
+    if written == LAST:
+        return day.day == length
+    if written.isdigit():
+        return day.day == int(written)
+    which, _, weekday = written.partition("-")
+    if DAYS[day.weekday()] != weekday:
+        return False
+    return day.day > length - 7 if which == LAST else (day.day - 1) // 7 == ORDINALS.index(which)
 
 
 class Account:

@@ -291,7 +291,8 @@ async def alike(
           on other.account = p.account and other.content_id <> p.content_id
         where p.post_id = $1 and p.account = $2 and other.state in ('planned', 'sending', 'posted', 'in_doubt')
           and coalesce(other.posted_at, other.due_at) > clock_timestamp() - $3::interval
-          and (lower(other.text) = lower(p.text) or other.material ->> 'link' = p.material ->> 'link')
+          and (lower(other.text) = lower(p.text) or coalesce(other.material ->> 'article_link', other.material ->> 'link')
+               = coalesce(p.material ->> 'article_link', p.material ->> 'link'))
         order by says desc, at desc limit 1
         """,
         post_id,

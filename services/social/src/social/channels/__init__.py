@@ -27,6 +27,7 @@ from social.channels.channel import (
     Picture,
     Pictures,
     Placement,
+    Reach,
     Sending,
 )
 from social.channels.feed import FEED
@@ -50,5 +51,6 @@ __all__ = [
     "Picture",
     "Pictures",
     "Placement",
+    "Reach",
     "Sending",
 ]

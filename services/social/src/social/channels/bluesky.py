@@ -10,15 +10,17 @@ from http import HTTPStatus
 from typing import Any, Final
 from uuid import UUID
 
-from receipts import Answer, Content, Refused, Step, UnknownOutcome, Work
+from receipts import Account, Answer, Content, Refused, Step, UnknownOutcome, Work
 from receipts.answers import expect, quoted
 from social import counting
-from social.channels.channel import Channel, Composed, Facet, Limit, Pictures, Sending
+from social.channels.channel import Channel, Composed, Facet, Limit, Pictures, Reach, Sending
 from social.cutting import cut
 
 POSTS: Final = "app.bsky.feed.post"
 _MOST_BYTES_OF_A_PICTURE: Final = 2_000_000
 _MOST_DESCRIPTION: Final = 300
+_READ_SECONDS: Final = 10.0
+_NO_APP_VIEW: Final = {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.NOT_IMPLEMENTED}
 _SORTABLE: Final = "234567abcdefghijklmnopqrstuvwxyz"
 _CLOCK_BITS: Final = 10
 
@@ -125,16 +127,37 @@ def _embed(prepared: Mapping[str, Any], blob: Any) -> Mapping[str, Any] | None:
     return {"$type": "app.bsky.embed.images", "images": [image]}
 
 
+async def _reach(account: Account, uri: str) -> Reach:
+    """Likes and replies are in other people's records: the app view counts them, which the PDS asks for us if it has one."""
+    path = "/xrpc/app.bsky.feed.getPosts"
+    answer = await account.request("GET", path, query={"uris": uri}, seconds=_READ_SECONDS)
+    if answer.status in _NO_APP_VIEW and not _is_over(answer):
+        raise Refused(
+            "not_told", f"this server has no app view that counts likes and replies{quoted(answer)}"
+        )
+    posts = _member(_expected(answer), "posts")
+    post = next(iter(posts), None) if isinstance(posts, list) else None
+    if post is None:
+        raise Refused("gone", "the app view has no such post")
+    shares = ("repostCount", "quoteCount")
+    return Reach.told(post, likes="likeCount", shares=shares, replies="replyCount")
+
+
 def _expected(answer: Answer) -> Answer:
     return expect(answer, {HTTPStatus.OK}, {HTTPStatus.BAD_REQUEST: _refused})
 
 
 def _refused(answer: Answer) -> Exception:
-    error = answer.json.get("error") if isinstance(answer.json, Mapping) else None
-    if error in {"ExpiredToken", "InvalidToken"}:
+    if _is_over(answer):
         return Refused("needs_reconnecting", f"the session is over{quoted(answer)}")
     too_long = "too big" in answer.text or "too big" in quoted(answer)
     return Refused("text_too_long" if too_long else "refused", f"the server refuses the post{quoted(answer)}")
+
+
+def _is_over(answer: Answer) -> bool:
+    """Whether it is the session that the server does not take."""
+    error = answer.json.get("error") if isinstance(answer.json, Mapping) else None
+    return error in {"ExpiredToken", "InvalidToken"}
 
 
 def _member(answer: Answer, name: str) -> Any:
@@ -165,5 +188,5 @@ CHANNEL: Final = Channel(
     hashtags=2,
     opening=1,
     source="https://github.com/bluesky-social/atproto/blob/main/lexicons/app/bsky/feed/post.json",
-    sending=Sending(prepare, steps, ERRORS, seconds=120),
+    sending=Sending(prepare, steps, ERRORS, seconds=120, reach=_reach),
 )

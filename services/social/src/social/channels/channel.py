@@ -1,15 +1,18 @@
 """What a channel is: the rules of its texts, and how a post goes out there. One file of this folder holds each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, Self
 from uuid import UUID
 
-from receipts import Step
+from receipts import Account, Step
 
 Placement = Literal["in_text", "first_comment", "none"]
 """Where the link to the article stands."""
+
+MOST: Final = 2_000_000_000
+"""Likes, and so on, that are kept; nobody's post is received better."""
 
 READ: Final = "Read the article: "
 
@@ -82,6 +85,40 @@ class Composed:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """How a post has been received so far; None: the platform does not say."""
+
+    likes: int | None
+    shares: int | None
+    """Passed on to others, with words of their own or without."""
+    replies: int | None
+
+    @classmethod
+    def told(cls, document: Any, *, likes: str, shares: Sequence[str], replies: str) -> Self:
+        """Of an answer's members by these names; shares are the sum of those that it has."""
+        shared = [found for each in shares if (found := _count(document, each)) is not None]
+        return cls(
+            _count(document, likes), min(sum(shared), MOST) if shared else None, _count(document, replies)
+        )
+
+
+def _count(document: Any, name: str) -> int | None:
+    value = document.get(name) if isinstance(document, Mapping) else None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        return None
+    return min(value, MOST)
+
+
+AskReach = Callable[[Account, str], Awaitable[Reach]]
+"""(the account, the `id` that the post's steps remember) → how it was received; asked at the platform, once.
+
+Raises:
+    receipts.NotSent, receipts.UnknownOutcome: it could not be asked now, or gave no answer.
+    receipts.Refused: `gone`, there is no such post (any more); `not_told`, this server tells it of no post. Others may pass.
+"""
+
+
+@dataclass(frozen=True, slots=True)
 class Sending:
     """How a post goes out on a channel.
 
@@ -94,6 +131,7 @@ class Sending:
         seconds: how long all of it may take.
         placements: where the link may stand; the first unless the brand says otherwise.
         needs_picture: without one there is no post.
+        reach: asks how a post was received, where the platform tells that for nothing.
     """
 
     prepare: Callable[[Composed, datetime], Mapping[str, Any]]
@@ -102,6 +140,7 @@ class Sending:
     seconds: float = 60.0
     placements: tuple[Placement, ...] = ("in_text", "none")
     needs_picture: bool = False
+    reach: AskReach | None = None
 
 
 @dataclass(frozen=True, slots=True)

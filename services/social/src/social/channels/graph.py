@@ -6,15 +6,15 @@ whether it was.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from receipts import Absent, Answer, Found, NotSent, Refused, Unclear, Work
+from receipts import Absent, Answer, Found, NotSent, Refused, Unclear, UnknownOutcome, Work
 from receipts.answers import expect, quoted
-from social.channels.lost import comparable, since
+from social.channels.lost import PAGES, comparable, read, since
 from social.channels.uploads import UPLOAD_SECONDS, unseen
 
 SECONDS: Final = 18.0
@@ -24,6 +24,10 @@ _POLLS: Final = (0.0, 0.4, 0.8, 1.6, 3.2)
 _LIMITED: Final = timedelta(minutes=15)
 _LIMITED_FOR_TODAY: Final = timedelta(hours=1)
 _LISTED: Final = 50
+_READ_SECONDS: Final = 4.0
+_ADDRESS_WITHIN: Final = timedelta(minutes=15)
+"""From the first attempt: then a post that is out counts as posted, wherever it is seen."""
+_ADDRESS_AGAIN: Final = timedelta(seconds=10)
 
 ERRORS: Final = {
     "needs_reconnecting": "the token has expired (they live 60 days) or was taken back: connect the account again",
@@ -94,15 +98,33 @@ async def publish(
     answer = await work.account.request(
         "POST", edges.of(user, edges.publish), form={"creation_id": container}
     )
-    number = str(answered(answer).json["id"])
-    # It is out: whatever happens from here on, it stays so.
-    address = ""
-    with suppress(Exception):
-        shown = await work.account.request(
-            "GET", edges.node(number), query={"fields": "permalink"}, seconds=4.0
-        )
-        address = str(answered(shown).json["permalink"])
-    return {"id": number, "url": address} if address else {"id": number}
+    return {"id": str(answered(answer).json["id"])}
+
+
+async def address(work: Work, edges: Edges) -> Mapping[str, str]:
+    """Where the post is seen, which the answer to publishing it does not tell. It is out, and nobody waits for this for long.
+
+    Raises:
+        NotSent: it could not be asked; no attempt counts.
+    """
+    number = work.remote.get("id")
+    if not number or work.remote.get("url"):
+        return {}
+    try:
+        return {"url": await read(partial(_permalink, work, edges.node(str(number))))}
+    except (UnknownOutcome, Refused, LookupError, TypeError, ValueError):
+        now = datetime.now(UTC)
+        if now - since(work.prepared) > _ADDRESS_WITHIN:
+            return {}
+        raise NotSent(
+            "no_address", "it is out, and its address is not known yet", now + _ADDRESS_AGAIN
+        ) from None
+
+
+async def _permalink(work: Work, path: str) -> str:
+    query = {"fields": "permalink"}
+    answer = await work.account.request("GET", path, query=query, seconds=_READ_SECONDS)
+    return str(answered(answer).json["permalink"])
 
 
 async def _user(work: Work) -> str:
@@ -124,7 +146,7 @@ async def _ready(work: Work, edges: Edges, container: str) -> str:
 
 async def _status(work: Work, edges: Edges, container: str) -> str:
     answer = await work.account.request(
-        "GET", edges.node(container), query={"fields": edges.status}, seconds=4.0
+        "GET", edges.node(container), query={"fields": edges.status}, seconds=_READ_SECONDS
     )
     return str(answered(answer).json[edges.status])
 
@@ -133,19 +155,32 @@ async def find(work: Work, edges: Edges, container: str, text: str, posts: str) 
     """Looks among what was published since the first attempt, and what the container says of itself."""
     user = await _user(work)
     query = {"fields": f"id,permalink,timestamp,{edges.text}", "limit": str(_LISTED)}
-    listed = answered(await work.account.request("GET", edges.of(user, posts), query=query)).json["data"]
     begun = since(work.prepared)
-    recent = [each for each in listed if datetime.fromisoformat(each["timestamp"]) >= begun]
-    for each in recent:
-        if comparable(each.get(edges.text, "")) == comparable(text):
-            return Found({"id": str(each["id"]), "url": each.get("permalink", "")})
-    if await _status(work, edges, container) == "PUBLISHED":
+    all_there = False
+    for _ in range(PAGES):
+        listed = await read(partial(_page, work, edges.of(user, posts), dict(query)))
+        recent = [each for each in listed["data"] if datetime.fromisoformat(each["timestamp"]) >= begun]
+        for each in recent:
+            if comparable(each.get(edges.text, "")) == comparable(text):
+                return Found({"id": str(each["id"]), "url": each.get("permalink", "")})
+        following = listed.get("paging", {}).get("cursors", {}).get("after")
+        if all_there := len(recent) < _LISTED or not following:
+            break
+        query["after"] = following
+    if await read(partial(_status, work, edges, container)) == "PUBLISHED":
         return Found({})
-    if len(recent) == _LISTED:
-        return Unclear(
-            f"there are {_LISTED} or more posts since the first attempt; look whether it is among them"
-        )
-    return Absent()
+    if all_there:
+        return Absent()
+    return Unclear(
+        f"there are {PAGES * _LISTED} or more posts since the first attempt; look whether it is among them"
+    )
+
+
+async def _page(work: Work, path: str, query: Mapping[str, str]) -> Mapping[str, Any]:
+    listed: Mapping[str, Any] = answered(
+        await work.account.request("GET", path, query=query, seconds=_READ_SECONDS)
+    ).json
+    return listed
 
 
 # -- what Meta says ----------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     return (
         Step("container", _contain, repeatable=True, seconds=graph.SECONDS),
         Step("publish", _publish, _find, settles_seconds=graph.SETTLES, seconds=graph.SECONDS),
+        Step("address", _address, repeatable=True, seconds=graph.SECONDS),
     )
 
 
@@ -42,6 +43,10 @@ async def _contain(work: Work) -> Mapping[str, Any]:
 
 async def _publish(work: Work) -> Mapping[str, Any]:
     return await graph.publish(work, _EDGES, work.remote["container"], work.prepared["form"], _EDGES.posts)
+
+
+async def _address(work: Work) -> Mapping[str, Any]:
+    return await graph.address(work, _EDGES)
 
 
 async def _find(work: Work) -> Found | Absent | Unclear:

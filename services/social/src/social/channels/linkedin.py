@@ -13,7 +13,7 @@ from receipts import Absent, Answer, Content, Found, NotSent, Refused, Step, Unc
 from receipts.answers import Errors, expect, quoted
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
-from social.channels.lost import comparable, confirmed_id, since
+from social.channels.lost import PAGES, READ_SECONDS, comparable, confirmed_id, read, since
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 # https://learn.microsoft.com/linkedin/marketing/community-management/shares/little-text-format: an unescaped reserved
@@ -122,27 +122,38 @@ async def _uploaded(pictures: Pictures, work: Work, owner: str) -> str | None:
 async def _find_post(work: Work) -> Found | Absent | Unclear:
     author = await _author(work)
     query = {"q": "author", "author": author, "count": str(_LISTED), "sortBy": "CREATED"}
-    answer = await work.account.request(
-        "GET", "/rest/posts", query=query, headers=_HEADERS | {"X-RestLi-Method": "FINDER"}
-    )
-    if answer.status == HTTPStatus.FORBIDDEN:
-        # Persons' tokens may write and not read. Within that time LinkedIn itself keeps the same text from being posted twice, and names
-        # the one that is there.
-        if datetime.now(UTC) - since(work.prepared) < _COMPARED:
-            return Absent()
-        return Unclear("LinkedIn does not let this account look its posts up; look at its page")
-    posts = expect(answer, errors=_ERRORS).json["elements"]
     wanted = _comparable(work.prepared["commentary"])
     begun = since(work.prepared).timestamp() * 1000
-    recent = [each for each in posts if each.get("publishedAt", each.get("createdAt", 0)) >= begun]
-    for each in recent:
-        if _comparable(each.get("commentary", "")) == wanted:
-            return Found(_remote(each["id"]))
-    if len(recent) == _LISTED:
-        return Unclear(
-            f"there are {_LISTED} or more posts since the first attempt; look whether it is among them"
-        )
-    return Absent()
+    for page in range(PAGES):
+        # What is posted meanwhile moves the others on: one may be seen twice, and none is missed.
+        posts = await read(partial(_page, work, query | {"start": str(page * _LISTED)}))
+        if posts is None:
+            # Persons' tokens may write and not read. Within that time LinkedIn itself keeps the same text from being posted twice, and
+            # names the one that is there.
+            if datetime.now(UTC) - since(work.prepared) < _COMPARED:
+                return Absent()
+            return Unclear("LinkedIn does not let this account look its posts up; look at its page")
+        recent = [each for each in posts if each.get("publishedAt", each.get("createdAt", 0)) >= begun]
+        for each in recent:
+            if _comparable(each.get("commentary", "")) == wanted:
+                return Found(_remote(each["id"]))
+        if len(recent) < _LISTED:
+            return Absent()
+    return Unclear(
+        f"there are {PAGES * _LISTED} or more posts since the first attempt; look whether it is among them"
+    )
+
+
+async def _page(work: Work, query: Mapping[str, str]) -> Sequence[Mapping[str, Any]] | None:
+    """None: the account may not read."""
+    headers = _HEADERS | {"X-RestLi-Method": "FINDER"}
+    answer = await work.account.request(
+        "GET", "/rest/posts", query=query, headers=headers, seconds=READ_SECONDS
+    )
+    if answer.status == HTTPStatus.FORBIDDEN:
+        return None
+    posts: Sequence[Mapping[str, Any]] = expect(answer, errors=_ERRORS).json["elements"]
+    return posts
 
 
 # -- the link in a comment ---------------------------------------------------------------------------------------------
@@ -161,17 +172,27 @@ async def _comment(work: Work) -> Mapping[str, Any]:
 
 async def _find_comment(work: Work) -> Found | Absent | Unclear:
     author = await _author(work)
-    answer = await work.account.request("GET", _comments(_answered(work)), headers=_HEADERS)
-    if answer.status == HTTPStatus.FORBIDDEN:
+    comments = await read(partial(_commented, work))
+    if comments is None:
         return Unclear(
             "LinkedIn does not let this account look comments up; look whether its post has the link below it"
         )
-    for each in expect(answer, errors=_ERRORS).json["elements"]:
+    for each in comments:
         if each.get("actor") == author and work.prepared["comment"] in each.get("message", {}).get(
             "text", ""
         ):
             return Found({"comment_id": str(each["id"])})
     return Absent()
+
+
+async def _commented(work: Work) -> Sequence[Mapping[str, Any]] | None:
+    """None: the account may not read."""
+    path = _comments(_answered(work))
+    answer = await work.account.request("GET", path, headers=_HEADERS, seconds=READ_SECONDS)
+    if answer.status == HTTPStatus.FORBIDDEN:
+        return None
+    comments: Sequence[Mapping[str, Any]] = expect(answer, errors=_ERRORS).json["elements"]
+    return comments
 
 
 def _answered(work: Work) -> str:

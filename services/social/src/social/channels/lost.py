@@ -1,15 +1,38 @@
 """What is the same wherever a lost post is looked for among those of its account."""
 
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from unicodedata import normalize
 
-from receipts import Refused
+from receipts import Refused, UnknownOutcome
 
 CLOCKS: Final = timedelta(minutes=5)
 """By which a platform's clock and ours may differ."""
+PAGES: Final = 10
+"""Of an account's latest posts, among which a lost one is looked for, back to its first attempt."""
+READ_SECONDS: Final = 5.0
+"""For one request of a look-up."""
+_READ_AGAIN_AFTER: Final = (0.2, 0.6)
+"""Seconds."""
+_T = TypeVar("_T")
+
+
+async def read(ask: Callable[[], Awaitable[_T]]) -> _T:
+    """What a platform answers to a question that changes nothing: asked again at once, a few times, where no whole answer came.
+
+    Raises:
+        UnknownOutcome: none came.
+        Whatever else `ask` raises, at once.
+    """
+    for pause in _READ_AGAIN_AFTER:
+        try:
+            return await ask()
+        except UnknownOutcome:
+            await asyncio.sleep(pause)
+    return await ask()
 
 
 def since(prepared: Mapping[str, Any]) -> datetime:

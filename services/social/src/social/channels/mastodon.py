@@ -8,9 +8,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import quote
 
 from receipts import (
     Absent,
+    Account,
     Answer,
     Found,
     NotSent,
@@ -23,14 +25,13 @@ from receipts import (
 )
 from receipts.answers import expect, quoted
 from social import counting
-from social.channels.channel import Channel, Composed, Limit, Pictures, Sending
+from social.channels.channel import Channel, Composed, Limit, Pictures, Reach, Sending
+from social.channels.lost import PAGES, READ_SECONDS, read
 
 _CHARACTERS: Final = 500
 """What a server takes that does not say."""
 _MOST_ALTERNATIVE: Final = 1500
 _A_PAGE: Final = 40
-_PAGES: Final = 5
-"""Of the account's latest posts, among which a lost one is looked for, back to its first attempt."""
 _CLOCKS_DIFFER: Final = timedelta(minutes=10)
 _PROCESSING: Final = {HTTPStatus.ACCEPTED, HTTPStatus.PARTIAL_CONTENT}
 _MARKUP: Final = re.compile(r"<[^>]*>")
@@ -99,12 +100,11 @@ async def _post(work: Work) -> Mapping[str, Any]:
 
 
 async def _detect(work: Work) -> Found | Absent | Unclear:
-    me = await work.account.request("GET", "/api/v1/accounts/verify_credentials")
-    account_id = _field(_expected(me, {HTTPStatus.OK}), "id")
+    me = await read(partial(_read, work, "/api/v1/accounts/verify_credentials", {}))
+    account_id = _field(me, "id")
     query = {"limit": str(_A_PAGE)}
-    for _ in range(_PAGES):
-        answer = await work.account.request("GET", f"/api/v1/accounts/{account_id}/statuses", query=query)
-        page = _expected(answer, {HTTPStatus.OK}).json
+    for _ in range(PAGES):
+        page = (await read(partial(_read, work, f"/api/v1/accounts/{account_id}/statuses", dict(query)))).json
         if not isinstance(page, list):
             raise UnknownOutcome("the list of the account's posts cannot be read")
         for each in page:
@@ -113,12 +113,28 @@ async def _detect(work: Work) -> Found | Absent | Unclear:
         if not page or _created(page[-1]) < _since(work.prepared):
             return Absent()
         query["max_id"] = str(page[-1]["id"])
-    return Unclear(f"it is none of the account's latest {_PAGES * _A_PAGE} posts; look further back")
+    return Unclear(f"it is none of the account's latest {PAGES * _A_PAGE} posts; look further back")
+
+
+async def _read(work: Work, path: str, query: Mapping[str, str]) -> Answer:
+    return _expected(
+        await work.account.request("GET", path, query=query, seconds=READ_SECONDS), {HTTPStatus.OK}
+    )
+
+
+async def _reach(account: Account, status_id: str) -> Reach:
+    path = f"/api/v1/statuses/{quote(status_id, safe='')}"
+    answer = await account.request("GET", path, seconds=READ_SECONDS)
+    if answer.status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+        raise Refused("gone", "the server has no such post any more")
+    status = _expected(answer, {HTTPStatus.OK}).json
+    shares = ("reblogs_count", "quotes_count")
+    return Reach.told(status, likes="favourites_count", shares=shares, replies="replies_count")
 
 
 def _expected(answer: Answer, ok: set[HTTPStatus]) -> Answer:
-    if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise NotSent("limit", f"the server has been asked too often{quoted(answer)}", _reset(answer))
+    if answer.status == HTTPStatus.TOO_MANY_REQUESTS and (reset := _reset(answer)) is not None:
+        raise NotSent("limit", f"the server has been asked too often{quoted(answer)}", reset)
     return expect(answer, ok, {HTTPStatus.FORBIDDEN: _forbidden, HTTPStatus.UNPROCESSABLE_ENTITY: _refused})
 
 
@@ -203,5 +219,5 @@ CHANNEL: Final = Channel(
     opening=2,
     note="Links count 23. A server may allow more than 500.",
     source="https://docs.joinmastodon.org/user/posting/#text",
-    sending=Sending(prepare, steps, ERRORS, seconds=120),
+    sending=Sending(prepare, steps, ERRORS, seconds=120, reach=_reach),
 )

@@ -31,6 +31,8 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     of_post = (
         Step("container", _contain, repeatable=True, seconds=graph.SECONDS),
         Step("publish", _publish, _find, settles_seconds=graph.SETTLES, seconds=graph.SECONDS),
+        # Before the comment: should that be refused, it is to be told where the post is.
+        Step("address", _address, repeatable=True, seconds=graph.SECONDS),
     )
     if not prepared["comment"]:
         return of_post
@@ -47,6 +49,10 @@ async def _contain(work: Work) -> Mapping[str, Any]:
 
 async def _publish(work: Work) -> Mapping[str, Any]:
     return await graph.publish(work, _EDGES, work.remote["container"], work.prepared["form"], _EDGES.posts)
+
+
+async def _address(work: Work) -> Mapping[str, Any]:
+    return await graph.address(work, _EDGES)
 
 
 async def _find(work: Work) -> Found | Absent | Unclear:
@@ -92,7 +98,7 @@ CHANNEL: Final = Channel(
         prepare,
         steps,
         errors=graph.ERRORS,
-        seconds=90.0,  # its four steps together, at their slowest
+        seconds=90.0,  # its steps together, at their slowest
         placements=("in_text", "first_comment", "none"),
     ),
 )

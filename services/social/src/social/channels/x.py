@@ -11,12 +11,12 @@ from receipts import Absent, Answer, Found, NotSent, Part, Refused, Step, Unclea
 from receipts.answers import Errors, expect, quoted
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
-from social.channels.lost import comparable, confirmed_id, since
+from social.channels.lost import PAGES, READ_SECONDS, comparable, confirmed_id, read, since
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 _SECONDS: Final = 18.0
 _SETTLES: Final = 30.0
-_MOST_LISTED: Final = "100"
+_LISTED: Final = 100
 _MOST_ALT: Final = 1000
 
 
@@ -111,13 +111,25 @@ async def _since(work: Work) -> tuple[Sequence[Mapping[str, Any]], bool]:
     """The account's posts since the first attempt, and whether these are all of them."""
     user = (await work.account.facts()).get("id") or await _user(work)
     query = {
-        "max_results": _MOST_LISTED,
+        "max_results": str(_LISTED),
         "start_time": since(work.prepared).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "tweet.fields": "created_at,entities,referenced_tweets",
     }
-    answer = await work.account.request("GET", f"/2/users/{user}/tweets", query=query)
-    listed = expect(answer, errors=_ERRORS).json
-    return listed.get("data", ()), "next_token" not in listed.get("meta", {})
+    posts: list[Mapping[str, Any]] = []
+    for _ in range(PAGES):
+        listed = await read(partial(_page, work, user, dict(query)))
+        posts += listed.get("data", ())
+        following = listed.get("meta", {}).get("next_token")
+        if not following:
+            return posts, True
+        query["pagination_token"] = following
+    return posts, False
+
+
+async def _page(work: Work, user: str, query: Mapping[str, str]) -> Mapping[str, Any]:
+    answer = await work.account.request("GET", f"/2/users/{user}/tweets", query=query, seconds=READ_SECONDS)
+    listed: Mapping[str, Any] = expect(answer, errors=_ERRORS).json
+    return listed
 
 
 async def _user(work: Work) -> str:
@@ -172,7 +184,7 @@ def _address(post: str) -> str:
 
 def _too_many() -> Unclear:
     return Unclear(
-        f"X lists more than {_MOST_LISTED} posts since the first attempt; look whether it is among them"
+        f"X lists more than {PAGES * _LISTED} posts since the first attempt; look whether it is among them"
     )
 
 

@@ -1,6 +1,5 @@
 """What a person decides about a post, carried out: each decision with all that follows from it in one transaction."""
 
-import asyncio
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
@@ -15,7 +14,7 @@ from messaging import Database, Transaction, WaitFor
 from social.domain import Refusal
 from social.review import domain, store
 from social.review.domain import Kind, Pending, PostState
-from social.sending import DuePosts, Held, Standing, send_next
+from social.sending import Alarm, DuePosts, Held, Standing, send_next, sleep_until
 from social.sending import store as sending
 from social.store import publish
 from social.urls import FeedUrls
@@ -72,8 +71,9 @@ async def approve(
     caller: Caller,
     *,
     publish_at: datetime | None,
+    at_once: bool = False,
 ) -> Pending:
-    """Posts exactly this version, now or at a time.
+    """Posts exactly this version: at a time, in the next free slot of its account, or now if that has none or it is to be `at_once`.
 
     Raises:
         UnknownPostError, NoSuchVersionError, DecidedOtherwiseError: see domain.py.
@@ -81,17 +81,27 @@ async def approve(
     """
     async with database.transaction() as tx:
         pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
-        if not domain.approve(pending, version, publish_at):
+        if not domain.approve(pending, version, publish_at, at_once=at_once):
             return pending
         if publish_at is None:
-            await store.note_decision(tx.connection, pending, Kind.APPROVED, version, by=caller.name)
+            await store.note_decision(
+                tx.connection,
+                pending,
+                Kind.APPROVED,
+                version,
+                by=caller.name,
+                comment=domain.AT_ONCE if at_once else "",
+            )
             if pending.sent is None:
                 await _post(tx, urls, pending)
+            elif at_once:
+                await sending.plan(tx.connection, post_id)
+                database.once_committed(due.call)
             else:
                 refusal = await due.plan(tx.connection, pending.sent)
                 if refusal is not None:
                     raise domain.DecidedOtherwiseError(
-                        f"{refusal.detail}; give it a time to post it all the same"
+                        f"{refusal.detail}; give it a time, or say now, to post it all the same"
                     )
         else:
             if not await store.set_time(tx.connection, pending, publish_at):
@@ -196,14 +206,16 @@ async def reject(database: Database, post_id: UUID, version: int, caller: Caller
 class Appointments:
     """Posts what was approved for a time. Every replica does; row locks share it out, and only the database's clock counts."""
 
-    def __init__(self, database: Database, urls: FeedUrls, standing: Standing) -> None:
+    def __init__(self, database: Database, urls: FeedUrls, standing: Standing, alarm: Alarm) -> None:
         self._database = database
         self._urls = urls
         self._standing = standing
+        self._alarm = alarm
 
     async def run(self) -> None:
-        """Goes on until it is cancelled, asleep until the next is due."""
+        """Goes on until it is cancelled, asleep until the next is due, or the alarm rings."""
         while True:
+            rung = self._alarm.next()
             try:
                 while await self.keep():
                     pass
@@ -213,7 +225,7 @@ class Appointments:
             except Exception:
                 log.exception("appointment_failed")
                 pause = LONGEST_SLEEP
-            await asyncio.sleep(pause.total_seconds())
+            await sleep_until(rung, pause)
 
     async def keep(self) -> bool:
         """Posts what has been due the longest, unless something keeps it; False if nothing is due."""

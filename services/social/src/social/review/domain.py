@@ -15,6 +15,8 @@ from social.domain import Count, Post
 from social.sending.domain import ChannelPost
 
 MAX_COMMENT: Final = 2000
+AT_ONCE: Final = "at once"
+"""What is noted of an approval that waits for no slot."""
 MAX_TEXT: Final = 10_000
 """Characters of a request; what a channel takes is less."""
 
@@ -102,8 +104,8 @@ class UnusableTextError(ValueError):
     """A person's text cannot be posted as it is; the message says what to change."""
 
 
-def approve(pending: Pending, version: int, publish_at: datetime | None) -> bool:
-    """Whether this approval changes anything: it is posted, now or at a time.
+def approve(pending: Pending, version: int, publish_at: datetime | None, *, at_once: bool = False) -> bool:
+    """Whether this approval changes anything: it is posted at a time, or without one in a slot or `at_once`.
 
     Raises:
         NoSuchVersionError: nobody can have seen that version.
@@ -114,7 +116,8 @@ def approve(pending: Pending, version: int, publish_at: datetime | None) -> bool
     _demand_open(pending)
     _demand_newest(pending, version)
     if publish_at is None and pending.publish_at is not None and _is_last_kind(pending, Kind.APPROVED):
-        return False  # it is about to be sent
+        # It has its slot, or is about to be sent.
+        return at_once and pending.last is not None and pending.last.comment != AT_ONCE
     return publish_at is None or publish_at != pending.publish_at
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from chassis.http.api import in_utc
 from social.cutting import clean_line
@@ -46,8 +46,16 @@ class Approving(_Body):
     publish_at: Annotated[
         Annotated[AwareDatetime, AfterValidator(in_utc)] | None, Field(examples=["2027-03-01T09:00:00+01:00"])
     ] = None
-    """Not before this time, which names its offset; left out: now, or in the next free slot of its account. Said again with another time,
-    it is moved."""
+    """Not before this time, which names its offset; left out: in the next free slot of its account, or now if that has none. Said again
+    with another time, it is moved."""
+    now: bool = False
+    """Without waiting for a slot; behind the post before it on the account by as much as its posts are apart."""
+
+    @model_validator(mode="after")
+    def _one_time(self) -> Self:
+        if self.now and self.publish_at is not None:
+            raise ValueError("either now or publish_at; leave one of them out")
+        return self
 
 
 class Editing(_Body):

@@ -101,10 +101,17 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         responses={**UNKNOWN, **OVERTAKEN},
     )
     async def approve(caller: MayReview, post_id: UUID, request: Approving) -> PostView:
-        """Exactly this version is posted, now or at the time given. The same again changes nothing."""
+        """Exactly this version, at `publish_at` of the answer: the time given, the next free slot, or now. Again, it changes nothing."""
         return PostView.of(
             await deciding.approve(
-                database, urls, due, post_id, request.version, caller, publish_at=request.publish_at
+                database,
+                urls,
+                due,
+                post_id,
+                request.version,
+                caller,
+                publish_at=request.publish_at,
+                at_once=request.now,
             ),
             urls,
         )

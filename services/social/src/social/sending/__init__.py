@@ -1,6 +1,6 @@
 """Posts on other people's platforms: what becomes of each, from the command to where it can be seen."""
 
-from social.sending.due import DuePosts, send_next
+from social.sending.due import Alarm, DuePosts, send_next, sleep_until
 from social.sending.handlers import Patience, Sender
 from social.sending.pictures import PublishedPictures
 from social.sending.rule_routes import rule_routes
@@ -8,6 +8,7 @@ from social.sending.standing import Held, Standing
 from social.sending.store import addresses_elsewhere, count_posts
 
 __all__ = [
+    "Alarm",
     "DuePosts",
     "Held",
     "Patience",
@@ -18,4 +19,5 @@ __all__ = [
     "count_posts",
     "rule_routes",
     "send_next",
+    "sleep_until",
 ]

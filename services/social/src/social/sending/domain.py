@@ -1,5 +1,6 @@
 """What becomes of a post on another platform, and what it says. Pure: no I/O, no clock, no randomness."""
 
+from base64 import b32encode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -20,6 +21,7 @@ from social.domain import (
     Refusal,
     Story,
     compose,
+    is_web_address,
     post_id,
     story_of,
 )
@@ -55,12 +57,30 @@ class Material:
     """What there is to say of an article, and to show."""
 
     story: Story
+    """Its link is where the post leads: the article's own address, or by then the post's short link."""
     pictures: tuple[Picture, ...]
     language: str | None
+    short_link: str | None = None
+    """The article's, if posts are to lead there by short links."""
+    article_link: str | None = None
+    """The article's own address, where the post has a short link."""
+
+    @property
+    def article(self) -> str | None:
+        """The article's own address."""
+        return self.article_link or self.story.link
+
+    def leading_by(self, mark: str) -> "Material":
+        """The same with the short link of the post that has this mark, if it is to have one."""
+        if self.short_link is None or self.story.link is None:
+            return self
+        story = replace(self.story, link=f"{self.short_link}{mark}")
+        return replace(self, story=story, article_link=self.article)
 
     def as_json(self) -> dict[str, Any]:
         pictures = [asdict(each) for each in self.pictures]
-        return {**asdict(self.story), "pictures": pictures, "language": self.language}
+        links = {"short_link": self.short_link, "article_link": self.article_link}
+        return {**asdict(self.story), "pictures": pictures, "language": self.language, **links}
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> "Material":
@@ -75,6 +95,8 @@ class Material:
             ),
             pictures=tuple(Picture(**each) for each in stored["pictures"]),
             language=stored["language"],
+            short_link=stored.get("short_link"),
+            article_link=stored.get("article_link"),
         )
 
     @classmethod
@@ -94,7 +116,15 @@ class Material:
                 ),
             )
         )
-        return cls(story_of(command), picture, command.language)
+        short = command.short_link
+        return cls(
+            story_of(command), picture, command.language, short if short and is_web_address(short) else None
+        )
+
+
+def mark_of(post_id: UUID) -> str:
+    """What stands behind the short link of its article in a post: five characters, the same each time."""
+    return b32encode(post_id.bytes).decode()[:5].lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +134,8 @@ class Rules:
     link: Placement | None = None
     hashtags: tuple[str, ...] = ()
     most_tags: int | None = None
+    reach: bool = False
+    """Whether the platform is asked how they are received."""
 
 
 @dataclass(frozen=True, slots=True)

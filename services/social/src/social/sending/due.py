@@ -1,6 +1,7 @@
 """The loop that has posts sent when they are due. Every replica runs it; row locks share out what there is."""
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 from typing import Final, Protocol
 
@@ -31,6 +32,28 @@ class Times(Protocol):
         """Has those that were missed go out one after the other; asked before what is due is claimed, in that transaction."""
 
 
+class Alarm:
+    """Wakes loops that sleep until something is due, when that has come earlier than they know."""
+
+    def __init__(self) -> None:
+        self._next = asyncio.Event()
+
+    def ring(self) -> None:
+        """Something has another time, here and now."""
+        rung, self._next = self._next, asyncio.Event()
+        rung.set()
+
+    def next(self) -> asyncio.Event:
+        """Set when it rings from now on: to be asked for before a loop looks at what is due, so that no ring is missed."""
+        return self._next
+
+
+async def sleep_until(rung: asyncio.Event, pause: timedelta) -> None:
+    """Returns when the alarm rings, and after the pause at the latest."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(rung.wait(), pause.total_seconds())
+
+
 class DuePosts:
     """Claims posts that are due, a bounded number of each channel at a time, and has them sent.
 
@@ -50,11 +73,11 @@ class DuePosts:
         self._times = times
         self._tick = tick
         self._at_once = at_once
-        self._called = asyncio.Event()
+        self.alarm = Alarm()
 
     def call(self) -> None:
         """Something has become due, here and now."""
-        self._called.set()
+        self.alarm.ring()
 
     async def plan(self, connection: Connection, post: ChannelPost) -> Refusal | None:
         """Gives a post its time, now or later; or says why it is not posted. The caller has its row locked."""
@@ -68,7 +91,7 @@ class DuePosts:
     async def run(self) -> None:
         """Goes on until it is cancelled, asleep until the next is due."""
         while True:
-            self._called.clear()
+            rung = self.alarm.next()
             try:
                 await self.tick()
                 pause = await self._rest()
@@ -77,10 +100,7 @@ class DuePosts:
             except Exception:
                 log.exception("due_posts_failed")
                 pause = self._tick
-            try:
-                await asyncio.wait_for(self._called.wait(), pause.total_seconds())
-            except TimeoutError:
-                continue
+            await sleep_until(rung, pause)
 
     async def tick(self) -> int:
         """Has what is due sent; returns how many."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import structlog
 
 from envelope import DomainMessage, Message
-from envelope.brand.payloads import PostSend, SocialFailed, SocialPosted
+from envelope.brand.payloads import LinkRegister, PostSend, SocialFailed, SocialPosted
 from messaging import Context, Database, Record, RetryLater, Transaction, Unprocessable, WaitFor
 from receipts import (
     Door,
@@ -102,10 +102,11 @@ class Sender:
             return _refused(message, post, account)
         async with self._database.connection() as connection:
             rules = await store.rules_of(connection, post.brand_slug, account.kind)
-        text = domain.said(CHANNELS[account.kind], post.material, rules)
+        addressed = replace(post, material=post.material.leading_by(domain.mark_of(post.post_id)))
+        text = domain.said(CHANNELS[account.kind], addressed.material, rules)
         if isinstance(text, Refusal):
             return _refused(message, post, text)
-        return self._settled(message, post, account, text)
+        return self._settled(message, addressed, account, text)
 
     def _settled(
         self, message: DomainMessage[PostSend], post: ChannelPost, account: Account, text: Text
@@ -114,10 +115,11 @@ class Sender:
             standing = await store.lock(tx.connection, post.post_id)
             if standing is None or standing.state is not State.NEW:
                 return
-            if not await store.settle(tx.connection, post.post_id, account, text):
+            if not await store.settle(tx.connection, post.post_id, account, text, post.material):
                 other = f"another channel of the brand means the account {account.name}, too; name it once"
                 await _refuse(tx, message, post, Refusal("same_account", other))
                 return
+            _register_link(tx, message, post, account)
             if post.approval == domain.EVERYTHING:
                 await store.wait(tx.connection, post.post_id)
             else:
@@ -250,6 +252,23 @@ def _parked(message: DomainMessage[PostSend], post: ChannelPost, why: Refusal) -
     return record
 
 
+def _register_link(
+    tx: Transaction, message: DomainMessage[PostSend], post: ChannelPost, account: Account
+) -> None:
+    """Who follows it is led to the article without that; it is only not known from where, until the publisher has heard of it."""
+    if post.material.article_link is None:
+        return
+    wanted = LinkRegister(
+        brand_slug=post.brand_slug,
+        content_id=post.content_id,
+        post_id=post.post_id,
+        channel=account.kind,
+        account=account.name,
+        mark=domain.mark_of(post.post_id),
+    )
+    tx.send(wanted, caused_by=message, correlation_id=post.correlation_id)
+
+
 def _refused(message: DomainMessage[PostSend], post: ChannelPost, why: Refusal) -> Record:
     async def record(tx: Transaction) -> None:
         standing = await store.lock(tx.connection, post.post_id)
@@ -303,7 +322,7 @@ def posted(urls: FeedUrls, post: ChannelPost, url: str | None) -> SocialPosted:
         brand_slug=post.brand_slug,
         content_id=post.content_id,
         platform=post.asked_as,
-        post_url=url or post.material.story.link or urls.absolute(urls.feed(post.brand_slug)),
+        post_url=url or post.material.article or urls.absolute(urls.feed(post.brand_slug)),
     )
 
 

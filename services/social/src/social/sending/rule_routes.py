@@ -1,4 +1,4 @@
-"""Requests about what a brand wants of its posts on a channel: where the link stands, and which hashtags."""
+"""Requests about what a brand wants of its posts on a channel: where the link stands, which hashtags, and how they are received."""
 
 from http import HTTPStatus
 from typing import Annotated, Final, Self
@@ -47,6 +47,8 @@ class RulesRequest(BaseModel):
     """Before those of the article; with or without their #."""
     most_hashtags: Annotated[int | None, Field(ge=0, le=_MOST_TAGS, examples=[2])] = None
     """As long as there is room."""
+    reach: bool = False
+    """Whether the platform is asked each day how the posts of the last two weeks were received; where `reach_possible`."""
 
 
 class RulesView(BaseModel):
@@ -59,6 +61,10 @@ class RulesView(BaseModel):
     """What is possible there."""
     hashtags: tuple[str, ...]
     most_hashtags: int
+    reach: bool
+    """Whether it is asked how posts are received."""
+    reach_possible: bool
+    """Whether the platform tells that for nothing."""
     is_set: bool
     """Whether the brand says anything about the channel."""
 
@@ -72,6 +78,8 @@ class RulesView(BaseModel):
             placements=channel.sending.placements,
             hashtags=said.hashtags,
             most_hashtags=channel.hashtags if said.most_tags is None else said.most_tags,
+            reach=said.reach,
+            reach_possible=channel.sending.reach is not None,
             is_set=rules is not None,
         )
 
@@ -112,7 +120,13 @@ def rule_routes(database: Database) -> APIRouter:
             raise HTTPException(
                 HTTPStatus.UNPROCESSABLE_ENTITY, f"link: on {known.label} it can be {possible}"
             )
-        rules = Rules(request.link, tuple(dict.fromkeys(request.hashtags)), request.most_hashtags)
+        if request.reach and known.sending.reach is None:
+            raise HTTPException(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                f"reach: {known.label} is not asked how posts were received; leave it out",
+            )
+        hashtags = tuple(dict.fromkeys(request.hashtags))
+        rules = Rules(request.link, hashtags, request.most_hashtags, request.reach)
         async with database.transaction() as tx:
             await store.put_rules(tx.connection, brand, channel, rules)
         return RulesView.of(known, rules)

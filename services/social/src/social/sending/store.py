@@ -74,12 +74,14 @@ async def addresses_elsewhere(connection: Connection, content_id: UUID) -> dict[
     return found
 
 
-async def settle(connection: Connection, post_id: UUID, account: Account, text: Text) -> bool:
-    """Notes the account and what is said there. False, and nothing is changed, if another post about the article is that account's."""
+async def settle(
+    connection: Connection, post_id: UUID, account: Account, text: Text, material: Material
+) -> bool:
+    """Notes the account, what is said there and of what. False, and nothing is changed, if another post about the article is that account's."""
     status = await connection.execute(
         """
         update channel_posts as p
-        set channel = $2, account = $3, text = $4, tags = $5::jsonb, placement = $6
+        set channel = $2, account = $3, text = $4, tags = $5::jsonb, placement = $6, material = $7::jsonb
         where post_id = $1 and not exists (
             select from channel_posts as other
             where other.content_id = p.content_id and other.occurrence = p.occurrence and other.account = $3
@@ -91,6 +93,7 @@ async def settle(connection: Connection, post_id: UUID, account: Account, text: 
         text.text,
         json.dumps(text.tags),
         text.placement,
+        json.dumps(material.as_json()),
     )
     return status != "UPDATE 0"
 
@@ -261,31 +264,32 @@ async def count_posts(connection: Connection) -> dict[str, float]:
 
 async def rules_of(connection: Connection, brand: str, channel: str) -> Rules:
     row = await connection.fetchrow(
-        "select link, hashtags, most_tags from channel_rules where brand_slug = $1 and channel = $2",
+        "select * from channel_rules where brand_slug = $1 and channel = $2",
         brand,
         channel,
     )
-    return Rules() if row is None else Rules(row["link"], tuple(row["hashtags"]), row["most_tags"])
+    return Rules() if row is None else _rules(row)
 
 
 async def all_rules_of(connection: Connection, brand: str) -> dict[str, Rules]:
     """Those of a brand, by channel."""
     rows = await connection.fetch("select * from channel_rules where brand_slug = $1", brand)
-    return {row["channel"]: Rules(row["link"], tuple(row["hashtags"]), row["most_tags"]) for row in rows}
+    return {row["channel"]: _rules(row) for row in rows}
 
 
 async def put_rules(connection: Connection, brand: str, channel: str, rules: Rules) -> None:
     await connection.execute(
         """
-        insert into channel_rules (brand_slug, channel, link, hashtags, most_tags) values ($1, $2, $3, $4, $5)
+        insert into channel_rules (brand_slug, channel, link, hashtags, most_tags, reach) values ($1, $2, $3, $4, $5, $6)
         on conflict (brand_slug, channel) do update set link = excluded.link, hashtags = excluded.hashtags,
-               most_tags = excluded.most_tags, changed_at = clock_timestamp()
+               most_tags = excluded.most_tags, reach = excluded.reach, changed_at = clock_timestamp()
         """,
         brand,
         channel,
         rules.link,
         list(rules.hashtags),
         rules.most_tags,
+        rules.reach,
     )
 
 
@@ -293,6 +297,10 @@ async def delete_rules(connection: Connection, brand: str, channel: str) -> None
     await connection.execute(
         "delete from channel_rules where brand_slug = $1 and channel = $2", brand, channel
     )
+
+
+def _rules(row: asyncpg.Record) -> Rules:
+    return Rules(row["link"], tuple(row["hashtags"]), row["most_tags"], row["reach"])
 
 
 def channel_post(row: asyncpg.Record) -> ChannelPost:

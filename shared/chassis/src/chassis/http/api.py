@@ -95,7 +95,7 @@ _ANY: Final = {
     **refusal(
         HTTPStatus.UNAUTHORIZED, "The key is missing or wrong; `detail` says which header it is sent in."
     ),
-    **refusal(HTTPStatus.FORBIDDEN, "The key lacks the scope that `detail` names."),
+    **refusal(HTTPStatus.FORBIDDEN, "The key lacks the scope that `detail` names, or is bound to brands."),
     **refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY, "The request cannot be understood; `detail` says what to change."
     ),
@@ -190,10 +190,14 @@ def file_body(*media_types: str) -> dict[str, Any]:
 _KEY: Final = APIKeyHeader(name="X-Service-Key", scheme_name="ServiceKey", auto_error=False)
 
 
-def needs(scope: Scope) -> Any:
+def needs(scope: Scope, *, of_all_brands: bool = False) -> Any:
     """What a route depends on: a caller with the scope, which the document names; others are refused with 403.
 
     Among the `dependencies` of a route, or as an argument `caller` by one of the names below.
+
+    Args:
+        scope: that the caller's key needs.
+        of_all_brands: whether a caller who is bound to brands is refused likewise, before anything is looked up.
     """
 
     async def caller_with(request: Request, _: Annotated[str | None, Security(_KEY)]) -> Caller:
@@ -201,6 +205,11 @@ def needs(scope: Scope) -> Any:
         if scope not in caller.scopes:
             raise HTTPException(
                 HTTPStatus.FORBIDDEN, f"this takes a key with the scope '{scope}', which yours has not"
+            )
+        if of_all_brands and caller.brands is not None:
+            raise HTTPException(
+                HTTPStatus.FORBIDDEN,
+                "this concerns all brands, and takes a key that is bound to none; yours is bound",
             )
         return caller
 

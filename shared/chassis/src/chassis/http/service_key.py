@@ -43,6 +43,8 @@ class Pair:
     """All of them open; None: it has none of its own, and sends the service key."""
     opens: frozenset[str]
     """`GET /v1/research/{research_id}`; nothing else."""
+    scopes: frozenset[Scope] = frozenset({Scope.READ, Scope.SUBMIT})
+    """That these routes need."""
 
 
 class PairKeys:
@@ -52,7 +54,7 @@ class PairKeys:
         self._otherwise = otherwise
         self._known = [
             (
-                pair.caller,
+                pair,
                 [hashlib.sha256(key.encode()).digest() for key in keys_of(pair.keys)],
                 _routes(pair.opens),
             )
@@ -63,13 +65,13 @@ class PairKeys:
     async def __call__(self, request: Request) -> Caller:
         given = _hash_given(request)
         refused = ""
-        for caller, hashes, routes in self._known:
+        for pair, hashes, routes in self._known:
             if not any(hmac.compare_digest(given, each) for each in hashes):
                 continue
             # During a change, two pairs may share what is going to be the former key of both.
             if any(method == request.method and path.match(request.url.path) for method, path in routes):
-                return Caller(caller, frozenset({Scope.READ, Scope.SUBMIT}), key_id=caller)
-            refused = caller
+                return Caller(pair.caller, pair.scopes, key_id=pair.caller)
+            refused = pair.caller
         if refused:
             raise HTTPException(
                 403, f"the key of {refused} opens what {refused} reads, and not this; send the service key"

@@ -13,6 +13,7 @@ from itertools import chain, product
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlsplit
 
+_ANY_TAG: Final = 'W/"x", *,, "'
 _TEXTS: Final = (
     "",
     "x",
@@ -45,7 +46,7 @@ _TEXTS: Final = (
     "0001-01-01T00:00:00+23:59",
     "9999-12-31T23:59:59.999999-23:59",
     "Thu, 01 Jan 2026 00:00:00 +99999999999",
-    'W/"x", *,, "',
+    _ANY_TAG,
 )
 _VALUES: Final[tuple[Any, ...]] = (
     None,
@@ -97,6 +98,7 @@ _HEADERS: Final = (
     "tracestate",
     "baggage",
 )
+_CONDITIONS: Final = ("If-None-Match", "If-Modified-Since")
 _METHODS: Final = (
     "GET",
     "GET",
@@ -166,15 +168,17 @@ class _Strange:
 
     def one_at_a_time(self) -> Iterator[_Made]:
         """All else is as it should be, so that the strange thing gets as far as it can."""
-        for path in self._target.paths:
+        # One that is there several times is asked by chance as often, and once here.
+        for path in dict.fromkeys(self._target.paths):
             names = [piece.strip("{}") for piece in path.split("/") if "{" in piece]
             for method in self._known_methods(path) or ["GET"]:
                 for name, text in product(names, _TEXTS):
                     yield self._plain(method, path, {name: text})
                 for name, text in product(self._documented(path), _TEXTS):
                     yield self._plain(method, path, query=f"?{quote(name)}={_quoted(text)}")
-                for name, text in product(_HEADERS if method == "GET" else (), _TEXTS):
-                    if name.startswith("If-"):
+                for name, text in product(_CONDITIONS if method == "GET" else (), _TEXTS):
+                    # A route that looks at conditions says that nothing has changed where any tag is asked for.
+                    if text == _ANY_TAG or self._knows(304, method, path):
                         yield self._plain(method, path, header=(name, text))
                 for body in self._bodies_of(method, path):
                     yield self._plain(method, path, body=body)
@@ -234,6 +238,13 @@ class _Strange:
         document = self._target.document or {"paths": {}}
         return [method.upper() for method in document["paths"].get(path, {})]
 
+    def _knows(self, status: int, method: str, path: str) -> bool:
+        """Whether the document has this answer; where there is none, it may be any."""
+        if self._target.document is None:
+            return True
+        operation = self._target.document["paths"].get(path, {}).get(method.lower(), {})
+        return str(status) in operation.get("responses", {})
+
     def _filled(self, path: str) -> str:
         pieces = []
         for piece in path.split("/"):
@@ -252,7 +263,7 @@ class _Strange:
     def _documented(self, path: str) -> list[str]:
         operations = (self._target.document or {"paths": {}})["paths"].get(path, {})
         parameters = [each for operation in operations.values() for each in operation.get("parameters", ())]
-        return [each["name"] for each in parameters if each["in"] == "query"]
+        return list(dict.fromkeys(each["name"] for each in parameters if each["in"] == "query"))
 
     def _headers(self, size: int) -> Iterator[tuple[str, bytes]]:
         yield "Host", self._chance.choice((b"x", b"x", b"x", b"elsewhere.example", b"", b"[::1", b"x:y"))

@@ -40,6 +40,7 @@ CATALOGUE: Final = Catalogue(
         event("content.published", payloads.ContentPublished, producers=("publisher",)),
         event("content.publish_failed", payloads.ContentPublishFailed, producers=("publisher",)),
         command("social.create", payloads.SocialCreate, to="social", producers=_BRAIN),
+        command("link.register", payloads.LinkRegister, to="publisher", producers=("social",)),
         command("post.send", payloads.PostSend, to="social", producers=("social",)),
         event("social.posted", payloads.SocialPosted, producers=("social",)),
         event("social.failed", payloads.SocialFailed, producers=("social",)),

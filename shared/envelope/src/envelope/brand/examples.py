@@ -35,6 +35,7 @@ _ERASURE: Final[dict[str, Any]] = {
     "erasure_id": _uuid7(_START + timedelta(days=400), 106),
 }
 _PAGE: Final = "https://example.org/sites/the-daily-grind/pour-over-coffee"
+_SHORT_LINK: Final = "https://example.org/s/mfzwizltob"
 _COVER: Final = (
     "https://example.org/sites/the-daily-grind/covers/pour-over-coffee-0123456789abcdef"  # and its format
 )
@@ -85,6 +86,7 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
             as_of=_START + timedelta(seconds=5),
             target="site",
             picture=_PICTURE,
+            short_link=_SHORT_LINK,
         ),
         payloads.ContentPublish,
     ),
@@ -109,10 +111,17 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
             channels=("feed",),
             picture=_PICTURE,
             language="en",
+            short_link=_SHORT_LINK,
         ),
         payloads.ContentPublished,
     ),
     (payloads.PostSend(**_ARTICLE, post_id=_POST, channel="mastodon"), payloads.SocialCreate),
+    (
+        payloads.LinkRegister(
+            **_ARTICLE, post_id=_POST, channel="mastodon", account="mastodon-eu", mark="k3xa7"
+        ),
+        payloads.PostSend,
+    ),
     (
         payloads.SocialPosted(
             **_ARTICLE, platform="feed", post_url=f"https://example.org/feeds/the-daily-grind/{_POST}"

@@ -134,7 +134,10 @@ class Picture(Payload):
 
 
 class ContentPublished(Payload):
-    """The article can be seen at `published_url`; what is shown there is its state `as_of`. Of two addresses, that of the later state holds."""
+    """The article can be seen at `published_url`; what is shown there is its state `as_of`. Of two addresses, that of the later state holds.
+
+    `short_link` leads there too, and who follows it is counted; where nobody outside would find it, there is none.
+    """
 
     brand_slug: BrandSlug
     content_id: UUID
@@ -142,6 +145,7 @@ class ContentPublished(Payload):
     as_of: AwareDatetime | None = None
     target: Name | None = None
     picture: Picture | None = None
+    short_link: HttpUrl | None = None
 
 
 class ContentPublishFailed(Payload):
@@ -166,7 +170,10 @@ class ArticleContext(Payload):
 
 
 class SocialCreate(Payload):
-    """Tell the brand's channels about the article; with `approval` for `everything`, once a person has seen each post."""
+    """Tell the brand's channels about the article; with `approval` for `everything`, once a person has seen each post.
+
+    With a `short_link`, posts elsewhere lead there, each with its mark behind it, so that who comes from where is counted.
+    """
 
     brand_slug: BrandSlug
     content_id: UUID
@@ -177,6 +184,18 @@ class SocialCreate(Payload):
     approval: PostsApproval = "nothing"
     picture: Picture | None = None
     language: Annotated[Text, StringConstraints(min_length=1, max_length=35)] | None = None
+    short_link: HttpUrl | None = None
+
+
+class LinkRegister(Payload):
+    """Count who follows the article's short link with this mark behind it as coming from that post, on an account of that channel."""
+
+    brand_slug: BrandSlug
+    content_id: UUID
+    post_id: UUID
+    channel: Name
+    account: Name
+    mark: Annotated[str, StringConstraints(pattern=r"^[a-z2-7]{5}$")]
 
 
 class PostSend(Payload):
@@ -237,6 +256,12 @@ class BrandErased(Payload):
     erasure_id: UUID
     service: Name
     removed: dict[Name, Annotated[int, Field(ge=0)]] = Field(default={}, max_length=50)
+    elsewhere: tuple[Annotated[Text, StringConstraints(min_length=1, max_length=300)], ...] = Field(
+        default=(), max_length=200
+    )
+    """What the brand still has on sites and accounts of others, by address; of more than 200, those that are newest."""
+    elsewhere_count: Annotated[int, Field(ge=0)] = 0
+    """How many there are, those without an address included."""
 
 
 class AuditCompleted(Payload):

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import structlog
 
@@ -24,10 +24,25 @@ class Context:
     durable steps does one of them and raises `WaitFor`."""
 
 
+RowT = TypeVar("RowT")
+
+
+@dataclass(frozen=True, slots=True)
+class Together(Generic[RowT]):
+    """A record that is written with its like: of single handlers that end at the same time, rows with the same `write` go to one call of it.
+
+    They come in the order in which their handlers ended. If the call raises, each is written alone, in a transaction of its
+    own, so that one that cannot be written spoils nothing but itself.
+    """
+
+    write: Callable[[Transaction, Sequence[RowT]], Awaitable[None]]
+    row: RowT
+
+
 Record = Callable[[Transaction], Awaitable[None]]
 """What a single handler leaves to be written, in one short transaction with the message's inbox row."""
 
-SingleHandler = Callable[[DomainMessage[Any], Context], Awaitable[Record | None]]
+SingleHandler = Callable[[DomainMessage[Any], Context], Awaitable[Record | Together[Any] | None]]
 BatchHandler = Callable[[Sequence[DomainMessage[Any]], Transaction], Awaitable[None]]
 
 
@@ -48,11 +63,13 @@ PayloadT = TypeVar("PayloadT", bound=Payload)
 
 
 def on_each(
-    handler: Callable[[DomainMessage[PayloadT], Context], Awaitable[Record | None]], payload: type[PayloadT]
+    handler: Callable[[DomainMessage[PayloadT], Context], Awaitable[Record | Together[Any] | None]],
+    payload: type[PayloadT],
 ) -> OnEach:
     """A handler for slow outside work: called per message, `max_concurrency` at a time, with no transaction open.
 
-    It returns a `Record`, which is run in one short transaction that also holds the message's inbox row, or None.
+    It returns a `Record`, which is run in one short transaction that also holds the message's inbox row, or what is written
+    `Together` with its like, or None.
     """
     return OnEach(handler, (payload,))
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 from opentelemetry.trace import INVALID_SPAN, Span
@@ -11,7 +12,7 @@ from messaging import headers as header
 from messaging.broker.deliveries import Delivery
 from messaging.flow.codec import Invalid, NotAnEnvelope, Reader, not_readable
 from messaging.flow.failures import Failure
-from messaging.flow.handlers import Handler, Record
+from messaging.flow.handlers import Handler, Record, Together
 from messaging.observing import spans
 from messaging.storage.outbox import OutboxRow
 
@@ -34,7 +35,7 @@ class Work:
     replay_of: UUID | None = None
     failure: Failure | None = None
     """Why this attempt failed, once it has."""
-    record: Record | None = None
+    record: Record | Together[Any] | None = None
     """What a single handler left to be written."""
     marked: bool = False
     """Whether it runs under a crash marker."""

@@ -278,7 +278,10 @@ class QueueRunner:
             try:
                 async with asyncio.timeout(self.policy.handler_timeout):
                     work.record = await work.handler.handler(
-                        work.message, Context(self.queue, work.attempt, log.bind(**context), alone=alone)
+                        work.message,
+                        Context(
+                            self.queue, work.attempt, structlog.get_logger(__name__, **context), alone=alone
+                        ),
                     )
             except DatabaseUnavailableError:
                 raise

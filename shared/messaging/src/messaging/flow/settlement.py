@@ -1,11 +1,11 @@
 """One transaction over a batch: inbox rows first, then effects, then what follows from failures, then the outbox."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from random import uniform
 from time import perf_counter
-from typing import assert_never
+from typing import Any, Final, assert_never
 from uuid import UUID
 
 import structlog
@@ -18,7 +18,7 @@ from messaging import fail_points
 from messaging import headers as header
 from messaging.flow.dead_letters import DeadLetter, fact_headers
 from messaging.flow.failures import Failure, failure_headers
-from messaging.flow.handlers import OnBatch, OnEach
+from messaging.flow.handlers import OnBatch, OnEach, Together
 from messaging.flow.intake import Work, utc_now
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.transactions import Database, Transaction, attempt_headers
@@ -27,6 +27,8 @@ from messaging.observing.counting import QueueCounts
 from messaging.storage import crashes, inbox, outbox
 from messaging.storage.outbox import OutboxRow
 
+LONGEST_WAIT: Final = 1.25
+"""Times its pause: messages that wait for something do not come back all at the same moment, as one probe is enough."""
 _CARRIED = (header.FAILURE_FIRST_AT, header.FAILURE_LAST_AT, header.FAILURE_TYPE, header.FAILURE_MESSAGE)
 
 log = structlog.get_logger(__name__)
@@ -104,6 +106,7 @@ class Settlement:
 
     async def _run_handlers(self, tx: Transaction, fresh: Sequence[Work]) -> None:
         groups: dict[int, tuple[OnBatch, list[Work]]] = {}
+        together: dict[Callable[[Transaction, Sequence[Any]], Awaitable[None]], list[Any]] = {}
         for work in fresh:
             if work.failure is not None or work.message is None:
                 continue
@@ -111,13 +114,17 @@ class Settlement:
                 case OnBatch() as handler:
                     groups.setdefault(id(handler), (handler, []))[1].append(work)
                 case OnEach():
-                    if work.record is not None:
+                    if isinstance(work.record, Together):
+                        together.setdefault(work.record.write, []).append(work.record.row)
+                    elif work.record is not None:
                         with traces.activated(work.span):
                             await work.record(tx)
                 case None:
                     raise AssertionError("a message without failure has a handler")
                 case _:
                     assert_never(work.handler)
+        for write, rows in together.items():
+            await write(tx, rows)
         for handler, works in groups.values():
             began = perf_counter()
             try:
@@ -187,8 +194,7 @@ class Settlement:
             **attempt_headers(work.attempt, work.replay_of, trace),
             header.WAITS: work.waits + (not failure.at_once),
         }
-        # Not all at the same moment: one probe is enough.
-        delay = pause * uniform(1.0, 1.25)  # noqa: S311
+        delay = pause * uniform(1.0, LONGEST_WAIT)  # noqa: S311
         return outbox.returning(work.row(), self._queue, headers=headers, delay=delay)
 
     def _delay(self, work: Work) -> timedelta:

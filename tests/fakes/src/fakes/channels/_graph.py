@@ -4,7 +4,7 @@ Documented: https://developers.facebook.com/docs/graph-api/guides/error-handling
 https://developers.facebook.com/docs/instagram-platform/reference/error-codes
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
@@ -96,6 +96,15 @@ class GraphFake(Fake):
             "media_type": "IMAGE",
         }
         return {name: known[name] for name in {"id", *fields.split(",")} if name in known}
+
+    def listed(self, request: Request, posts: Sequence[Accepted], text_field: str) -> Reply:
+        """Newest first; a cursor stands for a post, and `after` it come older ones."""
+        fields, most = request.query.get("fields", ""), int(request.query.get("limit", "25"))
+        after = request.query.get("after")
+        older = [each for each in reversed(posts) if after is None or int(each.id) < int(after)]
+        page = older[:most]
+        paging = {"cursors": {"before": page[0].id, "after": page[-1].id}} if page else {}
+        return as_json({"data": [self.media(each, fields, text_field) for each in page], "paging": paging})
 
     # --- errors -------------------------------------------------------------------------------------------------------
 

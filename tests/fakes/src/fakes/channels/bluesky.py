@@ -22,10 +22,21 @@ _MOST_GRAPHEMES, _MOST_BYTES, _MOST_PICTURE = 300, 3000, 2_000_000
 
 
 class FakeBluesky(Fake):
-    """Sign in as `handle` with `password`, or ask with the access token `token` that stands for a session."""
+    """Sign in as `handle` with `password`, or ask with the access token `token` that stands for a session.
 
-    def __init__(self, handle: str = "acme.example", password: str = "abcd-efgh-ijkl-mnop") -> None:
+    `has_app_view`: the PDS asks one about `app.bsky.*`, as bsky.social does.
+    """
+
+    def __init__(
+        self,
+        handle: str = "acme.example",
+        password: str = "abcd-efgh-ijkl-mnop",
+        *,
+        has_app_view: bool = True,
+    ) -> None:
         super().__init__()
+        self.has_app_view = has_app_view
+        self.received: dict[str, dict[str, int]] = {}
         self.handle, self.password = handle, password
         self.did = "did:plc:abcdefghijklmnopqrstuvwx"
         self.token = _jwt("access")
@@ -122,6 +133,29 @@ class FakeBluesky(Fake):
             return as_json({"error": "RecordNotFound", "message": "Could not locate record"}, 400)
         uri = f"at://{self.did}/{_POSTS}/{request.query['rkey']}"
         return as_json({"uri": uri, "cid": _cid(json.dumps(record).encode()), "value": record})
+
+    @route("GET", "/xrpc/app.bsky.feed.getPosts")
+    def get_posts(self, request: Request) -> Reply:
+        """As the app view answers, of which the PDS asks it; the fake reads one `uris`."""
+        if request.bearer != self.token:
+            return self.expired(request)
+        if not self.has_app_view:
+            problem = "No service configured for app.bsky.feed.getPosts"
+            return as_json({"error": "InvalidRequest", "message": problem}, 400)
+        uri = request.query.get("uris", "")
+        record = self.records.get(uri.rpartition("/")[2])
+        if record is None:
+            return as_json({"posts": []})
+        none = dict.fromkeys(("likeCount", "repostCount", "replyCount", "quoteCount"), 0)
+        author = {"did": self.did, "handle": self.handle}
+        view = {"uri": uri, "cid": _cid(json.dumps(record).encode()), "author": author, "record": record}
+        return as_json({"posts": [view | none | self.received.get(uri, {})]})
+
+    def receive(self, uri: str, *, likes: int, reposts: int, replies: int, quotes: int) -> None:
+        """As if people had done that so often with a post until now."""
+        counts = (likes, reposts, replies, quotes)
+        names = ("likeCount", "repostCount", "replyCount", "quoteCount")
+        self.received[uri] = dict(zip(names, counts, strict=True))
 
     def limited(self, request: Request) -> Reply:
         headers = {"ratelimit-limit": "3000", "ratelimit-remaining": "0", "retry-after": "2"}

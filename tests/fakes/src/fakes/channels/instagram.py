@@ -77,9 +77,7 @@ class FakeInstagram(GraphFake):
             return self.expired(request)
         if not self.is_me(user):
             return missing(user)
-        fields, most = request.query.get("fields", ""), int(request.query.get("limit", "25"))
-        found = [self.media(each, fields, "caption") for each in reversed(self.accepted)]
-        return as_json({"data": found[:most], "paging": {"cursors": {"before": "a", "after": "b"}}})
+        return self.listed(request, self.accepted, "caption")
 
     @route("GET", "/{version}/{user}/content_publishing_limit")
     def limit(self, request: Request, version: str, user: str) -> Reply:

@@ -82,9 +82,9 @@ class FakeLinkedIn(Fake):
             for each in self.accepted
             if each.kind == "post" and each.by == unquote(request.query.get("author", ""))
         ]
-        most = int(request.query.get("count", "10"))
-        elements = [self._shown(each) for each in reversed(mine)][:most]
-        return as_json({"paging": {"start": 0, "count": most, "links": []}, "elements": elements})
+        start, most = int(request.query.get("start", "0")), int(request.query.get("count", "10"))
+        elements = [self._shown(each) for each in reversed(mine)][start : start + most]
+        return as_json({"paging": {"start": start, "count": most, "links": []}, "elements": elements})
 
     @route("GET", "/rest/posts/{urn}")
     def one(self, request: Request, urn: str) -> Reply:

@@ -64,12 +64,27 @@ class FakeMastodon(Fake):
             "visibility": body.get("visibility", "public"),
             "language": body.get("language"),
             "content": _as_html(text),
+            "replies_count": 0,
+            "reblogs_count": 0,
+            "favourites_count": 0,
         }
         self.statuses.insert(0, status)
         alternatives = [self.media[each] for each in body.get("media_ids", [])]
         more = {"alternatives": alternatives, "language": body.get("language")}
         self.accept(Accepted(number, "acme", text, url=status["url"], more=more))
         return status
+
+    @route("GET", "/api/v1/statuses/{number}")
+    def show(self, request: Request, number: str) -> Reply:
+        if request.bearer != self.token:
+            return self.expired(request)
+        found = next((each for each in self.statuses if each["id"] == number), None)
+        return as_json({"error": "Record not found"}, 404) if found is None else as_json(found)
+
+    def receive(self, number: str, *, likes: int, shares: int, replies: int) -> None:
+        """As if people had done that so often with a post until now."""
+        [status] = (each for each in self.statuses if each["id"] == number)
+        status |= {"favourites_count": likes, "reblogs_count": shares, "replies_count": replies}
 
     @route("POST", "/api/v2/media")
     def upload(self, request: Request) -> Reply:

@@ -13,6 +13,7 @@ from fakes.serving.fake import Accepted, Fake, route
 _MOST_TEXT: Final = 40_000
 _MOST_BLOCKS: Final = 50
 _MOST_SECTION: Final = 3000
+_MOST_HEADER: Final = 150
 _CALL: Final = re.compile(r"<(![^>]+|@[^>]+|#[^>]+)>")
 _LINK: Final = re.compile(r"<(https?://[^>|]+)(?:\|([^>]*))?>")
 
@@ -66,6 +67,8 @@ class FakeSlack(Fake):
 
 def _is_valid(block: dict[str, Any]) -> bool:
     match block:
+        case {"type": "header", "text": {"type": "plain_text", "text": str(text)}}:
+            return 0 < len(text) <= _MOST_HEADER
         case {"type": "section", "text": {"type": "mrkdwn", "text": str(text)}}:
             return 0 < len(text) <= _MOST_SECTION
         case {"type": "image", "image_url": str(), "alt_text": str(alt)}:

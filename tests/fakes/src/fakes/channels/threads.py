@@ -99,9 +99,7 @@ class FakeThreads(GraphFake):
             return self.expired(request)
         if not self.is_me(user):
             return missing(user)
-        fields, most = request.query.get("fields", ""), int(request.query.get("limit", "25"))
-        found = [self.media(each, fields, "text") for each in reversed(self.accepted) if each.kind == kind]
-        return as_json({"data": found[:most], "paging": {"cursors": {"before": "a", "after": "b"}}})
+        return self.listed(request, [each for each in self.accepted if each.kind == kind], "text")
 
 
 def _length(text: str) -> int:

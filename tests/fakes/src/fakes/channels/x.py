@@ -115,11 +115,19 @@ class FakeX(Fake):
             return as_json({"meta": {"result_count": 0}})
         fields = {"id", "text", "edit_history_tweet_ids", *request.query.get("tweet.fields", "").split(",")}
         start = request.query.get("start_time", "")
-        newest = [each for each in reversed(self.accepted) if each.more["created_at"] >= start][: int(most)]
-        items = [{key: value for key, value in self._shown(each).items() if key in fields} for each in newest]
+        # A token stands for the post after which its page begins: what comes meanwhile moves nothing.
+        after = request.query.get("pagination_token")
+        newest = [
+            each
+            for each in reversed(self.accepted)
+            if each.more["created_at"] >= start and (after is None or int(each.id) < int(after))
+        ]
+        page = newest[: int(most)]
+        items = [{key: value for key, value in self._shown(each).items() if key in fields} for each in page]
         # Nothing found: no `data` at all.
         found: dict[str, Any] = {"data": items} if items else {}
-        return as_json(found | {"meta": {"result_count": len(items)}}, headers=self._rate())
+        following = {"next_token": page[-1].id} if len(newest) > len(page) else {}
+        return as_json(found | {"meta": {"result_count": len(items)} | following}, headers=self._rate())
 
     @route("POST", "/2/media/upload")
     def upload(self, request: Request) -> Reply:

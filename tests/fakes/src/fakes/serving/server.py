@@ -26,15 +26,28 @@ _RESET: Final = struct.pack("ii", 1, 0)
 async def serving(fake: F, port: int = 0) -> AsyncIterator[F]:
     """While it lasts, the fake answers at `fake.url`; what hangs then is given up."""
     door = _Door(fake)
-    server = await asyncio.start_server(door.take, "127.0.0.1", port)
-    fake.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    port = await door.open(port)
+    fake.url = f"http://127.0.0.1:{port}"
+    _DOORS[fake.url] = door
     try:
         yield fake
     finally:
-        server.close()
+        del _DOORS[fake.url]
+        door.close()
         for task in door.tasks:
             task.cancel()
         await asyncio.gather(*door.tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def away(fake: Fake) -> AsyncIterator[None]:
+    """While it lasts, connections to the fake are refused; it is being served in this loop."""
+    door = _DOORS[fake.url]
+    door.close()
+    try:
+        yield
+    finally:
+        await door.open(int(fake.url.rpartition(":")[2]))
 
 
 @contextmanager
@@ -74,6 +87,17 @@ def in_thread(fake: F, port: int = 0) -> Iterator[F]:
 class _Door:
     fake: Fake
     tasks: set["asyncio.Task[None]"] = field(default_factory=set)
+    server: asyncio.Server | None = None
+
+    async def open(self, port: int) -> int:
+        """The port that it answers on."""
+        self.server = await asyncio.start_server(self.take, "127.0.0.1", port)
+        return int(self.server.sockets[0].getsockname()[1])
+
+    def close(self) -> None:
+        """Nobody new is let in; who is in, is answered."""
+        assert self.server is not None
+        self.server.close()
 
     def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # A function, not a coroutine: the tasks are ours to cancel.
@@ -89,6 +113,10 @@ class _Door:
     def _keep(self, task: "asyncio.Task[None]") -> None:
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+
+
+_DOORS: Final[dict[str, _Door]] = {}
+"""By the URL."""
 
 
 @dataclass(slots=True)

@@ -16,6 +16,12 @@ class FakeDevTo(Fake):
         self.key = key
         self.articles: dict[int, dict[str, Any]] = {}
 
+    @route("GET", "/api/users/me")
+    def me(self, request: Request) -> Reply:
+        if request.headers.get("api-key") != self.key:
+            return self.expired(request)
+        return as_json({"type_of": "user", "id": 1, "username": "me", "name": "Me"})
+
     @route("GET", f"{API}/me/all")
     def mine(self, request: Request) -> Reply:
         if request.headers.get("api-key") != self.key:

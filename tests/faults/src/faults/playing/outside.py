@@ -1,227 +1,223 @@
-"""Other people's servers, two gateways before them, and workers that send posts there: what a scenario of outside effects plays with."""
+"""Other people's servers, a gateway before them, and a worker that sends posts and articles there: what a scenario of outside effects plays with."""
 
+import asyncio
+import re
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, Self
+from functools import partial
+from itertools import count
+from typing import Final, Self
 from uuid import UUID, uuid4
 
 import asyncpg
 import httpx
 from cryptography.fernet import Fernet
+from dulwich.repo import Repo
 
 from chassis.testing import eventually
 from envelope import DomainMessage, encode, new_event_id
-from envelope.brand.payloads import PostSend
+from envelope.brand.payloads import ContentPublish, PostSend
 from fakes import Fake, serving
-from fakes.channels.bluesky import FakeBluesky
-from fakes.channels.discord import FakeDiscord
-from fakes.channels.instagram import FakeInstagram
-from fakes.channels.linkedin import FakeLinkedIn
-from fakes.channels.mastodon import FakeMastodon
-from fakes.channels.slack import FakeSlack
-from fakes.channels.telegram import FakeTelegram
-from fakes.channels.threads import FakeThreads
-from fakes.channels.webhook import FakeWebhook
-from fakes.channels.x import FakeX
-from fakes.sites.devto import FakeDevTo
-from fakes.sites.ghost import FakeGhost
-from fakes.sites.wordpress import FakeWordPress
+from faults.judging.effects import Post
+from faults.playing.orders import Orders
+from faults.playing.places import FILES, KEY, PLACES, Place, connect
 from faults.playing.world import World
 from faults.surroundings import processes
 from faults.surroundings.processes import Worker
+from faults.workers.outside import account_of, mark_of
 from messaging.testing import Broker
 
-KEY: Final = "a-key-for-tests-only"
+AT_ONCE: Final = 96
+"""Posts that a worker has in hand at a time."""
 _PROGRAM: Final = "faults.workers.outside"
-_UNLIMITED: Final = {"per_minute": 100_000, "together": 1000, "at_once": 100}
 _HEARTBEAT: Final = "heartbeat=2"
 """So that what a stopped process holds goes to another after some seconds, not after a minute."""
+_FILES_SETTINGS: Final = '{"kind": "files", "git": true, "address": "https://example.org/{slug}/"}'
+_ARTICLES: Final = frozenset({FILES, *(place.channel for place in PLACES if place.takes_articles)})
+_MARK: Final = re.compile(r"(?<=Pour-over coffee, )[0-9a-f]{12}|(?<=/sites/acme/)[0-9a-f]{12}")
+_numbers = count(1)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where posts and articles go: a channel or a kind of site, played here, and how its account is connected."""
+class Neighbourhood:
+    """The other sides of one brand, with accounts of its own there."""
 
-    channel: str
-    fake: Callable[[], Fake]
-    credentials: Callable[[Any], Mapping[str, str]]
-    settings: Callable[[Any], Mapping[str, Any]] = lambda fake: {"api_url": fake.url}
-
-
-def _access(fake: Any) -> dict[str, str]:
-    return {"access": fake.token}
-
-
-PLACES: Final = (
-    Place(
-        "mastodon",
-        FakeMastodon,
-        lambda mastodon: {"token": mastodon.token},
-        lambda mastodon: {"url": mastodon.url},
-    ),
-    Place(
-        "bluesky",
-        FakeBluesky,
-        lambda bluesky: {"identifier": bluesky.handle, "password": bluesky.password},
-        lambda bluesky: {"url": bluesky.url},
-    ),
-    Place(
-        "webhook",
-        FakeWebhook,
-        lambda webhook: {"secret": webhook.secret},
-        lambda webhook: {"url": f"{webhook.url}/hook"},
-    ),
-    Place(
-        "x",
-        lambda: FakeX(compares=False),
-        _access,
-        lambda x: {"api_url": x.url, "price": "0", "price_with_link": "0"},
-    ),
-    Place(
-        "linkedin",
-        lambda: FakeLinkedIn(compares=False),
-        _access,
-        lambda linkedin: {"api_url": linkedin.url, "organization": linkedin.author.rpartition(":")[2]},
-    ),
-    Place("instagram", lambda: FakeInstagram(polls=0), _access),
-    Place("threads", lambda: FakeThreads(polls=0), _access),
-    Place(
-        "telegram",
-        FakeTelegram,
-        lambda telegram: {"token": telegram.token},
-        lambda telegram: {"api_url": telegram.url, "chat": telegram.chat},
-    ),
-    Place(
-        "discord",
-        FakeDiscord,
-        lambda discord: {"url": f"https://discord.com/api/webhooks/{discord.webhook}/{discord.token}"},
-    ),
-    Place("slack", FakeSlack, lambda slack: {"url": f"https://hooks.slack.com/services/{slack.path}"}),
-    Place(
-        "wordpress",
-        FakeWordPress,
-        lambda wordpress: {"user": wordpress.user, "password": wordpress.password},
-        lambda wordpress: {"url": wordpress.url},
-    ),
-    Place("ghost", FakeGhost, lambda ghost: {"key": ghost.key}, lambda ghost: {"url": ghost.url}),
-    Place("devto", FakeDevTo, lambda devto: {"key": devto.key}),
-)
-"""One line for each; a new one is judged with the others."""
-
-
-@dataclass
-class Post:
-    """One that was asked for, and what became of it."""
-
-    channel: str
-    post_id: UUID
-    event_id: UUID
-    state: str = ""
-    """Of its receipt; empty: there is none."""
-    seen: Counter[str] = field(default_factory=Counter)
-    """What the public would see of it, by kind."""
-    fault: str = ""
+    brand: str
+    fakes: Mapping[str, Fake]
+    orders: Mapping[str, Orders] = field(default_factory=dict)
 
 
 class Outside:
-    def __init__(self, world: World, fakes: dict[str, Fake], broker: Broker, urls: tuple[str, str]) -> None:
+    """One gateway and one worker at a time, with queues and databases of their own."""
+
+    def __init__(
+        self, world: World, name: str, broker: Broker, urls: tuple[str, str, str], step_seconds: float
+    ) -> None:
         self.world = world
-        self.fakes = fakes
+        self.step_seconds = step_seconds
+        self._name = name
         self._broker = broker
-        self._database_url, self._gateway_database_url = urls
-        self.holds = world.folder / "holds"
-        self.holds.mkdir()
+        self._rabbitmq_url, self._database_url, self._gateway_database_url = urls
+        self._folder = world.folder / name
+        self.holds = self._folder / "holds"
+        self.site = self._folder / "site"
+        for folder in (self.holds, self.site):
+            folder.mkdir(parents=True)
         self._gateway_keys = Fernet.generate_key().decode()
         self.gateway: Worker
         self.worker: Worker
+        self._database: asyncpg.Pool
+        self._cleanup = AsyncExitStack()
         self._started = 0
 
     @classmethod
     @asynccontextmanager
-    async def playing(cls, world: World, channels: Sequence[str]) -> AsyncIterator[Self]:
-        """With a gateway and a worker that are ready, and all accounts connected."""
-        places = [place for place in PLACES if place.channel in channels]
-        urls = await world.servers.create_database("social"), await world.servers.create_database("gateway")
+    async def playing(cls, world: World, name: str, *, step_seconds: float) -> AsyncIterator[Self]:
+        """With a gateway and a worker that are ready."""
+        servers = world.servers
         async with AsyncExitStack() as cleanup:
-            fakes = {
-                place.channel: await cleanup.enter_async_context(serving(place.fake())) for place in places
-            }
-            broker = await cleanup.enter_async_context(Broker.connected(world.rabbitmq_url))
-            outside = cls(world, fakes, broker, urls)
-            outside.gateway = await outside.started_gateway()
-            async with outside.api() as api:
-                for place in places:
-                    await connect(api, place, fakes[place.channel])
-            outside.worker = await outside.started_worker()
+            rabbitmq_url = await cleanup.enter_async_context(servers.vhost())
+            urls = (
+                rabbitmq_url,
+                await servers.create_database("publisher"),
+                await servers.create_database("gateway"),
+            )
+            broker = await cleanup.enter_async_context(Broker.connected(rabbitmq_url))
+            outside = cls(world, name, broker, urls, step_seconds)
+            await cleanup.enter_async_context(outside._cleanup)
+            outside._database = await asyncpg.create_pool(urls[1], min_size=1, max_size=3, timeout=30)
+            cleanup.callback(outside._database.terminate)
+            outside.gateway, outside.worker = await outside._started_both()
             yield outside
 
-    def api(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(
-            base_url=_url(self.gateway), headers={"X-Service-Key": KEY}, trust_env=False, timeout=20
-        )
+    async def _started_both(self) -> tuple[Worker, Worker]:
+        gateway = self._start_gateway()
+        worker = self._start_worker(gateway)
+        await asyncio.gather(gateway.ready(), worker.ready())
+        return gateway, worker
 
-    async def started_gateway(self) -> Worker:
-        return await self._start(
-            "gateway",
-            {
-                "DATABASE_URL": self._gateway_database_url,
-                "GATEWAY_KEYS": self._gateway_keys,
-                "EGRESS_REACHABLE_NETWORKS": "127.0.0.0/8",
-            },
-        )
+    # -- processes -------------------------------------------------------------------------------------------------------
+
+    async def started_gateway(self, port: int | None = None) -> Worker:
+        gateway = self._start_gateway(port)
+        await gateway.ready()
+        return gateway
 
     async def started_worker(self) -> Worker:
-        url = self.world.rabbitmq_url
-        return await self._start(
-            _PROGRAM,
-            {
-                "DATABASE_URL": self._database_url,
-                "RABBITMQ_URL": f"{url}{'&' if '?' in url else '?'}{_HEARTBEAT}",
-                "GATEWAY_URL": _url(self.gateway),
-                "HOLDS": str(self.holds),
-                "MUTATION": self.world.mutation,
-                "RETRY_BASE_SECONDS": "0.2",
-                "MAX_ATTEMPTS": "10",
-            },
-        )
-
-    async def _start(self, program: str, environment: Mapping[str, str]) -> Worker:
-        self._started += 1
-        name = f"{program.rpartition('.')[2]}-{self._started}"
-        values = {"SERVICE_KEY": KEY, "SHUTDOWN_GRACE_SECONDS": "5", **environment}
-        worker = processes.start(name, program, values, self.world.folder, self.world.history)
-        self.world.workers.append(worker)
+        worker = self._start_worker(self.gateway)
         await worker.ready()
         return worker
 
-    # -- posts -----------------------------------------------------------------------------------------------------------
+    def _start_gateway(self, port: int | None = None) -> Worker:
+        environment = {
+            "DATABASE_URL": self._gateway_database_url,
+            "GATEWAY_KEYS": self._gateway_keys,
+            "EGRESS_REACHABLE_NETWORKS": "127.0.0.0/8",
+        }
+        return self._start("gateway", environment, port)
 
-    def posts(self) -> list[Post]:
-        """One for each channel, not asked for yet."""
-        return [Post(channel, uuid4(), new_event_id()) for channel in self.fakes]
+    def _start_worker(self, gateway: Worker) -> Worker:
+        url = self._rabbitmq_url
+        environment = {
+            "DATABASE_URL": self._database_url,
+            "RABBITMQ_URL": f"{url}{'&' if '?' in url else '?'}{_HEARTBEAT}",
+            "GATEWAY_URL": _url(gateway),
+            "HOLDS": str(self.holds),
+            "PUBLISH_FOLDER": str(self.site),
+            "STEP_SECONDS": str(self.step_seconds),
+            "AT_ONCE": str(AT_ONCE),
+            "MUTATION": self.world.mutation,
+            "RETRY_BASE_SECONDS": "0.2",
+            "MAX_ATTEMPTS": "10",
+        }
+        return self._start(_PROGRAM, environment)
 
-    async def ask_for(self, posts: Sequence[Post]) -> None:
+    def _start(self, program: str, environment: Mapping[str, str], port: int | None = None) -> Worker:
+        self._started += 1
+        name = f"{self._name}-{program.rpartition('.')[2]}-{self._started}"
+        values = {
+            "SERVICE_KEY": KEY,
+            "SHUTDOWN_GRACE_SECONDS": "5",
+            "LOG_LEVEL": "warning",
+            **environment,
+        }
+        worker = processes.start(name, program, values, self.world.folder, self.world.history, port=port)
+        self.world.workers.append(worker)
+        return worker
+
+    def api(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            base_url=_url(self.gateway), headers={"X-Service-Key": KEY}, trust_env=False, timeout=30
+        )
+
+    # -- other sides -----------------------------------------------------------------------------------------------------
+
+    async def neighbourhood(self) -> Neighbourhood:
+        """New other sides, with all accounts connected for a brand of its own; they last as long as all."""
+        brand = f"acme{next(_numbers)}"
+        fakes: dict[str, Fake] = {}
+        orders: dict[str, Orders] = {}
+        async with self.api() as api:
+
+            async def settle(place: Place) -> None:
+                fake = await self._cleanup.enter_async_context(serving(place.fake()))
+                fakes[place.channel] = fake
+                orders[place.channel] = fake.faults = Orders()
+                await connect(api, place, fake, name=account_of(place.channel, brand), brand=brand)
+
+            for place in PLACES:
+                await settle(place)
+        await self._database.execute(
+            "insert into target_settings (brand_slug, target, settings) values ($1, $2, $3::text::jsonb)",
+            brand,
+            FILES,
+            _FILES_SETTINGS,
+        )
+        return Neighbourhood(brand, fakes, orders)
+
+    # -- posts and articles ----------------------------------------------------------------------------------------------
+
+    async def ask_for(self, posts: Iterable[Post]) -> None:
         for post in posts:
-            payload = PostSend(
-                brand_slug="acme", content_id=post.post_id, post_id=post.post_id, channel=post.channel
-            )
-            message: DomainMessage[PostSend] = DomainMessage(
-                event_id=post.event_id,
-                type="post.send",
-                source="social",
-                timestamp=datetime.now(UTC),
-                correlation_id=str(post.event_id),
-                payload=payload,
-            )
-            await self._broker.publish("commands", "social-commands", encode(message), type="post.send")
+            await (self._ask_for_article(post) if post.place in _ARTICLES else self._ask_for_post(post))
 
-    def hold(self, post: Post, place: str) -> None:
+    async def _ask_for_post(self, post: Post) -> None:
+        payload = PostSend(
+            brand_slug=post.brand, content_id=post.post_id, post_id=post.post_id, channel=post.place
+        )
+        message: DomainMessage[PostSend] = DomainMessage(
+            event_id=post.event_id,
+            type="post.send",
+            source="social",
+            timestamp=datetime.now(UTC),
+            correlation_id=str(post.event_id),
+            payload=payload,
+        )
+        await self._broker.publish("commands", "social-commands", encode(message), type="post.send")
+
+    async def _ask_for_article(self, post: Post) -> None:
+        payload = ContentPublish(
+            brand_slug=post.brand, content_id=post.post_id, target=target_of(post.place, post.brand)
+        )
+        message: DomainMessage[ContentPublish] = DomainMessage(
+            event_id=post.event_id,
+            type="content.publish",
+            source="orchestrator",
+            timestamp=datetime.now(UTC),
+            correlation_id=str(post.event_id),
+            payload=payload,
+        )
+        await self._broker.publish("commands", "publisher-commands", encode(message), type="content.publish")
+
+    # -- where they stand still ------------------------------------------------------------------------------------------
+
+    def hold(self, post: Post, moment: str, step: str) -> None:
         """Has whoever sends it stand still there."""
         order = self.holds / str(post.post_id)
-        order.with_suffix(".new").write_text(place)
+        order.with_suffix(".new").write_text(f"{moment} {step}")
         order.with_suffix(".new").rename(order)
 
     def is_held(self, post: Post) -> bool:
@@ -239,76 +235,114 @@ class Outside:
     def _has(self, post: Post, mark: str) -> bool:
         return (self.holds / f"{post.post_id}.{mark}").exists()
 
-    def free(self, posts: Sequence[Post]) -> None:
+    def free(self, posts: Iterable[Post]) -> None:
         for post in posts:
             (self.holds / str(post.post_id)).unlink(missing_ok=True)
             (self.holds / f"{post.post_id}.free").touch()
 
-    async def all_ended(self, posts: Sequence[Post]) -> bool:
-        """Whether every one was handled, or is a dead letter."""
-        events = [post.event_id for post in posts]
-        count = await self._value(
-            "select count(*) from processed_events where event_id = any ($1::uuid[])", events
-        )
-        return bool(count == len(events))
+    # -- how they end ----------------------------------------------------------------------------------------------------
 
-    async def all_begun_again(self, posts: Sequence[Post], fences: Mapping[UUID, int]) -> bool:
+    async def those_ended(self, posts: Sequence[Post]) -> set[UUID]:
+        """Events that were handled, or are dead letters."""
+        events = [post.event_id for post in posts]
+        rows = await self._database.fetch(
+            "select event_id from processed_events where event_id = any ($1::uuid[])", events
+        )
+        return {UUID(int=row["event_id"].int) for row in rows}
+
+    async def all_ended(self, posts: Sequence[Post]) -> bool:
+        return len(await self.those_ended(posts)) == len(posts)
+
+    async def ended(self, posts: Sequence[Post], *, patience: float = 90.0) -> None:
+        """Waits as long as ever more of them end; `patience`: seconds in which none does."""
+        before = 0
+        while before < len(posts):
+            before = await eventually(partial(self._more_ended, posts, before), within=patience)
+
+    async def _more_ended(self, posts: Sequence[Post], before: int) -> int:
+        """How many have, if these are more than before; 0: they are not."""
+        now = len(await self.those_ended(posts))
+        return now if now > before else 0
+
+    async def all_begun_again(self, posts: Sequence[Post], brand: str, fences: Mapping[UUID, int]) -> bool:
         """Whether somebody else has taken each of them up."""
-        now = await self.fences(posts)
+        now = await self.fences(posts, brand)
         return all(now.get(post.post_id, 0) > fences.get(post.post_id, 0) for post in posts)
 
-    async def fences(self, posts: Sequence[Post]) -> dict[UUID, int]:
-        connection = await asyncpg.connect(self._database_url)
-        try:
-            rows = await connection.fetch(
-                "select receipt_id, fence from receipts where receipt_id = any ($1::uuid[])",
-                [post.post_id for post in posts],
-            )
-        finally:
-            await connection.close()
-        return {UUID(int=row["receipt_id"].int): row["fence"] for row in rows}
+    async def fences(self, posts: Sequence[Post], brand: str) -> dict[UUID, int]:
+        """Of each that has a receipt; of an article, those of all its effects together."""
+        return {post_id: fence for post_id, fence, _ in await self._receipts(posts, brand)}
 
-    async def ended(self, posts: Sequence[Post], *, within: float = 60.0) -> None:
-        await eventually(lambda: self.all_ended(posts), within=within)
+    async def in_hand(self, posts: Sequence[Post], brand: str) -> set[UUID]:
+        """Those of which a step is being sent, or looked up, right now."""
+        return {post_id for post_id, _, held in await self._receipts(posts, brand) if held}
 
-    async def look_at(self, posts: Sequence[Post]) -> None:
-        """What the other sides show of each post, and what its receipt says."""
-        connection = await asyncpg.connect(self._database_url)
-        try:
-            for post in posts:
-                mark = post.post_id.hex[:12]
-                shown = [
-                    each for each in self.fakes[post.channel].accepted if mark in f"{each.text} {each.more}"
-                ]
-                post.seen = Counter(each.kind for each in shown)
-                post.state = (
-                    await connection.fetchval(
-                        "select state from receipts where receipt_id = $1", post.post_id
-                    )
-                    or ""
-                )
-        finally:
-            await connection.close()
+    async def _receipts(self, posts: Sequence[Post], brand: str) -> list[tuple[UUID, int, bool]]:
+        """By post: the sum of its fences, and whether one of its receipts is held."""
+        rows = await self._database.fetch(
+            """
+            select case when prepared ? 'target' then (prepared ->> 'content_id')::uuid else receipt_id end as post_id,
+                   sum(fence) as fence,
+                   bool_or(state in ('armed', 'unknown') and held_until > clock_timestamp()) as held
+            from receipts where brand_slug = $1 group by 1
+            """,
+            brand,
+        )
+        wanted = {post.post_id for post in posts}
+        found = [(UUID(int=row["post_id"].int), int(row["fence"]), bool(row["held"])) for row in rows]
+        return [each for each in found if each[0] in wanted]
 
-    async def _value(self, query: str, *arguments: Any) -> Any:
-        connection = await asyncpg.connect(self._database_url)
-        try:
-            return await connection.fetchval(query, *arguments)
-        finally:
-            await connection.close()
+    async def look_at(self, posts: Sequence[Post], there: Neighbourhood) -> None:
+        """What the other sides show of each post, and what its receipt or its publication says."""
+        ids = [post.post_id for post in posts]
+        rows = await self._database.fetch(
+            """
+            select receipt_id as id, state from receipts where receipt_id = any ($1::uuid[])
+            union all
+            select content_id, case when reason = 'in_doubt' then 'in_doubt' when state = 'published' then 'confirmed'
+                                    when state = 'failed' then 'refused' else state end
+            from publications where content_id = any ($1::uuid[])
+            """,
+            ids,
+        )
+        states = {UUID(int=row["id"].int): row["state"] for row in rows}
+        shown = {place: _by_mark(fake) for place, fake in there.fakes.items()}
+        commits = await asyncio.to_thread(self._commits, there.brand)
+        for post in posts:
+            mark = mark_of(post.post_id)
+            post.state = states.get(post.post_id, "")
+            if post.place == FILES:
+                post.seen = Counter(commit=commits.count(mark)) if mark in commits else Counter()
+                post.seen += Counter(file=len(list((self.site / post.brand).rglob(f"*{mark}*.md"))))
+            else:
+                post.seen = shown[post.place].get(mark, Counter())
+
+    def _commits(self, brand: str) -> list[str]:
+        """Of each commit in a brand's repository, the mark of its article."""
+        home = self.site / brand
+        if not (home / ".git").exists():
+            return []
+        with Repo(str(home)) as repo:
+            told = [entry.commit.message.decode() for entry in repo.get_walker()]
+        return [each.strip().strip("”").rpartition(" ")[2] for each in told]
 
 
-async def connect(api: httpx.AsyncClient, place: Place, fake: Fake) -> None:
-    body = {
-        "kind": place.channel,
-        "brands": ["acme"],
-        "settings": {**_UNLIMITED, **place.settings(fake)},
-        "credentials": dict(place.credentials(fake)),
-    }
-    answer = await api.put(f"/v1/accounts/{place.channel}", json=body)
-    assert answer.is_success, f"{place.channel}: {answer.text}"
-    checked = await api.post(f"/v1/accounts/{place.channel}/check")
-    assert checked.json()["state"] in {"ok", "unchecked"}, f"{place.channel}: {checked.text}"
+def target_of(place: str, brand: str) -> str:
+    return place if place == FILES else account_of(place, brand)
+
+
+def new_post(place: str, brand: str) -> Post:
+    """Not asked for yet."""
+    return Post(place, brand, uuid4(), new_event_id())
+
+
+def _by_mark(fake: Fake) -> dict[str, Counter[str]]:
+    """Kinds of what the public would see, by the mark in its text."""
+    found: dict[str, Counter[str]] = {}
+    for each in fake.accepted:
+        for mark in set(_MARK.findall(f"{each.text} {each.more}")):
+            found.setdefault(mark, Counter())[each.kind] += 1
+    return found
 
 
 def _url(worker: Worker) -> str:

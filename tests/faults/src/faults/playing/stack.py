@@ -103,6 +103,8 @@ class Stack:
                     corpus=corpus,
                 )
                 | PATIENCE
+                # None of it runs here, and an erasure would wait for it.
+                | {"GATEWAY_URL": ""}
             )
             if name in AUDITED:
                 await world.servers.add_tables(database_url, AUDIT.format(table=AUDITED[name]))

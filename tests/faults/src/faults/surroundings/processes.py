@@ -140,9 +140,20 @@ class Worker:
         return not await self.problems()
 
 
-def start(name: str, module: str, environment: Mapping[str, str], logs: Path, history: History) -> Worker:
-    """Starts `python -m module`, from the main thread, without waiting for it; it dies with this process."""
-    port = ports.free_port()
+def start(
+    name: str,
+    module: str,
+    environment: Mapping[str, str],
+    logs: Path,
+    history: History,
+    *,
+    port: int | None = None,
+) -> Worker:
+    """Starts `python -m module`, from the main thread, without waiting for it; it dies with this process.
+
+    `port`: where one that is gone by now was asked; None: a free one.
+    """
+    port = port or ports.free_port()
     inherited = {key: os.environ[key] for key in ("PATH", "LANG", "LC_ALL", "HOME") if key in os.environ}
     env = {
         **inherited,

@@ -1,17 +1,21 @@
 """`python -m faults.workers.outside`: sends posts and articles through the real gateway with the real adapters and receipts, to be killed and stopped.
 
-`post.send` names the channel, or the kind of site, and the post; the text follows from them. Where a file in `HOLDS` names a place of the post's way, the
-process stands still there until it is killed, stopped or let go.
+`post.send` names the channel and the post, `content.publish` the article; their texts follow from that. Each request says which one it is (`address`), so
+that the other side can fail it; and where a file in `HOLDS` names a moment of a step, the process stands still there until it is killed,
+stopped or let go.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
-from uuid import UUID, uuid5
+from uuid import UUID
 
 import uvloop
 from pydantic import SecretStr
@@ -21,22 +25,56 @@ from chassis import KeyedSettings
 from chassis.observing import logs
 from envelope import DomainMessage
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import PostSend
-from messaging import Context, QueuePolicy, RetryLater, Service, ServiceSettings, Unprocessable, on_each
-from publisher.targets.edition import Edition
-from publisher.targets.places import ACCOUNTS
-from publisher.targets.target import Standing
-from receipts import Account, Door, Effect, InDoubt, NotSent, Receipts, Refused, Step, UnknownOutcome, Work
-from social.channels import CHANNELS, Composed, Picture
+from envelope.brand.payloads import ContentPublish, PostSend
+from messaging import (
+    Context,
+    Database,
+    QueuePolicy,
+    RetryLater,
+    Service,
+    ServiceSettings,
+    Unprocessable,
+    on_each,
+)
+from publisher.clients.orchestrator import Fetched, OrchestratorClient, Unchanged
+from publisher.domain import Article, Brand
+from publisher.targets import Bringing, Files
+from publisher.targets.edition import Edition, Picture
+from publisher.targets.files import Filed
+from publisher.targets.settings import TargetSettings
+from receipts import (
+    Absent,
+    Account,
+    Door,
+    Effect,
+    Found,
+    InDoubt,
+    NotSent,
+    Performed,
+    Receipts,
+    Refused,
+    Step,
+    Unclear,
+    UnknownOutcome,
+    Work,
+)
+from social.channels import CHANNELS, Composed
+from social.channels import Picture as PictureOfPost
 
-STEP_SECONDS: Final = 2.0
-"""Instead of 15; and what is sent shows up at once at the fakes."""
 SETTLES_SECONDS: Final = 0.5
+"""What is sent shows up at once at the fakes."""
 MARGIN_SECONDS: Final = 0.5
-ARMED, ANSWERED = "armed", "answered"
-_LOOK_SECONDS: Final = 0.02
-_AT: Final = datetime(2027, 3, 1, 9, tzinfo=UTC)
-_PICTURE: Final = Picture(
+BEFORE, WITHIN, DONE, ANSWERED = "before", "within", "done", "answered"
+"""Where it may stand still: before a step is sent, and after its answer; where files are written, also before the commit, and after it."""
+FILES: Final = "commit"
+"""The one step of files."""
+SEND, LOOK = "send", "look"
+_POLL_SECONDS: Final = 0.05
+_THREADS: Final = 64
+_HEADER: Final = "prefer"
+"""One that a service may send to anybody."""
+_UPDATED: Final = datetime(2027, 3, 1, 9, tzinfo=UTC)
+_PICTURE: Final = PictureOfPost(
     url="https://example.org/covers/pour-over.png",
     alt="A cup, seen from above",
     media_type="image/png",
@@ -49,7 +87,28 @@ _PICTURE: Final = Picture(
 class Settings(ServiceSettings, KeyedSettings):
     gateway_url: str
     holds: Path
+    publish_folder: Path
+    step_seconds: float
+    at_once: int
     mutation: str = ""
+
+
+# -- what goes out -----------------------------------------------------------------------------------------------------
+
+
+def mark_of(post_id: UUID) -> str:
+    """By which it is known wherever it is seen."""
+    return post_id.hex[:12]
+
+
+def address(post_id: UUID, doing: str, number: int, step: str) -> str:
+    """Of one request: the so-and-so-many-th of sending a step, or of looking it up."""
+    return f"{post_id}/{doing}/{number}/{step}"
+
+
+def account_of(place: str, brand_slug: str) -> str:
+    """Each brand has accounts of its own, so that nobody's list of posts is ever full."""
+    return f"{place}-{brand_slug}"
 
 
 class Cover:
@@ -59,131 +118,138 @@ class Cover:
         return b"\x89PNG\r\n\x1a\n" + url.encode()
 
 
-def composed(channel: str, post_id: UUID) -> Composed:
-    """The post of that name: the same each time."""
-    link = f"https://example.org/sites/acme/{post_id.hex[:12]}"
-    placements = CHANNELS[channel].sending
-    assert placements is not None
-    in_text = placements.placements[0] == "in_text"
-    text = f"Pour-over coffee, {post_id.hex[:12]}"
+def composed(channel: str, post_id: UUID, brand_slug: str) -> Composed:
+    """The post of that name: the same each time; with a first comment where the channel has such."""
+    link = f"https://example.org/sites/acme/{mark_of(post_id)}"
+    sending = CHANNELS[channel].sending
+    assert sending is not None
+    commented = "first_comment" in sending.placements
+    placement = "first_comment" if commented else sending.placements[0]
+    text = f"Pour-over coffee, {mark_of(post_id)}"
     return Composed(
         post_id=post_id,
-        brand_slug="acme",
+        brand_slug=brand_slug,
         content_id=post_id,
         title="Pour-over coffee",
         description="Water just off the boil.",
-        text=f"{text}\n\n{link}" if in_text else text,
+        text=f"{text}\n\n{link}" if placement == "in_text" else text,
         link=link,
-        placement=placements.placements[0],
+        placement=placement,
         pictures=(_PICTURE,),
     )
 
 
-def article(content_id: UUID) -> Edition:
-    """The article of that name: the same each time."""
-    text = f"Pour-over coffee, {content_id.hex[:12]}"
-    return Edition(
-        content_id=content_id,
-        brand_slug="acme",
-        site="Acme",
-        language="en",
-        slug=f"pour-over-coffee-{content_id.hex[:12]}",
-        title=text,
-        excerpt="Water just off the boil.",
-        html=f"<p>{text}</p>",
-        markdown=text,
-        word_count=3,
-        sources=(),
-        canonical_url=f"https://example.org/sites/acme/{content_id.hex[:12]}",
-        as_of=_AT,
-        categories=(),
-        tags=(),
-        author=None,
-        picture=None,
-    )
+class Articles(OrchestratorClient):
+    """What the orchestrator would answer: an article for each name, the same each time."""
+
+    def __init__(self, brand_of: Callable[[UUID], str]) -> None:
+        self._brand_of = brand_of
+
+    async def article(self, content_id: UUID, *, known_etag: str | None = None) -> Fetched | Unchanged | None:
+        del known_etag
+        title, mark = f"Pour-over coffee, {mark_of(content_id)}", mark_of(content_id)
+        article = Article(
+            content_id=content_id,
+            brand=Brand(slug=self._brand_of(content_id), name="Acme"),
+            keyword="pour-over",
+            slug=f"pour-over-coffee-{mark}",
+            title=title,
+            meta_description="Water just off the boil.",
+            body_markdown=f"## {title}\n\nWater just off the boil.\n",
+            word_count=5,
+            sources=(),
+            updated_at=_UPDATED,
+        )
+        return Fetched(article, None)
 
 
-@dataclass(frozen=True)
-class Phase:
-    """What has a receipt of its own: the whole of a post; of an article first its being there, and then its being seen."""
+async def picture_of(article: Article) -> Picture:
+    name = f"cover-{mark_of(article.content_id)}"
 
-    receipt_id: UUID
-    prepared: Mapping[str, Any]
-    steps: Callable[[Mapping[str, Any]], Sequence[Step]]
-    """From what the phase before has returned."""
+    async def draw() -> bytes:
+        return b"\x89PNG\r\n\x1a\n" + name.encode()
 
-
-def phases(place: str, post_id: UUID) -> list[Phase]:
-    if place in ACCOUNTS and place not in CHANNELS:
-        target, edition = ACCOUNTS[place], article(post_id)
-
-        def bring(made: Mapping[str, Any]) -> Sequence[Step]:
-            standing = Standing(
-                post_id, str(made.get("id", 1)), seen=made.get("seen"), tried=frozenset({edition.mark})
-            )
-            return target.bring(edition, standing)
-
-        return [
-            Phase(uuid5(post_id, "make"), {}, lambda _: target.place(edition)),
-            Phase(post_id, {}, bring),
-        ]
-    sending = CHANNELS[place].sending
-    assert sending is not None
-    prepared = sending.prepare(composed(place, post_id), _AT)
-    return [Phase(post_id, prepared, lambda _: sending.steps(prepared, Cover()))]
+    return Picture(name=name, alternative_text="A cup, seen from above", url=None, draw=draw)
 
 
-def steps_of(place: str) -> int:
-    """How many requests with an effect a post or an article of this program takes there."""
-    return sum(len(phase.steps({})) for phase in phases(place, UUID(int=1)))
+# -- where it stands still ---------------------------------------------------------------------------------------------
 
 
-class Handlers:
-    def __init__(self, receipts: Receipts, door: Door, settings: Settings) -> None:
-        self._receipts = receipts
+class Holds:
+    """Files named after posts: `<post>` says where; `.reached`, `.going` and `.passed` how far it is there; `.free` lets it go."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def at(self, post_id: UUID, moment: str, step: str) -> None:
+        if self._reached(post_id, moment, step):
+            while not self._is_free(post_id):  # noqa: ASYNC110  (another process says so)
+                await asyncio.sleep(_POLL_SECONDS)
+            self._file(post_id, ".going").touch()
+
+    def at_in_thread(self, post_id: UUID, moment: str, step: str) -> None:
+        if self._reached(post_id, moment, step):
+            while not self._is_free(post_id):
+                time.sleep(_POLL_SECONDS)
+            self._file(post_id, ".going").touch()
+
+    def passed(self, post_id: UUID) -> None:
+        """Whoever stood there is through with that step, however it ended for him."""
+        if self._file(post_id, ".reached").exists():
+            self._file(post_id, ".passed").touch()
+
+    def _reached(self, post_id: UUID, moment: str, step: str) -> bool:
+        order = self._file(post_id)
+        if not order.exists() or order.read_text() != f"{moment} {step}":
+            return False
+        order.rename(self._file(post_id, ".reached"))
+        return True
+
+    def _is_free(self, post_id: UUID) -> bool:
+        return self._file(post_id, ".free").exists()
+
+    def _file(self, post_id: UUID, ending: str = "") -> Path:
+        return self._folder / f"{post_id}{ending}"
+
+
+class HeldReceipts(Receipts):
+    """Those of the package, with short times; steps stand still, and their requests say which they are."""
+
+    def __init__(self, database: Database, door: Door, settings: Settings) -> None:
+        super().__init__(database, door, margin_seconds=MARGIN_SECONDS)
         self._door = door
+        self._holds = Holds(settings.holds)
         self._settings = settings
 
-    async def post_send(self, message: DomainMessage[PostSend], _: Context) -> None:
-        place, post_id = message.payload.channel, message.payload.post_id
-        remote: Mapping[str, Any] = {}
-        number = 0
-        for phase in phases(place, post_id):
-            effect = Effect(phase.receipt_id, place, place, "acme", f"post on {place}", phase.prepared)
-            steps = []
-            for step in phase.steps(remote):
-                send = self._held(post_id, number, step)
-                steps.append(replace(step, send=send, seconds=STEP_SECONDS, settles_seconds=SETTLES_SECONDS))
-                number += 1
-            if self._settings.mutation == "receipts":
-                remote = await self._without_receipts(effect, steps)
-                continue
-            result = await self._receipts.perform(effect, steps)
-            if isinstance(result, InDoubt):
-                return
-            remote = result.remote
+    async def perform(self, effect: Effect, steps: Sequence[Step]) -> Performed | InDoubt:
+        # An article's effects have names of their own.
+        post_id = UUID(effect.prepared["content_id"]) if "target" in effect.prepared else effect.receipt_id
+        held = [self._held(post_id, step) for step in steps]
+        if self._settings.mutation == "receipts":
+            return Performed(await self._without_receipts(effect, held))
+        return await super().perform(effect, held)
 
-    def _held(self, post_id: UUID, number: int, step: Step) -> Callable[[Work], Awaitable[Mapping[str, Any]]]:
+    def _held(self, post_id: UUID, step: Step) -> Step:
         async def send(work: Work) -> Mapping[str, Any]:
             try:
-                await self._hold(post_id, f"{number} {ARMED}")
-                remote = await step.send(work)
-                await self._hold(post_id, f"{number} {ANSWERED}")
+                await self._holds.at(post_id, BEFORE, step.name)
+                remote = await step.send(_named(work, post_id, SEND, step.name))
+                await self._holds.at(post_id, ANSWERED, step.name)
                 return remote
             finally:
-                if (order := self._settings.holds / str(post_id)).with_suffix(".reached").exists():
-                    order.with_suffix(".passed").touch()
+                self._holds.passed(post_id)
 
-        return send
+        async def look(work: Work) -> Found | Absent | Unclear:
+            assert step.detect is not None
+            return await step.detect(_named(work, post_id, LOOK, step.name))
 
-    async def _hold(self, post_id: UUID, place: str) -> None:
-        order = self._settings.holds / str(post_id)
-        if not order.exists() or order.read_text() != place:
-            return
-        order.rename(order.with_suffix(".reached"))
-        while not order.with_suffix(".free").exists():  # noqa: ASYNC110  (another process makes it)
-            await asyncio.sleep(_LOOK_SECONDS)
-        order.with_suffix(".going").touch()
+        return replace(
+            step,
+            send=send,
+            detect=look if step.detect else None,
+            seconds=self._settings.step_seconds,
+            settles_seconds=SETTLES_SECONDS,
+        )
 
     async def _without_receipts(self, effect: Effect, steps: Sequence[Step]) -> Mapping[str, Any]:
         """As everybody does it: send, and if no good answer comes, send again."""
@@ -191,13 +257,71 @@ class Handlers:
         for step in steps:
             work = Work(effect, self._door.account(effect.account, effect.brand_slug), remote)
             try:
-                async with asyncio.timeout(STEP_SECONDS):
+                async with asyncio.timeout(self._settings.step_seconds):
                     remote |= await step.send(work)
             except (NotSent, UnknownOutcome, TimeoutError) as error:
                 raise RetryLater(str(error)) from error
             except Refused as error:
                 raise Unprocessable(str(error)) from error
         return remote
+
+
+def _named(work: Work, post_id: UUID, doing: str, step: str) -> Work:
+    ask, numbers = work.account.ask, count()
+
+    async def named(name: str, asked: Mapping[str, Any], seconds: float) -> Any:
+        told = address(post_id, doing, next(numbers), step)
+        return await ask(name, {**asked, "headers": {**asked.get("headers", {}), _HEADER: told}}, seconds)
+
+    return replace(work, account=replace(work.account, ask=named))
+
+
+class HeldFiles(Files):
+    """Those of the publisher; they stand still before anything is written, before it is committed, after that, and when all is done."""
+
+    def __init__(self, root: Path, holds: Holds) -> None:
+        super().__init__(root)
+        self._holds = holds
+
+    def write(self, edition: Edition, settings: TargetSettings, before: Filed | None, **how: Any) -> Filed:
+        content_id = edition.content_id
+        try:
+            self._holds.at_in_thread(content_id, BEFORE, FILES)
+            # Once for the files, once for the commit of the same.
+            super().write(edition, settings.model_copy(update={"git": False}), before, **how)
+            self._holds.at_in_thread(content_id, WITHIN, FILES)
+            filed = super().write(edition, settings, before, **how)
+            self._holds.at_in_thread(content_id, DONE, FILES)
+            return filed
+        finally:
+            self._holds.passed(content_id)
+
+
+# -- the program -------------------------------------------------------------------------------------------------------
+
+
+class Handlers:
+    def __init__(self, receipts: Receipts, bringing: Bringing, brands: dict[UUID, str]) -> None:
+        self._receipts = receipts
+        self._bringing = bringing
+        self._brands = brands
+
+    async def post_send(self, message: DomainMessage[PostSend], _: Context) -> None:
+        channel, post_id, brand = (
+            message.payload.channel,
+            message.payload.post_id,
+            message.payload.brand_slug,
+        )
+        sending = CHANNELS[channel].sending
+        assert sending is not None
+        prepared = sending.prepare(composed(channel, post_id, brand), datetime.now(UTC))
+        account = account_of(channel, brand)
+        effect = Effect(post_id, channel, account, brand, f"post on {channel}", prepared)
+        await self._receipts.perform(effect, sending.steps(prepared, Cover()))
+
+    async def content_publish(self, message: DomainMessage[ContentPublish], context: Context) -> Any:
+        self._brands[message.payload.content_id] = message.payload.brand_slug
+        return await self._bringing.bring(message, context)
 
 
 def _mutate(name: str) -> None:
@@ -218,14 +342,23 @@ def _mutate(name: str) -> None:
 
 
 def build(settings: Settings) -> Service:
-    service = Service("social", settings, CATALOGUE)
+    service = Service("publisher", settings, CATALOGUE)
     door = Door(settings.gateway_url, SecretStr(settings.service_key.get_secret_value()))
-    receipts = Receipts(service.database, door, margin_seconds=MARGIN_SECONDS)
+    receipts = HeldReceipts(service.database, door, settings)
+    brands: dict[UUID, str] = {}
+    files = HeldFiles(settings.publish_folder, Holds(settings.holds))
+    articles = Articles(brands.__getitem__)
+    bringing = Bringing(service.database, articles, door, receipts, files, picture_of)
+    handlers = Handlers(receipts, bringing, brands)
     policy = QueuePolicy(
-        max_concurrency=32, handler_timeout=60.0, backoff_limit=2.0, wait_base=0.1, wait_limit=1.0
+        max_concurrency=settings.at_once,
+        handler_timeout=60.0,
+        backoff_limit=2.0,
+        wait_base=0.1,
+        wait_limit=1.0,
     )
-    handlers = Handlers(receipts, door, settings)
     service.consume("social-commands", on_each(handlers.post_send, PostSend), policy=policy)
+    service.consume("publisher-commands", on_each(handlers.content_publish, ContentPublish), policy=policy)
     service.serve(Starlette())
     return service
 
@@ -234,6 +367,8 @@ async def _run() -> None:
     settings = Settings()
     logs.configure("outside", settings.log_level, settings.log_format)
     _mutate(settings.mutation)
+    # Files stand still in threads.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
     await build(settings).run()
 
 

@@ -8,6 +8,7 @@ from gateway.accounts.kinds.bluesky import Bluesky
 from gateway.accounts.kinds.devto import DevTo
 from gateway.accounts.kinds.discord import Discord
 from gateway.accounts.kinds.ghost import Ghost
+from gateway.accounts.kinds.indexnow import IndexNow
 from gateway.accounts.kinds.instagram import Instagram
 from gateway.accounts.kinds.linkedin import LinkedIn
 from gateway.accounts.kinds.mastodon import Mastodon
@@ -24,6 +25,7 @@ _ALL: Final[tuple[Kind, ...]] = (
     DevTo(),
     Discord(),
     Ghost(),
+    IndexNow(),
     Instagram(),
     LinkedIn(),
     Mastodon(),

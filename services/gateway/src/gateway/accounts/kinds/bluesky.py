@@ -6,6 +6,7 @@ refresh token, which changes by that, and where that fails, with the app passwor
 
 import base64
 import json
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -69,6 +70,8 @@ class Bluesky(Kind):
             "/xrpc/com.atproto.repo.getRecord",
             {"repo": ".+", "collection": _POSTS, "rkey": ".+", "cid": ".+"},
         ),
+        # Of the app view, which the PDS asks in the account's name.
+        Ask("GET", "/xrpc/app.bsky.feed.getPosts", {"uris": rf"at://[^/]+/{re.escape(_POSTS)}/[^/]+"}),
         Ask("GET", "/xrpc/com.atproto.identity.resolveHandle", {"handle": ".+"}),
         Ask("GET", "/xrpc/com.atproto.server.getSession", {}),
     )

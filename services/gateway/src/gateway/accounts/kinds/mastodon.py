@@ -3,11 +3,23 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
 from chassis import WebAddress
 from gateway.accounts.domain import Looked
-from gateway.accounts.kind import Answer, Ask, Exchange, Kind, KindSettings, Own, Request, asked, without
+from gateway.accounts.kind import (
+    AccessRefused,
+    Answer,
+    Ask,
+    Exchange,
+    Kind,
+    KindSettings,
+    Own,
+    Request,
+    good,
+    without,
+)
 
 _PUBLIC: Final = frozenset({"public", "unlisted"})
 
@@ -57,7 +69,11 @@ class Mastodon(Kind):
 
     async def look(self, exchange: Exchange, own: Own) -> Looked:
         request = Request("GET", "/api/v1/accounts/verify_credentials")
-        answer = await asked(self, exchange, own, request)
+        answer = await exchange(self.outgoing(own, request, None))
+        # Mastodon says 401, snac 422: there is nothing in this question but the token that one could fail to process.
+        if answer.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.UNPROCESSABLE_ENTITY}:
+            raise AccessRefused("the server does not know the token: make another there and connect again")
+        good(self, answer)
         facts = {"id": str(answer.member("id") or ""), "acct": str(answer.member("acct") or "")}
         if isinstance(address := answer.member("url"), str):
             facts["url"] = address

@@ -19,6 +19,7 @@ class Receipts:
     """Of one service; one for the life of the process."""
 
     def __init__(self, service: str, url: str, key: SecretStr) -> None:
+        self.service = service
         self._http = ServiceClient(
             Peer(service, url, f"{service.upper()}_URL", key),
             timeout_seconds=_SECONDS,

@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from orchestrator.writing.extractive.sentences import (
+    MAX_CHARACTERS,
     MAX_PARAGRAPH,
     Standing,
     balanced,
@@ -20,6 +22,8 @@ from orchestrator.writing.extractive.sentences import (
 MIN_WORDS: Final = 9
 MIN_LEAD_IN_WORDS: Final = 6
 MAX_WORDS: Final = 190
+# Of a thousand characters at most, so that all that is remembered of them takes some 2 MB.
+_SENTENCES: Final = 2048
 # Of a definite subject ("The wooden handle …"), the words that may say which one is meant.
 _SUBJECT_WORDS: Final = 6
 
@@ -65,7 +69,9 @@ _ELSEWHERE = re.compile(
     r"chapters|tutorial|article|post|lesson|exercise)s?\b"
     r"|\b(?:chapter|section|appendix|table|figure|listing|page|exercise) (?:[A-Z]\.)?\d"
     r"|\bthis (?:is|was) (?:the|an?) (?:\w+ )?(?:section|chapter|document|page|tutorial|book|guide)\b"
-    r"|\b[\w.+-]+\[\d\]|\bsee also\b|^see\b"
+    # Not from every word of it: a long chain of words would be read as often as it has words.
+    r"|(?<![\w.+-])[.+-]*\w[\w.+-]*\[\d\]"
+    r"|\bsee also\b|^see\b"
     # Credits and news of a version.
     r"|\b(?:contributed|patch(?:ed)?|reported|suggested|written) by [A-Z]|\bbpo-\d|\bgh-\d{3}|\bpreviously deprecated\b"
     r"|^(?:changed|new|added|deprecated|removed) (?:in|since) (?:version|release|django|python|\w+ v?\d)"
@@ -146,6 +152,13 @@ def _runs(sentences: Sequence[str], *, leads: bool) -> Iterator[tuple[int, int]]
 
 def _is_torn(sentence: str) -> bool:
     """Whether it has names out of a drawing or an example, or marks of its page."""
+    return (_torn if len(sentence) <= MAX_CHARACTERS else _torn.__wrapped__)(sentence)
+
+
+# A paragraph's sentences are looked at one by one and as a whole, and articles of one brand quote the same passages again:
+# what depends on a sentence alone is remembered, unless it is too long for one.
+@lru_cache(_SENTENCES)
+def _torn(sentence: str) -> bool:
     return len(_LETTERS.findall(sentence)) >= _FEW_LETTERS or _MARKS.search(sentence) is not None
 
 
@@ -182,6 +195,11 @@ def is_whole(text: str, *, leads: bool = False) -> bool:
 
 
 def _is_away(sentence: str, *, leads: bool) -> bool:
+    return (_away if len(sentence) <= MAX_CHARACTERS else _away.__wrapped__)(sentence, leads)
+
+
+@lru_cache(_SENTENCES)
+def _away(sentence: str, leads: bool) -> bool:
     told = _LEADING_WORDS.sub("", sentence) if leads else sentence
     return points_away(told) or _ELSEWHERE.search(told) is not None
 

@@ -19,6 +19,7 @@ SHINGLE = 3
 _PARAGRAPHS = 256
 _TEXTS = 320
 _STEMS = 4096
+_SENTENCES = 2048
 
 
 class Standing(Enum):
@@ -211,9 +212,13 @@ def judge(text: str, *, alone: bool = True) -> Standing:
 
     `alone`: it will stand without its paragraph too, and so has to be plain prose.
     """
+    return Standing.UNUSABLE if len(text) > MAX_CHARACTERS else _judged(text, alone)
+
+
+@lru_cache(_SENTENCES)
+def _judged(text: str, alone: bool) -> Standing:
     if (
-        len(text) > MAX_CHARACTERS
-        or not MIN_WORDS <= len(text.split()) <= MAX_WORDS
+        not MIN_WORDS <= len(text.split()) <= MAX_WORDS
         or _is_fragment(text)
         or points_away(text)
         or (alone and (_CODE.search(text) or not is_language(text)))

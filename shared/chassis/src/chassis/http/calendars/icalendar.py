@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 
 MEDIA_TYPE: Final = "text/calendar"
+Status = Literal["TENTATIVE", "CONFIRMED", "CANCELLED"]
 _LINE: Final = 75
 """Bytes of a line, its end not counted (section 3.1)."""
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -29,7 +30,7 @@ class Event:
     summary: str
     changed_at: datetime
     sequence: int = 0
-    status: Literal["TENTATIVE", "CONFIRMED", "CANCELLED"] = "CONFIRMED"
+    status: Status = "CONFIRMED"
     description: str = ""
     url: str | None = None
     categories: tuple[str, ...] = ()

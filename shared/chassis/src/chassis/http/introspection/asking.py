@@ -5,18 +5,24 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
 
+from pydantic import SecretStr
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from chassis.api_keys import ApiKey
 from chassis.http.callers import Authorise, Caller, Scope
-from chassis.http.client import PassingError, ServiceClient, UnusableAnswerError
+from chassis.http.client import PassingError, Peer, ServiceClient, UnusableAnswerError
+from chassis.http.service_key import ServiceKey
 
 KEY_HASH: Final = "x-key-hash"
 """The header in which the hash of a secret is shown: who sees it cannot use it as a key."""
 GOOD_FOR_SECONDS: Final = 10.0
 """How long an answer is relied on: a key that is revoked opens for so long yet."""
 _MOST_KNOWN: Final = 1_000
+_ASKING_SECONDS: Final = 5.0
+"""Somebody waits for the answer."""
+_MOST_ANSWERED: Final = 2_000_000
+"""Bytes: a key may be for many brands."""
 _CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="Brand Engine"'}
 
 
@@ -75,6 +81,24 @@ class KeysKeptElsewhere:
             f"{self._keeper.peer.name}, which knows API keys, does not say whose this one is; try again in a few seconds",
             {"Retry-After": "5"},
         )
+
+
+def callers_by_key(
+    keeper: Peer | None, service_key: SecretStr, closes: Callable[[ServiceClient], None]
+) -> Authorise:
+    """Who has the service key and, of those with an API key, whom the keeper knows.
+
+    Args:
+        keeper: the service that keeps the keys; None: the service key alone opens.
+        service_key: or its hash.
+        closes: told of the client that asks, so that it is closed in the end.
+    """
+    with_service_key = ServiceKey(service_key)
+    if keeper is None:
+        return with_service_key
+    client = ServiceClient(keeper, timeout_seconds=_ASKING_SECONDS, max_bytes=_MOST_ANSWERED)
+    closes(client)
+    return KeysKeptElsewhere(client, with_service_key)
 
 
 def _caller(key_id: str, told: dict[str, Any]) -> Caller:

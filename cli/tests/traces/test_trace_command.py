@@ -1,10 +1,7 @@
 """`brandctl trace` against something that answers as Jaeger does, and against things that do not."""
 
-import asyncio
 import base64
 import json
-import os
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,6 +16,7 @@ import pytest
 
 from chassis.testing.spans import ReceivedSpan, SpanReceiver
 from envelope import new_event_id
+from tests.fixtures.commands.brandctl import Ended, Operator
 
 CHAIN = str(new_event_id())
 CYCLE = str(new_event_id())
@@ -132,18 +130,8 @@ def server() -> Iterator[Server]:
     thread.join()
 
 
-async def brandctl(folder: Path, *arguments: str, **variables: str) -> tuple[int, str, str]:
-    inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "brandctl", "trace", *arguments),
-        cwd=folder,
-        env=inherited | {"TERM": "dumb"} | variables,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+async def brandctl(folder: Path, *arguments: str, **variables: str) -> Ended:
+    return await Operator(folder, variables, "trace")(*arguments)
 
 
 @pytest.mark.parametrize("form", [bytes, in_base64], ids=["hexadecimal", "base64"])

@@ -1,9 +1,10 @@
-"""API keys that the orchestrator keeps, sent to social, which asks it whose they are."""
+"""API keys that the orchestrator keeps, sent to others, which ask it whose they are; in full to social."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -32,6 +33,8 @@ from social.handlers import Handlers
 from social.http_api import create_app
 from social.sending import DuePosts
 from social.urls import FeedUrls
+from tests.architecture.test_every_route_names_its_scope import routes_of
+from tests.architecture.test_keys_of_pairs import served_by
 
 SERVICE = {"X-Service-Key": "test-service-key-0123456789"}
 PAIR = SecretStr("of-social-and-orchestrator-7Kq")
@@ -196,3 +199,17 @@ async def test_whose_a_key_is_is_told_to_who_shows_its_hash(both: Both) -> None:
     assert {answer.text for answer in wrong} == {wrong[0].text}
     assert wrong[0].json()["active"] is False
     assert (await told(key_id, made.hashed().hex(), key)).status_code == 403
+
+
+@pytest.mark.parametrize("service", ["research", "publisher", "social", "monitor"])
+async def test_a_service_opens_to_no_key_that_nobody_vouches_for(service: str, tmp_path: Path) -> None:
+    app = served_by(service, tmp_path, orchestrator_url="http://127.0.0.1:1")
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    key = {"Authorization": f"Bearer {ApiKey.make().written()}"}
+    async with httpx.AsyncClient(transport=transport, base_url="http://service") as http:
+        for method, path in routes_of(app):
+            answer = await http.request(method.upper(), path, headers=key)
+            assert (answer.status_code, "the orchestrator, which knows API keys" in answer.text) == (
+                503,
+                True,
+            )

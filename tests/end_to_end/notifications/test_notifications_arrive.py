@@ -34,7 +34,7 @@ from monitor.http_api import create_api
 from monitor.notifications import Gateway, Summaries, Telling
 from tests.fixtures.accounts.other_side import KEY, Other, client
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TOKEN = "7000000001:AArecognisable-1"
 SECRET = "whsec_" + base64.b64encode(b"recognisable-recognisable").decode()
 

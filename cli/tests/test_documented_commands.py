@@ -1,0 +1,88 @@
+"""What the documents tell people to type: every command of a code block is one that brandctl takes, with those options."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import typer.main
+
+from brandctl.app import app
+from brandctl.gateway.accounts import PLACES, USERS
+
+ROOT: Final = Path(__file__).parents[2]
+DOCUMENTS: Final = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "services/*/README.md", "deploy/**/*.md", "cli/*.md")
+    for path in ROOT.glob(pattern)
+    if "decisions" not in path.parts and path.name != "CHANGELOG.md"
+)
+_BLOCK: Final = re.compile(r"^```(?:sh|bash|console)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_COMMAND: Final = re.compile(
+    r"^(?:\$ )?(?:docker compose run --rm |(?:\S*/)?\.venv/bin/)?brandctl (?P<typed>.*)$", re.MULTILINE
+)
+_OF_THE_SHELL: Final = "<>|&;"
+_ID: Final = "0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f"
+
+
+def typed() -> Iterator[tuple[str, list[str]]]:
+    for path in DOCUMENTS:
+        for block in _BLOCK.finditer(path.read_text()):
+            text = block[1].replace("\\\n", " ")
+            for found in _COMMAND.finditer(text):
+                words = shlex.shlex(found["typed"], posix=True, punctuation_chars=_OF_THE_SHELL)
+                words.whitespace_split = True
+                # What the shell does with it is not brandctl's.
+                arguments = takewhile(lambda word: not word or word[0] not in _OF_THE_SHELL, words)
+                yield str(path.relative_to(ROOT)), ["ID" if each == "…" else each for each in arguments]
+
+
+def parsed(command: Any, arguments: list[str], parent: Any = None, name: str = "brandctl") -> Any:
+    """The context of the innermost command, as it would be called.
+
+    Raises:
+        Exception: the parser's, in its words.
+    """
+    context = command.make_context(name, list(arguments), parent=parent)
+    rest = [*getattr(context, "_protected_args", ()), *context.args]
+    if not hasattr(command, "commands") or not rest:
+        return context
+    inner, sub, left = command.resolve_command(context, rest)
+    return parsed(sub, left, context, inner)
+
+
+def test_every_documented_command_is_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("keywords.txt", "logo.png"):
+        (tmp_path / name).touch()
+    commands = list(typed())
+    assert len({where for where, _ in commands}) >= 20
+
+    wrong, brandctl = [], typer.main.get_command(app)
+    for where, arguments in commands:
+        # Where an id stands for any, one of that form.
+        given = [_ID if each in {"ID", "GROUP", "CONTENT_ID"} else each for each in arguments]
+        try:
+            context = parsed(brandctl, given)
+        except Exception as error:  # noqa: BLE001  (the parser's own, which are not typer's to give away)
+            wrong.append(f"{where}: brandctl {' '.join(arguments)}: {getattr(error, 'message', error)}")
+            continue
+        # Files that it has opened.
+        context.close()
+        if arguments[:2] == ["accounts", "connect"]:
+            asked = context.params
+            needed = {
+                "--url": asked["kind"] not in PLACES or asked["url"],
+                "--user": asked["kind"] not in USERS or asked["user"],
+                "--brand": asked["brand"] or asked["all_brands"],
+            }
+            wrong += [
+                f"{where}: brandctl {' '.join(arguments)}: lacks {name}"
+                for name in needed
+                if not needed[name]
+            ]
+
+    assert wrong == []

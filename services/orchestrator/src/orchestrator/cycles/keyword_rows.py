@@ -1,0 +1,262 @@
+"""Keywords of cycles as they are stored, beside the SQL that reads and writes them.
+
+Whoever decides about them holds the lock of their brand (`store.py`).
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+from uuid import UUID
+
+import asyncpg
+
+from chassis import Connection
+from envelope.brand.payloads import Priority
+from orchestrator.cycles.domain import CycleId
+from orchestrator.cycles.facts import Command, Keyword, KeywordState, Post, Setback, Stage
+from orchestrator.cycles.store import HELD_UP, RANKS
+from orchestrator.placements import PLACEMENTS, Placement, read_placements
+from orchestrator.writing import ContentId
+
+PAGE = 200
+"""Keywords that are shown at once, unless somebody asks for more or less."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordRow:
+    """A keyword of a cycle, where it stands, and where it is stored."""
+
+    cycle_id: CycleId
+    position: int
+    correlation_id: str
+    keyword: str
+    facts: Keyword
+    priority: Priority
+    waits: str | None = None
+    """Why it is not being researched, or its article not written, right now, if that is so."""
+    waits_until: datetime | None = None
+    held_up: str | None = None
+    """Why nothing of it may be begun for now, if that is so."""
+    in_cancelled_cycle: bool = False
+    command: Command | None = None
+    taken_down: str | None = None
+    """Who took its page down or deleted its article, and why."""
+    is_deleted: bool = False
+    language: str = "en"
+    """Its brand's."""
+    refresh: bool = False
+    """Whether an article that stands on its subject is written anew."""
+    standing_url: str | None = None
+    """Where the article can be seen that it ended with, if that is not its own."""
+    placements: tuple[Placement, ...] = ()
+    """How its article fares at further targets."""
+
+
+async def keywords_of(
+    connection: Connection,
+    cycle_id: UUID,
+    *,
+    after: int = 0,
+    limit: int = PAGE,
+    state: KeywordState | None = None,
+) -> list[KeywordRow]:
+    """So many keywords of a cycle behind a position, in the order they were asked for; all, or those in a state."""
+    return await load_rows(
+        connection,
+        """
+        k.cycle_id = $1 and k.position > $2 and ($3::text is null or k.state = $3)
+        order by k.position limit $4
+        """,
+        cycle_id,
+        after,
+        state,
+        limit,
+    )
+
+
+async def load_keywords(
+    connection: Connection, names: Sequence[tuple[str, str]], content_ids: Sequence[UUID]
+) -> list[KeywordRow]:
+    """The keywords named by (correlation_id, keyword) or by their article; unknown ones are left out."""
+    return await load_rows(
+        connection,
+        """
+        (k.cycle_id, k.position) in (
+            select cycle_id, position
+            from unnest($1::text[], $2::text[]) as named (correlation_id, keyword)
+            join cycles using (correlation_id) join keywords using (cycle_id, keyword)
+            union
+            select cycle_id, position from keywords where content_id = any ($3::uuid[])
+        )
+        """,
+        [correlation_id for correlation_id, _ in names],
+        [keyword for _, keyword in names],
+        list(content_ids),
+    )
+
+
+async def save_keywords(connection: Connection, rows: Sequence[KeywordRow]) -> None:
+    if not rows:
+        return
+    await connection.execute(
+        """
+        update keywords as k
+        set state = n.state, reason = n.reason, research_id = n.research_id, content_id = n.content_id,
+            generated = n.generated, published_url = n.published_url, promoted = n.promoted,
+            awaits_turn = n.awaits_turn, setbacks = n.setbacks::jsonb, posts = n.posts::jsonb, moved_at = n.moved_at,
+            held = n.held, rejected = n.rejected, cancelled = n.cancelled, follows = n.follows,
+            standing_id = n.standing_id, standing_why = n.standing_why,
+            command_id = n.command_id, command_stage = n.command_stage, asked_again = n.asked_again
+        from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::bool[], $8::text[],
+                    $9::bool[], $10::bool[], $11::text[], $12::text[], $13::timestamptz[], $14::bool[], $15::bool[],
+                    $16::bool[], $17::uuid[], $18::text[], $19::bool[], $20::bool[], $21::uuid[], $22::text[])
+            as n (cycle_id, position, state, reason, research_id, content_id, generated, published_url,
+                  promoted, awaits_turn, setbacks, posts, moved_at, held, rejected, cancelled,
+                  command_id, command_stage, asked_again, follows, standing_id, standing_why)
+        where k.cycle_id = n.cycle_id and k.position = n.position
+        """,
+        *(list(column) for column in zip(*(_columns(row) for row in rows), strict=True)),
+    )
+
+
+_KEYWORD_COLUMNS = f"""
+    select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.promoted,
+           case when k.published_url is not null then coalesce(
+               (select a.published_url from content as a where a.content_id = k.content_id), k.published_url) end as published_url,
+           k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
+           k.moved_at, k.command_id, k.command_stage, k.asked_again, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
+           k.follows, k.standing_id, k.standing_why, k.refresh, k.renews,
+           (select held_for[1] from content as a
+            where a.content_id = coalesce(k.standing_id, k.content_id) and a.taken_down_at is not null) as taken_down,
+           (select 'its article was deleted by ' || d.deleted_by || ': ' || d.reason
+            from deleted_articles as d where d.content_id = coalesce(k.standing_id, k.content_id)) as deleted,
+           (select published_url from content as a where a.content_id = k.standing_id) as standing_url,
+           c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language, b.posts_approval, b.short_links,
+           {PLACEMENTS.format(content_id="k.content_id")} as placements,
+           case when k.follows then (
+                    select format('waits for “%s” on the same subject (/v1/cycles/%s)', h.keyword, s.cycle_id)
+                    from subjects as s join keywords as h using (cycle_id, position)
+                    where (s.brand_slug, s.key) = (c.brand_slug, k.subject))
+                when k.state = 'queued' then r.reason else w.reason end as waits,
+           case when k.state = 'queued' then r.until else w.until end as until
+    from keywords as k join cycles as c using (cycle_id) join brands as b on b.slug = c.brand_slug
+        left join writing_waits as w on w.content_id = k.content_id
+        left join research_waits as r on (r.cycle_id, r.position) = (k.cycle_id, k.position)
+    where
+"""  # noqa: S608  (constants of these modules)
+
+
+async def load_rows(connection: Connection, condition: str, *arguments: object) -> list[KeywordRow]:
+    """Rows of keywords k, their cycles c and brands b that meet a condition in SQL, which may say in what order."""
+    return [_keyword(row) for row in await connection.fetch(_KEYWORD_COLUMNS + condition, *arguments)]
+
+
+def _keyword(row: asyncpg.Record) -> KeywordRow:
+    setbacks = json.loads(row["setbacks"])
+    facts = Keyword(
+        brand_slug=row["brand_slug"],
+        target=row["target"],
+        channels=tuple(row["channels"]),
+        moved_at=row["moved_at"],
+        research_id=row["research_id"],
+        content_id=row["content_id"],
+        generated=row["generated"],
+        held=row["held"],
+        rejected=row["rejected"],
+        cancelled=row["cancelled"],
+        published_url=row["published_url"],
+        brand_name=row["brand_name"],
+        posts_approval=row["posts_approval"],
+        language=row["language"],
+        short_links=row["short_links"],
+        promoted=row["promoted"],
+        awaits_turn=row["awaits_turn"],
+        follows=row["follows"],
+        standing_id=row["standing_id"],
+        standing_why=row["standing_why"],
+        renews=row["renews"],
+        setbacks={Stage(stage): Setback(**setback) for stage, setback in setbacks.items()},
+        posts=tuple(Post(**post) for post in json.loads(row["posts"])),
+    )
+    return KeywordRow(
+        row["cycle_id"],
+        row["position"],
+        row["correlation_id"],
+        row["keyword"],
+        facts,
+        RANKS[row["rank"]],
+        row["waits"],
+        row["until"],
+        row["held_up"],
+        row["in_cancelled_cycle"],
+        Command(Stage(row["command_stage"]), row["command_id"], row["asked_again"])
+        if row["command_id"] is not None
+        else None,
+        row["deleted"] or row["taken_down"],
+        row["deleted"] is not None,
+        row["language"],
+        row["refresh"],
+        row["standing_url"],
+        read_placements(row["placements"]),
+    )
+
+
+_KeywordColumns: TypeAlias = tuple[
+    CycleId,
+    int,
+    KeywordState,
+    str | None,
+    UUID | None,
+    ContentId | None,
+    bool,
+    str | None,
+    bool,
+    bool,
+    str,
+    str,
+    datetime,
+    bool,
+    bool,
+    bool,
+    UUID | None,
+    Stage | None,
+    bool,
+    bool,
+    UUID | None,
+    str | None,
+]
+
+
+def _columns(row: KeywordRow) -> _KeywordColumns:
+    facts = row.facts
+    setbacks = {
+        stage: {"reason": setback.reason, "refused": setback.refused}
+        for stage, setback in facts.setbacks.items()
+    }
+    posts = [{"platform": post.platform, "url": post.url, "reason": post.reason} for post in facts.posts]
+    return (
+        row.cycle_id,
+        row.position,
+        facts.state,
+        facts.reason,
+        facts.research_id,
+        facts.content_id,
+        facts.generated,
+        facts.published_url,
+        facts.promoted,
+        facts.awaits_turn,
+        json.dumps(setbacks),
+        json.dumps(posts),
+        facts.moved_at,
+        facts.held,
+        facts.rejected,
+        facts.cancelled,
+        row.command.event_id if row.command else None,
+        row.command.stage if row.command else None,
+        row.command is not None and row.command.again,
+        facts.follows,
+        facts.standing_id,
+        facts.standing_why,
+    )

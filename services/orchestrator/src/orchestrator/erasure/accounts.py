@@ -1,0 +1,81 @@
+"""What the gateway keeps of an erased brand: asked for last, when nothing of the brand is under way any more, until it is confirmed."""
+
+import asyncio
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Final
+
+import structlog
+from pydantic import SecretStr
+
+from chassis.http.client import PassingError, Peer, ServiceClient, UnusableAnswerError
+from messaging import Database
+from orchestrator.erasure import store
+from orchestrator.erasure.store import GATEWAY, Erasure
+
+log = structlog.get_logger(__name__)
+
+REST: Final = timedelta(seconds=5)
+_AT_MOST: Final = timedelta(minutes=5)
+"""Between two attempts while the gateway is away."""
+_SECONDS: Final = 20.0
+_MAX_BYTES: Final = 100_000
+
+
+class Accounts:
+    """One for the life of the process. The gateway takes no messages: it is asked, and the same twice changes nothing there.
+
+    Args:
+        gateway_url: None: there is none, and nothing of a brand outside.
+        everybody: services that answer before.
+    """
+
+    def __init__(
+        self, database: Database, gateway_url: str | None, key: SecretStr, everybody: frozenset[str]
+    ) -> None:
+        self._database = database
+        self._everybody = everybody
+        self._gateway = None
+        if gateway_url is not None:
+            peer = Peer("the gateway", gateway_url, "GATEWAY_URL", key)
+            self._gateway = ServiceClient(peer, timeout_seconds=_SECONDS, max_bytes=_MAX_BYTES)
+
+    async def aclose(self) -> None:
+        if self._gateway is not None:
+            await self._gateway.aclose()
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled."""
+        pause = REST
+        while True:
+            pause = REST if await self.finish() else min(pause * 2, _AT_MOST)
+            await asyncio.sleep(pause.total_seconds())
+
+    async def finish(self) -> bool:
+        """Ends the erasures that only the gateway has still to answer; False if it did not."""
+        async with self._database.connection() as connection:
+            waiting = await store.waiting_for_the_gateway(connection, self._everybody)
+        for erasure in waiting:
+            removed = None
+            if self._gateway is not None:
+                try:
+                    removed = await self._asked(self._gateway, erasure)
+                except (PassingError, UnusableAnswerError) as error:
+                    log.warning("accounts_not_erased", brand=erasure.brand_slug, error=str(error))
+                    return False
+            async with self._database.transaction() as tx:
+                if await store.lock_erasure(tx.connection, erasure.erasure_id) is None:
+                    continue
+                if removed is not None:
+                    await store.insert_receipt(tx.connection, erasure.erasure_id, GATEWAY, removed)
+                await store.end_erasure(tx.connection, erasure.erasure_id)
+            log.warning("brand_erased", brand=erasure.brand_slug, erasure_id=str(erasure.erasure_id))
+        return True
+
+    async def _asked(self, gateway: ServiceClient, erasure: Erasure) -> dict[str, int]:
+        asked = {"brand": erasure.brand_slug}
+        reply = await gateway.ask("PUT", f"/v1/erasures/{erasure.erasure_id}", json=asked)
+        if reply.status != HTTPStatus.OK:
+            raise UnusableAnswerError(f"the gateway answered {reply.status}: {reply.document.get('detail')}")
+        removed: dict[str, int] = reply.document["removed"]
+        return removed

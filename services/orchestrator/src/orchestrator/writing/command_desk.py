@@ -1,0 +1,94 @@
+"""The desk of one `content.generate`: its steps are kept, and after a while others get their turn."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from time import monotonic
+from typing import TypeVar
+
+from pydantic import TypeAdapter
+
+from messaging import Database, WaitFor
+from orchestrator.brands import Brand
+from orchestrator.writing.durable import Command, Workflow, is_ours
+from orchestrator.writing.store import latest_titles
+
+ResultT = TypeVar("ResultT")
+
+LATEST_TITLES = 100
+TURN = "its next turn at the writers"
+
+
+class NotOursError(Exception):
+    """The article was cancelled, or another command writes it: no further step is begun, and nothing follows."""
+
+
+class Turn:
+    """How long an article may be worked on before others get their turn; one step of it is always done."""
+
+    def __init__(self, seconds: float) -> None:
+        self._ends = monotonic() + seconds
+        self._steps = 0
+
+    def begin_step(self) -> None:
+        """Raises WaitFor: the turn is over."""
+        if self._steps and monotonic() >= self._ends:
+            raise WaitFor(TURN, f"{self._steps} steps further, it is behind the others again")
+        self._steps += 1
+
+
+class CommandDesk:
+    """Of one `content.generate`; see `desk.py`."""
+
+    def __init__(
+        self,
+        database: Database,
+        steps: Workflow,
+        brand: Brand,
+        command: Command,
+        comment: str,
+        turn: Turn,
+    ) -> None:
+        self._database = database
+        self._steps = steps
+        self._brand = brand
+        self._command = command
+        self._comment = comment
+        self._turn = turn
+
+    @property
+    def brand_slug(self) -> str:
+        return self._brand.slug
+
+    @property
+    def forbidden_words(self) -> tuple[str, ...]:
+        return self._brand.forbidden_words
+
+    @property
+    def tone(self) -> str:
+        return self._brand.tone
+
+    @property
+    def audience(self) -> str:
+        return self._brand.audience
+
+    @property
+    def words(self) -> int | None:
+        return self._brand.words
+
+    @property
+    def comment(self) -> str:
+        return self._comment
+
+    async def step(
+        self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
+    ) -> ResultT:
+        if not self._steps.has(name):
+            self._turn.begin_step()
+            async with self._database.connection() as connection:
+                if not await is_ours(connection, self._command):
+                    raise NotOursError
+        return await self._steps.step(name, result_type, partial(work, f"{self._steps.workflow_id}:{name}"))
+
+    async def earlier_titles(self) -> tuple[str, ...]:
+        async with self._database.connection() as connection:
+            return await latest_titles(connection, self._brand.slug, LATEST_TITLES)

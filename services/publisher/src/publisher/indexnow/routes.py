@@ -1,0 +1,84 @@
+"""`/v1/brands/{slug}/site/indexnow`: whether search engines are told of what changes on a brand's site, and how that goes."""
+
+import secrets
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Path
+from pydantic import BaseModel, ConfigDict
+
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, router
+from chassis.http.callers import Caller
+from envelope.brand.payloads import BrandSlug as Slug
+from messaging import Database
+from publisher.domain import BrandSlug
+from publisher.indexnow import store
+from publisher.site_settings import address_of
+from publisher.urls import SiteUrls
+
+Brand = Annotated[Slug, Path(description="The brand.")]
+
+
+class IndexNowView(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    is_on: bool
+    key_url: str | None
+    """Where engines read the key that they are told with."""
+    waiting: int
+    """Addresses that they are to be told of."""
+    told_at: datetime | None
+    problem: str
+    """Why they could not be told the last time, and what to do."""
+
+
+def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
+    routes = router("/brands/{slug}/site/indexnow", tags=["sites"])
+
+    async def view(brand: BrandSlug) -> IndexNowView:
+        async with database.connection() as connection:
+            found = await store.find(connection, brand)
+            address = await address_of(connection, brand)
+        if found is None:
+            return IndexNowView(is_on=False, key_url=None, waiting=0, told_at=None, problem="")
+        home = urls.at(brand, address)
+        return IndexNowView(
+            is_on=True,
+            key_url=home.absolute(home.engine_key(brand, found.key)),
+            waiting=found.waiting,
+            told_at=found.told_at,
+            problem=found.problem,
+        )
+
+    @routes.get("", summary="Whether search engines are told of changes", responses=UNKNOWN)
+    async def get_indexnow(caller: MayRead, slug: Brand) -> IndexNowView:
+        return await view(_visible(caller, slug))
+
+    @routes.put("", summary="Have search engines told of changes", responses=UNKNOWN)
+    async def put_indexnow(caller: MayOperate, slug: Brand) -> IndexNowView:
+        """Of what changes from now on, by IndexNow. It takes an account of the kind `indexnow` at the gateway. The same again changes nothing."""
+        brand = _visible(caller, slug)
+        async with database.transaction() as tx:
+            await store.turn_on(tx.connection, brand, secrets.token_hex(16))
+        return await view(brand)
+
+    @routes.delete(
+        "",
+        status_code=HTTPStatus.NO_CONTENT,
+        summary="Have search engines told of nothing more",
+        responses=UNKNOWN,
+    )
+    async def delete_indexnow(caller: MayOperate, slug: Brand) -> None:
+        """Its key is forgotten: turned on again, it has another one. Turning off what is off is no error."""
+        brand = _visible(caller, slug)
+        async with database.transaction() as tx:
+            await store.turn_off(tx.connection, brand)
+
+    return routes
+
+
+def _visible(caller: Caller, slug: str) -> BrandSlug:
+    if not caller.may_see(slug):
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
+    return BrandSlug(slug)

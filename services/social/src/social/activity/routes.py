@@ -1,0 +1,43 @@
+"""Requests about how posts fare."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Response
+
+from chassis.http.api import READ, IfNoneMatch, MayRead, Moment, conditional, router
+from messaging import Database
+from social.activity import store
+from social.activity.models import ActivityList, BrandActivity
+
+PAGE: Final = 200
+
+
+def activity_routes(database: Database) -> APIRouter:
+    routes = router(tags=["posts"])
+
+    @routes.get("/activity", summary="How posts fare", response_model=ActivityList, responses=READ)
+    async def get_activity(
+        caller: MayRead,
+        since: Annotated[Moment, Query(description="Count what went out, or was to, from this time on.")],
+        after: Annotated[
+            str,
+            Query(
+                pattern="^$|^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63, description="`next` of the page before."
+            ),
+        ] = "",
+        limit: Annotated[int, Query(ge=1, le=PAGE, description="Brands at most.")] = 50,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """On each channel of each brand, what went out and what failed from a time on, and what waits now; brands by slug."""
+        async with database.connection() as connection:
+            found = await store.activity(
+                connection, slugs=caller.brands, after=after, limit=limit + 1, since=since
+            )
+        page = found[:limit]
+        answer = ActivityList(
+            items=tuple(BrandActivity.model_validate(each) for each in page),
+            next=page[-1]["brand_slug"] if len(found) > limit else None,
+        )
+        return conditional(answer.model_dump_json(), if_none_match)
+
+    return routes

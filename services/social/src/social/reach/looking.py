@@ -1,0 +1,141 @@
+"""The loop that asks how posts were received: a day after each, then daily for two weeks. Every replica runs it; row locks share out what there is."""
+
+import asyncio
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import structlog
+
+from messaging import Database
+from receipts import Door, GatewayAway, NotSent, Refused, UnknownOutcome, remotes
+from social.channels import CHANNELS, Reach
+from social.domain import Refusal
+from social.reach import store
+from social.reach.store import Look
+
+log = structlog.get_logger(__name__)
+
+PAUSE: Final = timedelta(minutes=1)
+AT_ONCE: Final = 20
+"""Posts that are asked about in one round."""
+MOST_FAILURES: Final = 6
+"""In a row: then it is given up, a day and a quarter after the first."""
+_FIRST_PAUSE: Final = timedelta(hours=1)
+_LONGEST_PAUSE: Final = timedelta(days=1)
+_AWAY: Final = timedelta(minutes=5)
+_LEAST: Final = timedelta(minutes=1)
+_MOST_DETAIL: Final = 500
+
+
+class ReachLooks:
+    """Asks about what is due, the oldest first, a bounded number at a time.
+
+    A question has no effect outside, and an answer replaces that of the same day: asked twice, it is as if once.
+    """
+
+    def __init__(self, database: Database, door: Door, *, at_once: int = AT_ONCE) -> None:
+        self._database = database
+        self._door = door
+        self._at_once = at_once
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled."""
+        while True:
+            await self.tick()
+            await asyncio.sleep(PAUSE.total_seconds())
+
+    async def tick(self) -> int:
+        """Asks about what is due; returns of how many posts it has heard."""
+        async with self._database.transaction() as tx:
+            await store.follow_rules(tx.connection)
+            looks = await store.claim_due(tx.connection, at_once=self._at_once)
+            known = await remotes(tx.connection, [each.post_id for each in looks])
+        of_account: dict[tuple[str, str], list[Look]] = defaultdict(list)
+        for each in looks:
+            of_account[each.brand_slug, each.account].append(each)
+        heard = await asyncio.gather(
+            *(
+                self._of_account([(each, known.get(each.post_id, {}).get("id")) for each in its])
+                for its in of_account.values()
+            )
+        )
+        return sum(heard)
+
+    async def _of_account(self, looks: list[tuple[Look, object]]) -> int:
+        """One after the other; where one gets no answer, the others are asked later."""
+        heard = 0
+        for place, (look, remote_id) in enumerate(looks):
+            try:
+                reach = await self._ask(look, remote_id)
+            except (NotSent, UnknownOutcome) as error:
+                await self._put_off(look, [each for each, _ in looks[place + 1 :]], error)
+                return heard
+            except Refused as error:
+                if await self._refused(look, error):
+                    return heard
+            else:
+                heard += 1
+                async with self._database.transaction() as tx:
+                    await store.keep(tx.connection, look.post_id, reach)
+        return heard
+
+    async def _ask(self, look: Look, remote_id: object) -> Reach:
+        """Raises as `social.channels.channel.AskReach`."""
+        channel = CHANNELS.get(look.channel)
+        if channel is None or channel.sending is None or channel.sending.reach is None:
+            raise Refused("not_told", f"this version asks {look.channel} for nothing")
+        if not remote_id:
+            raise Refused("gone", "its id on the platform is not known, as a person has said where it is")
+        reach = await channel.sending.reach(self._door.account(look.account, look.brand_slug), str(remote_id))
+        if reach == Reach(None, None, None):
+            raise UnknownOutcome("the answer says nothing about likes, shares or replies")
+        return reach
+
+    async def _put_off(self, look: Look, others: list[Look], error: NotSent | UnknownOutcome) -> None:
+        """What is asked to wait for, and outages of ours, count against no post."""
+        counts = not isinstance(error, GatewayAway)
+        pause = _AWAY if not counts else _after(look.failures)
+        if isinstance(error, NotSent) and error.retry_at is not None:
+            counts = False
+            pause = min(max(error.retry_at - datetime.now(UTC), _LEAST), _LONGEST_PAUSE)
+        reason = error.reason if isinstance(error, NotSent) else "no_answer"
+        why = _said(reason, error.detail)
+        async with self._database.transaction() as tx:
+            await store.put_off(tx.connection, [each.post_id for each in others], pause, why)
+        await self._again(look, pause, why, counts=counts)
+
+    async def _refused(self, look: Look, error: Refused) -> bool:
+        """Whether the account's other posts need not be asked about now."""
+        why = _said(error.reason, error.detail)
+        match error.reason:
+            case "gone":
+                async with self._database.transaction() as tx:
+                    await store.give_up(tx.connection, look.post_id, why)
+                return False
+            case "not_told":
+                async with self._database.transaction() as tx:
+                    rest = await store.rest(tx.connection, look, why)
+                log.info("reach_is_not_told", account=look.account, posts=rest, detail=why.detail)
+                return True
+            case _:
+                # Connected again, the account may be asked.
+                await self._again(look, _after(look.failures), why, counts=True)
+                return False
+
+    async def _again(self, look: Look, pause: timedelta, why: Refusal, *, counts: bool) -> None:
+        async with self._database.transaction() as tx:
+            if counts and look.failures + 1 >= MOST_FAILURES:
+                await store.give_up(tx.connection, look.post_id, why)
+                log.info("reach_is_given_up", post_id=str(look.post_id), reason=why.reason)
+                return
+            await store.put_off(tx.connection, [look.post_id], pause, why, counts=counts)
+
+
+def _said(reason: str, detail: str) -> Refusal:
+    """Quoted from others, there may be characters in it that a database does not take."""
+    return Refusal(reason, "".join(each for each in detail if each.isprintable())[:_MOST_DETAIL])
+
+
+def _after(failures: int) -> timedelta:
+    return min(_FIRST_PAUSE * (1 << failures), _LONGEST_PAUSE)

@@ -1,0 +1,109 @@
+"""`/v1/brands/{slug}/reach`: how a brand's posts on other platforms were received."""
+
+from datetime import date, datetime
+from http import HTTPStatus
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from chassis.http.api import UNKNOWN, MayRead, router
+from messaging import Database
+from social.channels import Reach
+from social.reach import store
+from social.reach.store import Received
+
+_MOST: Final = 200
+
+
+class ReachOnDay(BaseModel):
+    """Until then, not of that day alone; null: the platform does not say."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    day: date
+    """In UTC."""
+    likes: int | None
+    shares: int | None
+    """Passed on to others, with words of their own or without."""
+    replies: int | None
+
+
+class ReachOfPost(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    post_id: UUID
+    content_id: UUID
+    channel: Annotated[str, Field(examples=["mastodon"])]
+    account: str
+    post_url: str | None
+    posted_at: datetime
+    days: list[ReachOnDay]
+    """The oldest first; the last is how it stands."""
+    next_at: datetime | None
+    """When the platform is asked again; null: no more."""
+    reason: str
+    """Why the platform told nothing when it was asked last: `gone`, `not_told`, `limit`, `needs_reconnecting` …; empty: it did."""
+    detail: str
+    """The same for people."""
+
+
+class ReachList(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    items: list[ReachOfPost]
+    """The newest posts first."""
+    next: int | None
+    """Where the next page begins: send it as `after`."""
+
+
+def reach_routes(database: Database) -> APIRouter:
+    routes = router("/brands/{slug}/reach", tags=["posts"])
+
+    @routes.get("", summary="How a brand's posts were received", responses=UNKNOWN)
+    async def get_reach(
+        caller: MayRead,
+        slug: Annotated[
+            str, Path(description="The brand.", pattern="^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)
+        ],
+        article: Annotated[
+            list[UUID] | None,
+            Query(max_length=_MOST, description="Of posts about these articles alone."),
+        ] = None,
+        after: Annotated[
+            int | None, Query(ge=0, le=2**63 - 1, description="`next` of the page before.")
+        ] = None,
+        limit: Annotated[int, Query(ge=1, le=_MOST)] = 50,
+    ) -> ReachList:
+        """Of channels where the brand wants to know (`PUT …/channels/{channel}` with `reach`); asked daily for two weeks after a post."""
+        if not caller.may_see(slug):
+            raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no brand '{slug}'")
+        async with database.connection() as connection:
+            found = await store.received(connection, slug, article or (), before=after, limit=limit + 1)
+            page = found[:limit]
+            told = await store.by_day(connection, [each.post_id for each in page])
+        return ReachList(
+            items=[_shown(each, told.get(each.post_id, [])) for each in page],
+            next=page[-1].number if len(found) > limit else None,
+        )
+
+    return routes
+
+
+def _shown(post: Received, told: list[tuple[date, Reach]]) -> ReachOfPost:
+    return ReachOfPost(
+        post_id=post.post_id,
+        content_id=post.content_id,
+        channel=post.channel,
+        account=post.account,
+        post_url=post.post_url,
+        posted_at=post.posted_at,
+        days=[
+            ReachOnDay(day=day, likes=reach.likes, shares=reach.shares, replies=reach.replies)
+            for day, reach in told
+        ],
+        next_at=post.due_at,
+        reason=post.reason,
+        detail=post.detail,
+    )

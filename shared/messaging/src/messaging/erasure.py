@@ -1,0 +1,115 @@
+"""Erasing all that a service has of a brand: once for each erasure, with an answer, and nothing that comes late brings it back.
+
+What there is to remove, the service says; here is what is the same in all of them. A service that uses it has a table `erased_brands`:
+`erasure_id uuid primary key, brand_slug text, asked_at timestamptz, removed jsonb`.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import structlog
+
+from chassis import Connection
+from envelope import DomainMessage, Payload
+from messaging.flow.transactions import Transaction
+
+log = structlog.get_logger(__name__)
+
+Remove: TypeAlias = Callable[[Connection, str], Awaitable[dict[str, int]]]
+"""Removes all there is of the brand in the caller's transaction; how many of what there were."""
+Tell: TypeAlias = Callable[[Connection, str], Awaitable[Mapping[str, Any]]]
+"""What else is answered of the brand, by the names of the answer's fields."""
+Answer: TypeAlias = Callable[..., Payload]
+"""Of `brand_slug`, `erasure_id`, `service` and `removed`, by these names."""
+Handler: TypeAlias = Callable[[Sequence[DomainMessage[Any]], Transaction], Awaitable[None]]
+
+
+class Erasures:
+    """Which brands were erased from the database of a service.
+
+    Args:
+        service: its name; replicas of all versions have one lock by it.
+    """
+
+    def __init__(self, service: str) -> None:
+        self._service = service
+        self._lock = f"{service}.erasure"
+
+    def handler(self, remove: Remove, answer: Answer, *, tell: Tell | None = None) -> Handler:
+        """Handles commands whose payload has `brand_slug` and `erasure_id`.
+
+        The same erasure again is answered alike and removes nothing: by then the name may be another brand's. What `tell` reads, before
+        anything is removed, is told in the first answer alone, as nothing of it is kept.
+        """
+
+        async def erase(commands: Sequence[DomainMessage[Any]], tx: Transaction) -> None:
+            for command in commands:
+                brand, erasure_id = command.payload.brand_slug, command.payload.erasure_id
+                removed, more = await self._erase_once(
+                    tx.connection, erasure_id, brand, command.timestamp, remove, tell
+                )
+                told = answer(
+                    brand_slug=brand, erasure_id=erasure_id, service=self._service, removed=removed, **more
+                )
+                tx.send(told, caused_by=command)
+                log.info("brand_erased", brand=brand, erasure_id=str(erasure_id), removed=removed)
+
+        return erase
+
+    async def erased(self, connection: Connection, brands: Collection[str]) -> dict[str, datetime]:
+        """When those of the brands were erased that were; none of them is erased before the transaction ends."""
+        await self.hold_off(connection)
+        rows = await connection.fetch(
+            "select brand_slug, max(asked_at) as asked_at from erased_brands where brand_slug = any ($1) group by brand_slug",
+            list(brands),
+        )
+        return {row["brand_slug"]: row["asked_at"] for row in rows}
+
+    async def hold_off(self, connection: Connection) -> None:
+        """No brand is erased before the transaction ends; others that hold off are not waited for."""
+        await connection.execute("select pg_advisory_xact_lock_shared(hashtextextended($1, 0))", self._lock)
+
+    async def _erase_once(
+        self,
+        connection: Connection,
+        erasure_id: UUID,
+        brand: str,
+        asked_at: datetime,
+        remove: Remove,
+        tell: Tell | None,
+    ) -> tuple[dict[str, int], Mapping[str, Any]]:
+        # Whatever is about to be stored of the brand is stored before, and seen here; what comes later sees the row.
+        await connection.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", self._lock)
+        before: str | None = await connection.fetchval(
+            "select removed::text from erased_brands where erasure_id = $1", erasure_id
+        )
+        if before is not None:
+            known: dict[str, int] = json.loads(before)
+            return known, {}
+        more = await tell(connection, brand) if tell else {}
+        removed = await remove(connection, brand)
+        await connection.execute(
+            "insert into erased_brands (erasure_id, brand_slug, asked_at, removed) values ($1, $2, $3, $4::text::jsonb)",
+            erasure_id,
+            brand,
+            asked_at,
+            json.dumps(removed),
+        )
+        return removed, more
+
+
+def comes_too_late(brand: str, sent_at: datetime, erased: Mapping[str, datetime]) -> bool:
+    """Whether the brand that a message is about was erased after it was sent: it is dropped, with this word of it."""
+    late = brand in erased and sent_at <= erased[brand]
+    if late:
+        log.info("message_of_erased_brand", brand=brand, sent_at=sent_at.isoformat())
+    return late
+
+
+async def remove_from(connection: Connection, table: str, brand: str) -> int:
+    """Removes the brand's rows of a table that has its `brand_slug`; how many there were."""
+    status = await connection.execute(f"delete from {table} where brand_slug = $1", brand)  # noqa: S608 - a name of ours
+    return int(status.rpartition(" ")[2])

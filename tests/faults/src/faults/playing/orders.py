@@ -1,0 +1,36 @@
+"""Faults of other people's servers for single requests, by what these say of themselves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fakes import Kind, Request
+from fakes.serving.faults import Fault, Faults
+
+_HEADER = "prefer"
+
+
+@dataclass(slots=True)
+class Orders(Faults):
+    """`by_address`: what is to befall a request, the first time that it comes; see `faults.workers.outside.address`."""
+
+    by_address: dict[str, Fault] = field(default_factory=dict)
+    struck: set[str] = field(default_factory=set)
+    """Addresses that met theirs."""
+
+    def order(self, address: str, kind: Kind, status: int = 503) -> None:
+        self.by_address[address] = Fault(kind, status=status)
+
+    def strike(self, request: Request) -> Fault | None:
+        address = request.headers.get(_HEADER, "")
+        fault = self.by_address.pop(address, None)
+        if fault is None:
+            return Faults.strike(self, request)
+        self.struck.add(address)
+        fault.fired += 1
+        return fault
+
+
+def named(request: Request) -> Mapping[str, str] | None:
+    """Whose it is, what for, and its number: `post`, `doing`, `number`, `step`; None: it belongs to no post."""
+    parts = request.headers.get(_HEADER, "").split("/", 3)
+    return dict(zip(("post", "doing", "number", "step"), parts, strict=True)) if len(parts) == 4 else None
