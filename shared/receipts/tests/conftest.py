@@ -89,11 +89,14 @@ class World:
 @pytest.fixture
 def open_world(make_database: Callable[[str], Awaitable[str]]) -> Callable[..., Any]:
     @asynccontextmanager
-    async def opened(database_url: str | None = None, plain: FakePlain | None = None) -> AsyncIterator[World]:
+    async def opened(
+        database_url: str | None = None, plain: FakePlain | None = None, *, through: str | None = None
+    ) -> AsyncIterator[World]:
+        """`through`: where the service finds the database, if not where the test does that looks into it."""
         url = database_url or await make_database("receipts")
         settings = {
             "rabbitmq_url": "amqp://nobody:nothing@127.0.0.1:1/",
-            "database_url": url,
+            "database_url": through or url,
             "service_key": "a-key-for-tests-only",
             "http_port": 0,
         }

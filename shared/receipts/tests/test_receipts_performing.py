@@ -278,7 +278,8 @@ async def test_an_answer_survives_the_loss_of_the_database(
     open_world: Callable[..., Any], make_database: Callable[[str], Any]
 ) -> None:
     """It goes away between the answer and its being written down, for longer than the handler is given."""
-    async with ServerProxy(await make_database("receipts")) as proxy, open_world(proxy.url) as world:
+    database = await make_database("receipts")
+    async with ServerProxy(database) as proxy, open_world(database, through=proxy.url) as world:
 
         async def losing(work: Work) -> dict[str, Any]:
             remote = await world.make(work)
