@@ -1,6 +1,7 @@
 """From the command to the page and the event, on a real broker and database and over real HTTP."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
@@ -36,6 +37,22 @@ async def test_a_post_can_be_read_where_the_event_says(social: Any, new_command:
     ]  # fmt: skip
     x = document.xpath("//section[@aria-labelledby='draft-x']//*[@class='copy']")[0].text_content()
     assert x.splitlines()[-3:] == [new_command().published_url, "", "#PourOverCoffee"]
+
+
+async def test_how_a_post_reads_elsewhere_is_composed_when_somebody_looks(
+    social: Any, social_database: Any, new_command: NewCommand
+) -> None:
+    command = new_command()
+    address = await social.post(command)
+    [row] = await social_database.fetch("select story::text, drafts::text from posts")
+    assert (json.loads(row["story"])["keyword"], row["drafts"]) == (command.article_context.keyword, "[]")
+    shown = texts(page(await social.http.get(address)), "//*[@class='copy']")
+    assert len(shown) == 8
+
+    # As the version before stored it.
+    x = {"channel": "x", "text": "As it was.", "counts": [], "facets": [], "api_text": None}
+    await social_database.execute("update posts set story = null, drafts = $1", json.dumps([x]))
+    assert texts(page(await social.http.get(address)), "//*[@class='copy']") == ["As it was."]
 
 
 async def test_repeating_a_command_changes_nothing_and_announces_the_same_address(

@@ -70,7 +70,8 @@ async def test_it_waits_unseen_until_a_person_approves_it_and_is_posted_once(hel
     [event] = await held.social.events(1)
     assert (event["type"], event["platform"]) == ("social.posted", "feed")
     assert event["post_url"] == answers[0].json()["post_url"]
-    assert (await held.social.http.get(event["post_url"])).is_success
+    seen = await held.social.http.get(event["post_url"])
+    assert (seen.status_code, "How it reads elsewhere" in seen.text) == (200, True)
     decisions = (await held.social.api.get(f"{held.path}/decisions")).json()["items"]
     assert [(each["decision"], each["by"]) for each in decisions] == [("approved", "service")]
 

@@ -1,9 +1,9 @@
 """What is posted where: stories made into posts and drafts. Pure: no I/O, no clock, no randomness."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Final, NewType
+from typing import Any, Final, NewType, Self
 from uuid import UUID, uuid5
 
 from chassis.links import public_link
@@ -29,6 +29,20 @@ class Story:
     points: tuple[str, ...]
     tags: tuple[str, ...]
     link: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+        return cls(
+            title=stored["title"],
+            keyword=stored["keyword"],
+            description=stored["description"],
+            points=tuple(stored["points"]),
+            tags=tuple(stored["tags"]),
+            link=stored["link"],
+        )
 
     def opening(self, place: int) -> str:
         """The hook of a channel: that of its place, counted around."""
@@ -86,7 +100,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A post of the brand's own feed, together with how it would read elsewhere."""
+    """A post of the brand's own feed."""
 
     post_id: PostId
     brand_slug: BrandSlug
@@ -96,7 +110,15 @@ class Post:
     text: str
     tags: tuple[str, ...]
     link: str | None
-    drafts: tuple[Draft, ...]
+    story: Story | None = None
+    """What there was to say. None: it is not known any more."""
+    kept_drafts: tuple[Draft, ...] = ()
+    """Where the story is not known."""
+
+    @property
+    def drafts(self) -> tuple[Draft, ...]:
+        """How it would read elsewhere: composed when it is asked for, as hardly anybody does."""
+        return self.kept_drafts if self.story is None else tuple(drafts(self.story))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +204,7 @@ def _post(command: SocialCreate) -> Post:
         text=compose(BUILT_IN, replace(story, link=None, tags=())).text,
         tags=story.tags[: BUILT_IN.hashtags],
         link=story.link,
-        drafts=tuple(drafts(story)),
+        story=story,
     )
 
 

@@ -10,7 +10,7 @@ import asyncpg
 
 from chassis import Connection
 from social.channels import FEED, Facet
-from social.domain import BrandSlug, Count, Draft, Post, PostId
+from social.domain import BrandSlug, Count, Draft, Post, PostId, Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,48 +36,45 @@ async def publish(
     """
     if not posts:
         return {}
-    await _connect_feeds(connection, names)
     # In one order everywhere, so that two batches wait for each other instead of locking each other out.
     posts = sorted(posts, key=lambda post: post.post_id)
-    await connection.execute(
+    slugs = sorted(names)
+    rows = await connection.fetch(
         """
-        insert into posts (post_id, brand_slug, content_id, channel, title, text, tags, link, drafts)
-        select post_id, brand_slug, content_id, $4, title, text, tags::jsonb, link, drafts::jsonb
-        from unnest($1::uuid[], $2::text[], $3::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
-             as new (post_id, brand_slug, content_id, title, text, tags, link, drafts)
+        with connected as (
+            insert into accounts (brand_slug, channel, display_name)
+            select brand_slug, $1, display_name from unnest($2::text[], $3::text[]) as new (brand_slug, display_name)
+            on conflict (brand_slug, channel) do update set display_name = excluded.display_name
+            where accounts.display_name <> excluded.display_name)
+        insert into posts (post_id, brand_slug, content_id, channel, title, text, tags, link, story, drafts)
+        select post_id, brand_slug, content_id, $1, title, text, tags::jsonb, link, story::jsonb, drafts::jsonb
+        from unnest($4::uuid[], $5::text[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
+             as new (post_id, brand_slug, content_id, title, text, tags, link, story, drafts)
         on conflict do nothing
+        returning content_id, brand_slug, post_id
         """,
+        FEED,
+        slugs,
+        [names[slug] for slug in slugs],
         [post.post_id for post in posts],
         [post.brand_slug for post in posts],
         [post.content_id for post in posts],
-        FEED,
         [post.title for post in posts],
         [post.text for post in posts],
         [json.dumps(post.tags) for post in posts],
         [post.link for post in posts],
-        [json.dumps([asdict(draft) for draft in post.drafts]) for post in posts],
+        [story_column(post) for post in posts],
+        [drafts_column(post) for post in posts],
     )
-    rows = await connection.fetch(
-        "select content_id, brand_slug, post_id from posts where channel = $1 and content_id = any ($2::uuid[])",
-        FEED,
-        [post.content_id for post in posts],
-    )
-    return {row["content_id"]: (BrandSlug(row["brand_slug"]), PostId(row["post_id"])) for row in rows}
-
-
-async def _connect_feeds(connection: Connection, brands: Mapping[BrandSlug, str]) -> None:
-    slugs = sorted(brands)
-    await connection.execute(
-        """
-        insert into accounts (brand_slug, channel, display_name)
-        select brand_slug, $2, display_name from unnest($1::text[], $3::text[]) as new (brand_slug, display_name)
-        on conflict (brand_slug, channel) do update set display_name = excluded.display_name
-        where accounts.display_name <> excluded.display_name
-        """,
-        slugs,
-        FEED,
-        [brands[slug] for slug in slugs],
-    )
+    stand = {row["content_id"]: (BrandSlug(row["brand_slug"]), PostId(row["post_id"])) for row in rows}
+    if there_before := [post.content_id for post in posts if post.content_id not in stand]:
+        rows = await connection.fetch(
+            "select content_id, brand_slug, post_id from posts where channel = $1 and content_id = any ($2::uuid[])",
+            FEED,
+            there_before,
+        )
+        stand |= {row["content_id"]: (BrandSlug(row["brand_slug"]), PostId(row["post_id"])) for row in rows}
+    return stand
 
 
 async def feeds(connection: Connection, limit: int) -> list[Feed]:
@@ -153,14 +150,27 @@ def _post(row: asyncpg.Record) -> StoredPost:
             text=row["text"],
             tags=tuple(json.loads(row["tags"])),
             link=row["link"],
-            drafts=drafts_of(row["drafts"]),
+            story=story_of(row["story"]),
+            kept_drafts=drafts_of(row["drafts"]),
         ),
         row["posted_at"],
     )
 
 
+def story_column(post: Post) -> str | None:
+    return None if post.story is None else json.dumps(post.story.as_json())
+
+
+def drafts_column(post: Post) -> str:
+    return json.dumps([asdict(draft) for draft in post.kept_drafts])
+
+
+def story_of(stored: str | None) -> Story | None:
+    return None if stored is None else Story.of_json(json.loads(stored))
+
+
 def drafts_of(stored: str) -> tuple[Draft, ...]:
-    """How a post would read elsewhere, as it is stored."""
+    """How a post would read elsewhere, as it was stored until stories were."""
     return tuple(
         Draft(
             channel=draft["channel"],

@@ -5,7 +5,7 @@ Whoever decides holds the post's row lock.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -17,7 +17,7 @@ from social.domain import BrandSlug, Post, PostId, Refusal
 from social.review.domain import Decided, Kind, Pending, PostState
 from social.sending import store as sending
 from social.sending.domain import State
-from social.store import drafts_of
+from social.store import drafts_column, drafts_of, story_column, story_of
 
 STATES: Final = {
     PostState.WAITING: "p.state = 'waiting' and p.publish_at is null",
@@ -83,13 +83,14 @@ async def hold(
         await connection.execute(
             """
             insert into pending_posts (post_id, brand_slug, display_name, content_id, channel, asked_as, correlation_id,
-                                       title, text, tags, link, drafts)
+                                       title, text, tags, link, story, drafts)
             select post_id, brand_slug, display_name, content_id, channel,
-                   array(select jsonb_array_elements_text(asked_as::jsonb)), correlation_id, title, text, tags::jsonb, link, drafts::jsonb
+                   array(select jsonb_array_elements_text(asked_as::jsonb)), correlation_id, title, text, tags::jsonb, link,
+                   story::jsonb, drafts::jsonb
             from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[],
-                        $9::text[], $10::text[], $11::text[], $12::text[])
+                        $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
                  as new (post_id, brand_slug, display_name, content_id, channel, asked_as, correlation_id,
-                         title, text, tags, link, drafts)
+                         title, text, tags, link, story, drafts)
             where not exists (
                 select from posts where posts.content_id = new.content_id and posts.channel = new.channel)
             on conflict do nothing
@@ -105,7 +106,8 @@ async def hold(
             [held.post.text for held in ordered],
             [json.dumps(held.post.tags) for held in ordered],
             [held.post.link for held in ordered],
-            [json.dumps([asdict(draft) for draft in held.post.drafts]) for held in ordered],
+            [story_column(held.post) for held in ordered],
+            [drafts_column(held.post) for held in ordered],
         )
     rows = await connection.fetch(
         f"{_POSTS} p.content_id = any ($1::uuid[]) and p.state <> 'posted'", list(content_ids)
@@ -295,7 +297,6 @@ def _elsewhere(row: asyncpg.Record) -> Pending:
             text=sent.text or "",
             tags=sent.tags,
             link=sent.material.story.link,
-            drafts=(),
         ),
         number=sent.number,
         display_name="",
@@ -321,7 +322,8 @@ def _pending(row: asyncpg.Record) -> Pending:
             text=row["text"],
             tags=tuple(json.loads(row["tags"])),
             link=row["link"],
-            drafts=drafts_of(row["drafts"]),
+            story=story_of(row["story"]),
+            kept_drafts=drafts_of(row["drafts"]),
         ),
         number=row["number"],
         display_name=row["display_name"],

@@ -80,19 +80,12 @@ class Material:
     def as_json(self) -> dict[str, Any]:
         pictures = [asdict(each) for each in self.pictures]
         links = {"short_link": self.short_link, "article_link": self.article_link}
-        return {**asdict(self.story), "pictures": pictures, "language": self.language, **links}
+        return {**self.story.as_json(), "pictures": pictures, "language": self.language, **links}
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> "Material":
         return cls(
-            story=Story(
-                title=stored["title"],
-                keyword=stored["keyword"],
-                description=stored["description"],
-                points=tuple(stored["points"]),
-                tags=tuple(stored["tags"]),
-                link=stored["link"],
-            ),
+            story=Story.of_json(stored),
             pictures=tuple(Picture(**each) for each in stored["pictures"]),
             language=stored["language"],
             short_link=stored.get("short_link"),
