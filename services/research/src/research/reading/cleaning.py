@@ -2,31 +2,62 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
-# Zero-width and bidirectional controls, soft hyphens, and the Unicode "tag" block can carry words that only a
-# machine reads.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+# Control characters; and zero-width and bidirectional ones, soft hyphens and the Unicode "tag" block, which can carry words
+# that only a machine reads.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufffb\U0001bca0-\U0001bca3\U000e0000-\U000e0fff]"
 )
-_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_SPACES = re.compile(r"\s+")
 # As many marks on one letter as any script needs (Unicode's Stream-Safe Text Format, UAX 15). Putting marks in their
 # order takes the square of their number.
 MAX_MARKS = 30
 _PERHAPS_MARKS = re.compile(rf"[^\w\s\x00-\x7f]{{{MAX_MARKS + 1},}}")
 
+# Letters that a pattern takes for another one if case does not matter, and `str.lower` does not.
+_ODD_LETTERS = str.maketrans({"\u0130": "i", "\u0131": "i", "\u017f": "s"})
+
+
+class Wording:
+    """Ways to say something, whatever their case: patterns, each with words of which every text that it matches has one.
+
+    The words are in small letters, and are looked for first: most texts have none, and trying a pattern at each place of a
+    text takes a hundred times as long.
+    """
+
+    def __init__(self, *ways: tuple[Sequence[str], str]) -> None:
+        self.ways = tuple((tuple(words), re.compile(pattern, re.IGNORECASE)) for words, pattern in ways)
+
+    def is_in(self, text: str) -> bool:
+        plain = (text if text.isascii() else text.translate(_ODD_LETTERS)).lower()
+        return any(any(map(plain.__contains__, words)) and way.search(text) for words, way in self.ways)
+
+
 # Wording addressed to a language model rather than to a reader. A match is recorded, not removed: the extractive
 # composer obeys nobody, but a reviewer should see it.
-_INJECTION = re.compile(
-    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|your)\b.{0,40}"
-    r"\b(?:instructions?|prompts?|rules|directions|guidelines)\b"
-    r"|\b(?:system|developer) prompt\b"
-    r"|\byou are (?:now|an?) (?:\w+ )?(?:ai|assistant|language model|chatbot|llm)\b"
-    r"|\b(?:reveal|print|repeat|leak)\b.{0,30}\b(?:system prompt|api keys?|your instructions|passwords?)\b"
-    r"|<\|?(?:im_start|im_end|system|assistant)\|?>|\[/?INST\]"
-    r"|\bas an ai (?:language )?model\b|\bdo not (?:tell|inform) the (?:user|reader)\b",
-    re.IGNORECASE,
+INJECTION = Wording(
+    (
+        ("instruction", "prompt", "rules", "directions", "guidelines"),
+        (
+            r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|your)\b.{0,40}"
+            r"\b(?:instructions?|prompts?|rules|directions|guidelines)\b"
+        ),
+    ),
+    (("system prompt", "developer prompt"), r"\b(?:system|developer) prompt\b"),
+    (
+        ("you are ",),
+        r"\byou are (?:now|an?) (?:\w+ )?(?:ai|assistant|language model|chatbot|llm)\b",
+    ),
+    (
+        ("system prompt", "api key", "your instructions", "password"),
+        r"\b(?:reveal|print|repeat|leak)\b.{0,30}\b(?:system prompt|api keys?|your instructions|passwords?)\b",
+    ),
+    (("<",), r"<\|?(?:im_start|im_end|system|assistant)\|?>"),
+    (("inst]",), r"\[/?INST\]"),
+    (("as an ai ",), r"\bas an ai (?:language )?model\b"),
+    (("do not ",), r"\bdo not (?:tell|inform) the (?:user|reader)\b"),
 )
 
 
@@ -35,7 +66,9 @@ def visible(text: str) -> str:
 
     Of the marks on one letter the first 30 are kept.
     """
-    seen = _CONTROL.sub("", _INVISIBLE.sub("", text))
+    seen = _UNSEEN.sub("", text)
+    if seen.isascii():
+        return seen
     return unicodedata.normalize("NFC", _PERHAPS_MARKS.sub(_with_few_marks, seen))
 
 
@@ -52,8 +85,8 @@ def _with_few_marks(match: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    return _SPACES.sub(" ", visible(text)).strip()
+    return " ".join(visible(text).split())
 
 
 def flags_of(text: str) -> tuple[str, ...]:
-    return ("prompt_injection",) if _INJECTION.search(text) else ()
+    return ("prompt_injection",) if INJECTION.is_in(text) else ()

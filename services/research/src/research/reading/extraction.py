@@ -268,8 +268,8 @@ def _is_list_of_sentences(block: Block) -> bool:
 
 def _reads_as_sentences(text: str) -> bool:
     """Names, titles and references are mostly capitalised words; sentences are not, in any language."""
-    words = [word for word in text.split() if word[0].isalpha()]
-    return sum(not word[0].isupper() for word in words) * 2 >= len(words)
+    letters = [word[0] for word in text.split() if word[0].isalpha()]
+    return sum(map(str.isupper, letters)) * 2 <= len(letters)
 
 
 def _quality(blocks: list[Block]) -> float:

@@ -7,6 +7,8 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from research.reading.cleaning import Wording
+
 # Words of a class or an id, by which templates call such boxes; each alone, or as a part: "post-author-box".
 _NAMES: Final = frozenset(
     "nav navbar navigation navheader navfooter navlinks navbox breadcrumb breadcrumbs menu submenu sidebar toc tableofcontents"  # noqa: SIM905
@@ -35,20 +37,43 @@ _HEADINGS: Final = re.compile(
 
 MAX_NOTICE: Final = 500
 """Characters; what is longer than that is no notice."""
-_NOTICES: Final = re.compile(
-    r"\b(?:we|this (?:web)?site|our (?:web)?site)(?: and our partners)? uses? cookies\b"
-    r"|\bby (?:continuing|clicking|using)\b.{0,80}\b(?:you (?:agree|accept|consent)|cookies)\b"
-    r"|\b(?:accept|manage|reject) (?:all )?cookies\b"
-    r"|\b(?:subscribe|sign up)\b.{0,30}\b(?:our|the|my|weekly|free|monthly) .{0,30}\b(?:newsletter|mailing list|updates)\b"
-    r"|\b(?:use|enter|with) (?:the )?(?:code|coupon|promo(?:tional)? code)\b.{0,40}(?:%|\boff\b|\bdiscount\b|\bcheckout\b)"
-    r"|\b(?:get|save|take)\b.{0,20}\d{1,2} ?% (?:off|discount)\b|\boffer ends\b|\blimited[- ]time offer\b"
-    r"|\bis an? (?:\w+ ){0,3}(?:writer|journalist|editor|blogger|columnist|contributor)\b.{0,60}\b(?:at|for|based|who|with)\b"
-    r"|\bfollow (?:us|me|him|her|them) on (?:twitter|x|facebook|instagram|linkedin|mastodon|bluesky|youtube)\b"
-    r"|\ball rights reserved\b|\byour e-?mail address will not be published\b|\brequired fields are marked\b"
-    r"|\b(?:please )?(?:enable|turn on) javascript\b|\bthis (?:post|article|page) (?:may contain|contains) affiliate links\b"
-    r"|\bas an? \w+ associate,? (?:i|we) earn\b|\bshare this (?:post|article|page)\b|\bskip to (?:main )?content\b"
-    r"|^(?:©|\(c\)|copyright\b)",
-    re.IGNORECASE,
+NOTICES: Final = Wording(
+    (
+        ("cookies",),
+        r"\b(?:we|this (?:web)?site|our (?:web)?site)(?: and our partners)? uses? cookies\b",
+    ),
+    (("cookies",), r"\b(?:accept|manage|reject) (?:all )?cookies\b"),
+    (
+        ("you agree", "you accept", "you consent", "cookies"),
+        r"\bby (?:continuing|clicking|using)\b.{0,80}\b(?:you (?:agree|accept|consent)|cookies)\b",
+    ),
+    (
+        ("newsletter", "mailing list", "updates"),
+        r"\b(?:subscribe|sign up)\b.{0,30}\b(?:our|the|my|weekly|free|monthly) .{0,30}\b(?:newsletter|mailing list|updates)\b",
+    ),
+    (
+        ("code", "coupon"),
+        r"\b(?:use|enter|with) (?:the )?(?:code|coupon|promo(?:tional)? code)\b.{0,40}(?:%|\boff\b|\bdiscount\b|\bcheckout\b)",
+    ),
+    (("%",), r"\b(?:get|save|take)\b.{0,20}\d{1,2} ?% (?:off|discount)\b"),
+    (("offer ends", "time offer"), r"\boffer ends\b|\blimited[- ]time offer\b"),
+    (
+        ("writer", "journalist", "editor", "blogger", "columnist", "contributor"),
+        r"\bis an? (?:\w+ ){0,3}(?:writer|journalist|editor|blogger|columnist|contributor)\b.{0,60}\b(?:at|for|based|who|with)\b",
+    ),
+    (
+        ("follow ",),
+        r"\bfollow (?:us|me|him|her|them) on (?:twitter|x|facebook|instagram|linkedin|mastodon|bluesky|youtube)\b",
+    ),
+    (("all rights reserved",), r"\ball rights reserved\b"),
+    (("address will not be published",), r"\byour e-?mail address will not be published\b"),
+    (("required fields are marked",), r"\brequired fields are marked\b"),
+    (("javascript",), r"\b(?:please )?(?:enable|turn on) javascript\b"),
+    (("affiliate links",), r"\bthis (?:post|article|page) (?:may contain|contains) affiliate links\b"),
+    ((" associate",), r"\bas an? \w+ associate,? (?:i|we) earn\b"),
+    (("share this ",), r"\bshare this (?:post|article|page)\b"),
+    (("skip to ",), r"\bskip to (?:main )?content\b"),
+    (("©", "(c)", "copyright"), r"^(?:©|\(c\)|copyright\b)"),
 )
 
 
@@ -71,4 +96,4 @@ def heads(heading: str) -> bool:
 
 def is_notice(paragraph: str) -> bool:
     """Whether a paragraph speaks of the site, its cookies, its authors or what it sells, and not of the subject."""
-    return len(paragraph) <= MAX_NOTICE and _NOTICES.search(paragraph) is not None
+    return len(paragraph) <= MAX_NOTICE and NOTICES.is_in(paragraph)
