@@ -14,7 +14,7 @@ from chassis.observing import logs
 from chassis.testing import eventually
 from envelope import DeadLetterResolved, DomainMessage, new_event_id
 from messaging import Database, DeadLetter
-from monitor.dead_letters import handlers, reading, renaming, store
+from monitor.dead_letters import handlers, operations, reading, renaming, store
 from monitor.dead_letters.domain import Refusal
 from monitor.dead_letters.operations import Operations, Replayed
 from monitor.dead_letters.store import Decision
@@ -273,14 +273,14 @@ async def all_resolved(database: Database, *dead: UUID) -> bool:
 
 
 async def test_many_at_once_have_one_outcome(database: Database, record: Record, new_death: NewDeath) -> None:
-    operations = Operations(database)
+    deciding = Operations(database)
     for _ in range(5):
         [dead] = await record(new_death())
         before = len(await sent(database))
         outcomes = await asyncio.gather(
-            *(operations.replay(dead) for _ in range(3)),
-            *(operations.discard(dead, Decision(why="not needed")) for _ in range(2)),
-            operations.replay_all(store.Selection(), 10),
+            *(deciding.replay(dead) for _ in range(3)),
+            *(deciding.discard(dead, Decision(why="not needed")) for _ in range(2)),
+            deciding.replay_all(store.Selection(), 10),
         )
         done = [
             outcome
@@ -296,12 +296,32 @@ async def test_two_bulk_replays_send_each_message_once(
     database: Database, record: Record, new_death: NewDeath
 ) -> None:
     ids = await record(*(new_death() for _ in range(120)), new_death(b"garbage"))
-    operations = Operations(database)
-    both = await asyncio.gather(*(operations.replay_all(store.Selection(), 500) for _ in range(2)))
+    deciding = Operations(database)
+    both = await asyncio.gather(*(deciding.replay_all(store.Selection(), 500) for _ in range(2)))
     replayed = [dead for one in both for dead in one.replays]
     assert sorted(replayed) == sorted(ids[:120])
     raw = [one for one in await sent(database) if one["exchange"] == "returns"]
     assert len(raw) == 120
+
+
+async def test_a_bulk_replay_of_large_ones_goes_on_where_it_ended(
+    database: Database,
+    record: Record,
+    new_death: NewDeath,
+    new_envelope: NewEnvelope,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bodies = [new_envelope(uuid4(), payload={"article": "x" * size}) for size in (50, 50, 5_000, 50, 50)]
+    ids = [(await record(new_death(body)))[0] for body in bodies]
+    monkeypatch.setattr(operations, "_MOST_BYTES", sum(map(len, bodies[:2])))
+    pieces, after = [], None
+    while not pieces or after is not None:
+        done = await Operations(database).replay_all(store.Selection(after=after), 10)
+        pieces.append(list(done.replays))
+        after = done.last
+    # One that is too large by itself goes alone.
+    assert pieces == [ids[:2], ids[2:3], ids[3:]]
+    assert len(await sent(database)) == 2 * len(ids)
 
 
 async def test_a_lost_replay_that_was_discarded_and_then_handled_is_resolved(

@@ -43,16 +43,15 @@ _SUBJECT: Final[Mapping[str, TypeAdapter[Any]]] = {
 async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction) -> None:
     """Deaths become rows, and each is announced once."""
     await store.share_order(tx.connection)
-    messages = await _without_erased_brands(messages, tx)
+    heads = {message.event_id: read_head(message.payload.body) for message in messages}
+    messages = await _without_erased_brands(messages, heads, tx)
     event_ids = [m.payload.dead_event_id for m in messages if m.payload.dead_event_id is not None]
     handled = await store.handled_messages(tx.connection, event_ids)
     earlier = await store.replayed_as(tx.connection, event_ids)
     rows: dict[UUID, store.NewDeath] = {}
-    heads: dict[UUID, EnvelopeHead | None] = {}
     for message in messages:
-        head = heads[message.event_id] = read_head(message.payload.body)
         beginning = _beginning(message, handled, earlier)
-        rows[message.event_id] = _row(message, beginning, head)
+        rows[message.event_id] = _row(message, beginning, heads[message.event_id])
     fresh = await store.insert(tx.connection, list(rows.values()))
     closed = {
         row.beginning.closes: row.id for row in rows.values() if row.beginning.closes and row.id in fresh
@@ -78,10 +77,11 @@ async def resolve(messages: Sequence[DomainMessage[DeadLetterResolved]], tx: Tra
 
 
 async def _without_erased_brands(
-    messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction
+    messages: Sequence[DomainMessage[DeadLetter]],
+    heads: Mapping[UUID, EnvelopeHead | None],
+    tx: Transaction,
 ) -> list[DomainMessage[DeadLetter]]:
     """Those that are to be recorded: of a brand that was erased after a message was sent nothing is kept, however late it dies."""
-    heads = {message.event_id: read_head(message.payload.body) for message in messages}
     brands = {brand for head in heads.values() if (brand := brand_of(head)) is not None}
     known = await ERASURES.erased(tx.connection, brands) if brands else {}
     return [

@@ -1,7 +1,7 @@
 """What operators do with dead letters: replay and discard. One outcome each, however many ask at once."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -17,8 +17,8 @@ from monitor.dead_letters.rewriting import replay_of
 
 log = structlog.get_logger(__name__)
 
-_CHUNK: Final = 50
-"""Messages replayed in one transaction: at 128 kB each, what may be in memory at a time."""
+_MOST_BYTES: Final = 8 * 1024 * 1024
+"""Of the bodies that one request sends again: they are in memory together, as they were and as they will be."""
 _NOTHING_SAID: Final = store.Decision()
 
 
@@ -61,23 +61,36 @@ class Operations:
             refusal = refuse_replay(claimed.standing)
             if refusal is not None:
                 return refusal
-            return await _send_again(tx, [claimed], decision)
+            replays = _send_again(tx, [claimed])
+            await store.mark_replaying(tx.connection, replays, decision)
+            (sent,) = tx.outgoing
+        log.info(
+            "dead_letter_replayed",
+            dead_letter_id=str(dead),
+            replay_event_id=str(sent.event_id),
+            queue=claimed.queue,
+            type=sent.type,
+            correlation_id=sent.correlation_id,
+            reason=decision.why,
+            by=decision.by,
+        )
+        return Replayed(replays)
 
     async def replay_all(
         self, selection: store.Selection, limit: int, decision: store.Decision = _NOTHING_SAID
     ) -> Replayed:
-        """Replays the selected open ones, oldest first, up to `limit`; those that cannot be replayed stay as they are."""
-        replays: dict[DeadMessageId, UUID] = {}
-        while len(replays) < limit:
-            wanted = min(_CHUNK, limit - len(replays))
-            async with self._database.transaction() as tx:
-                claimed = await store.claim_open(tx.connection, selection, wanted)
-                if claimed:
-                    replays |= (await _send_again(tx, claimed, decision)).replays
-            if len(claimed) < wanted:
-                return Replayed(replays)
-            selection = replace(selection, after=claimed[-1].standing.id)
-        return Replayed(replays, selection.after)
+        """Replays the selected open ones, oldest first, up to `limit`; those that cannot be replayed stay as they are.
+
+        Large ones are sent in smaller pieces: there may be more of them than were replayed, although those are fewer than `limit`.
+        """
+        async with self._database.transaction() as tx:
+            claimed, is_more = await store.claim_open(tx.connection, selection, limit, _MOST_BYTES)
+            if not claimed:
+                return Replayed({})
+            replays = _send_again(tx, claimed)
+            await store.mark_replaying(tx.connection, replays, decision)
+        log.info("dead_letters_replayed", count=len(replays), reason=decision.why, by=decision.by)
+        return Replayed(replays, claimed[-1].standing.id if is_more else None)
 
     async def discard(
         self, dead: UUID, decision: store.Decision, brands: Collection[str] | None = None
@@ -101,14 +114,13 @@ class Operations:
         """Closes the selected open ones for good, oldest first, up to `limit`."""
         async with self._database.transaction() as tx:
             ids = await store.discard_open(tx.connection, selection, limit, decision)
-        for dead in ids:
-            log.info("dead_letter_discarded", dead_letter_id=str(dead), reason=decision.why, by=decision.by)
+        if ids:
+            log.info("dead_letters_discarded", count=len(ids), reason=decision.why, by=decision.by)
         return Discarded(ids, ids[-1] if len(ids) == limit else None)
 
 
-async def _send_again(
-    tx: Transaction, claimed: Sequence[store.Claimed], decision: store.Decision
-) -> Replayed:
+def _send_again(tx: Transaction, claimed: Sequence[store.Claimed]) -> dict[DeadMessageId, UUID]:
+    """Dead letter → `event_id` of its replay."""
     replays: dict[DeadMessageId, UUID] = {}
     for one in claimed:
         replay = replay_of(one.payload, event_id=new_event_id(), now=one.now)
@@ -124,15 +136,4 @@ async def _send_again(
         if len(claimed) == 1:
             chains.name_chain(replay.correlation_id)
         replays[one.standing.id] = replay.event_id
-        log.info(
-            "dead_letter_replayed",
-            dead_letter_id=str(one.standing.id),
-            replay_event_id=str(replay.event_id),
-            queue=one.queue,
-            type=replay.type,
-            correlation_id=replay.correlation_id,
-            reason=decision.why,
-            by=decision.by,
-        )
-    await store.mark_replaying(tx.connection, replays, decision)
-    return Replayed(replays)
+    return replays

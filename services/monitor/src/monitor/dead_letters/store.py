@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import Any, Final
 from uuid import UUID
 
@@ -246,21 +247,34 @@ async def claim(connection: Connection, dead: UUID, brands: Collection[str] | No
     return None if row is None else _claimed(row)
 
 
-async def claim_open(connection: Connection, selection: Selection, limit: int) -> list[Claimed]:
+async def claim_open(
+    connection: Connection, selection: Selection, limit: int, most_bytes: int
+) -> tuple[list[Claimed], bool]:
     """Locks up to `limit` of the selected open and replayable messages, the oldest first, past those at work.
 
     Those that claim what their sender may not are only among them if named by id or by group: a replay vouches for them.
+
+    Returns:
+        As many of them as have bodies of `most_bytes` together, at least one; and whether there may be more than these.
     """
     where, values = await _selected(connection, selection)
     if selection.ids is None and selection.group is None:
         where += f" and d.reason <> '{Reason.FALSE_CLAIM.value}'"
-    rows = await connection.fetch(
-        f"select {_CLAIMED} from dead_messages d where replayable and {where}"  # noqa: S608 - constants
+    found = await connection.fetch(
+        f"select d.id, octet_length(d.payload) as size from dead_messages d where replayable and {where}"  # noqa: S608 - constants
         f" order by recorded_at, id limit ${len(values) + 1} for update skip locked",
         *values,
         limit,
     )
-    return [_claimed(row) for row in rows]
+    sizes = accumulate(row["size"] for row in found)
+    chosen = [row["id"] for row, size in zip(found, sizes, strict=True) if size <= most_bytes]
+    chosen = chosen or [row["id"] for row in found[:1]]
+    # By a statement of its own, which sees them as they have been since they were locked.
+    rows = await connection.fetch(
+        f"select {_CLAIMED} from dead_messages where id = any($1::uuid[]) order by recorded_at, id",  # noqa: S608 - constants
+        chosen,
+    )
+    return [_claimed(row) for row in rows], len(found) == limit or len(chosen) < len(found)
 
 
 async def discard_open(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 import structlog
@@ -27,6 +27,9 @@ from orchestrator.writing import ContentId, article_contexts, mark_published
 
 log = structlog.get_logger(__name__)
 
+_SHOWN: Final = 5
+"""Of events that are let go: enough to look one up."""
+
 Event: TypeAlias = DomainMessage[RoutedEvent]
 RowKey: TypeAlias = tuple[UUID, int]
 
@@ -44,8 +47,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     locked = await store.lock_brands_of(tx.connection, [name[0] for name in names], content_ids)
     events = await learn(tx, events)
     if locked is None:
-        for event in events:
-            _let_go(event)
+        _let_go(events)
         await _note_addresses(tx, events)
         return
     slugs, now = locked
@@ -53,10 +55,11 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     articles = await article_contexts(tx.connection, content_ids)
     turns = _Turns(slugs, await standings(tx.connection, slugs), room)
     changed: dict[RowKey, KeywordRow] = {}
+    strange: list[Event] = []
     for event in events:
         row = index.find(event)
         if row is None:
-            _let_go(event)
+            strange.append(event)
             continue
         article = articles.get(row.facts.content_id) if row.facts.content_id else None
         decision = decide(
@@ -79,6 +82,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         changed[(row.cycle_id, row.position)] = index.put(
             replace(row, facts=decision.keyword, command=command)
         )
+    _let_go(strange)
     await keyword_rows.save_keywords(tx.connection, list(changed.values()))
     # Before those are looked at that wait for an article of their subject: it stands once it has its address.
     await _note_addresses(tx, events)
@@ -171,8 +175,15 @@ def _content_id(payload: RoutedEvent) -> UUID | None:
             return payload.content_id
 
 
-def _let_go(event: Event) -> None:
-    log.info("event_about_nothing_known", event_id=str(event.event_id), correlation_id=event.correlation_id)
+def _let_go(events: Sequence[Event]) -> None:
+    """Says so once for all of them: after a flood of replays, say, they are thousands."""
+    if events:
+        log.info(
+            "events_about_nothing_known",
+            count=len(events),
+            types=sorted({event.type for event in events}),
+            event_ids=[str(event.event_id) for event in events[:_SHOWN]],
+        )
 
 
 async def _note_addresses(tx: Transaction, events: Sequence[Event]) -> None:
