@@ -58,7 +58,7 @@ bench: ## Measure throughput and latency beside other libraries; BENCH=quick, ON
 	@deploy/local/setup.sh servers
 	@benchmarks/setup-peers.sh || echo 'The libraries to compare with could not be installed; only ours is measured.' >&2
 	@exec $(BIN)/python -m benchmarks $(if $(filter quick,$(BENCH)),,--full) \
-		$(if $(ONLY),--only $(ONLY)) $(if $(SYSTEMS),--system $(SYSTEMS)) $(if $(DOCS),--docs)
+		$(if $(ONLY),--only $(ONLY)) $(if $(SYSTEMS),--system $(SYSTEMS)) $(if $(DOCS),--docs) $(ARGS)
 
 .PHONY: validate
 validate: ## Render the manifests of Kubernetes and check them, offline

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from benchmarks.reporting.results import Row
@@ -17,6 +18,8 @@ class Run:
     """One call of `python -m benchmarks`."""
 
     nodes: Nodes
+    output: Path
+    """Where files go that a reader may want beside the figures."""
     full: bool
     systems: Sequence[System]
     """The systems to compare with, ours first."""
@@ -46,6 +49,10 @@ class Run:
             self.gates[what] = judge()
             self.log(f"gate {what}: {self.gates[what]}")
         return self.gates[what]
+
+    def keep(self, name: str, text: str) -> None:
+        self.output.mkdir(parents=True, exist_ok=True)
+        (self.output / name).write_text(text)
 
     def log(self, text: str) -> None:
         """A line of progress."""

@@ -6,22 +6,25 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
 
+from benchmarks.reporting import goals
 from benchmarks.reporting.results import Row
 
 _WIDTH: Final = 720
 _LABELS: Final = 180
 _FIGURES: Final = 160
 _BAR, _GAP, _TOP, _BOTTOM = 20, 10, 56, 18
+_FARTHEST: Final = 2.0
 _PARTS: Final = ("broker", "database", "python")
 _CLASSES: Final = {"broker": "a", "database": "b", "python": "c"}
 _STYLE: Final = """
   text { font: 13px system-ui, sans-serif; fill: #1f2328; }
   .title { font-weight: 600; font-size: 15px; }
   .quiet { fill: #656d76; font-size: 12px; }
+  line { stroke: #1f2328; stroke-dasharray: 3 3; }
   .ours { fill: #0969da; } .peer { fill: #8c959f; }
   .a { fill: #bc4c00; } .b { fill: #0969da; } .c { fill: #8250df; }
   @media (prefers-color-scheme: dark) {
-    text { fill: #e6edf3; } .quiet { fill: #9198a1; }
+    text { fill: #e6edf3; } .quiet { fill: #9198a1; } line { stroke: #e6edf3; }
     .ours { fill: #4493f8; } .peer { fill: #656c76; }
     .a { fill: #db6d28; } .b { fill: #4493f8; } .c { fill: #ab7df8; }
   }
@@ -42,27 +45,48 @@ class Bar:
         return sum(value for _, value in self.parts)
 
 
-def draw(title: str, subtitle: str, bars: Sequence[Bar]) -> str:
-    """A horizontal bar chart as an SVG document."""
+def draw(
+    title: str,
+    subtitle: str,
+    bars: Sequence[Bar],
+    *,
+    labels: int = _LABELS,
+    mark: float | None = None,
+    scale_to: float | None = None,
+) -> str:
+    """A horizontal bar chart as an SVG document.
+
+    Args:
+        title: what it shows.
+        subtitle: in which unit.
+        bars: from top to bottom.
+        labels: pixels for the names at the left; the picture becomes wider by what is beyond the usual.
+        mark: a value that gets a line across all bars.
+        scale_to: the value at the right end; the longest bar's if not given.
+    """
     height = _TOP + len(bars) * (_BAR + _GAP) + _BOTTOM
     room = _WIDTH - _LABELS - _FIGURES
-    largest = max((bar.total for bar in bars), default=0.0) or 1.0
+    width = _WIDTH + labels - _LABELS
+    largest = scale_to or max((bar.total for bar in bars), default=0.0) or 1.0
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">',
         f"<title>{escape(title)}</title>",
         f"<style>{_STYLE}</style>",
         f'<text class="title" x="0" y="18">{escape(title)}</text>',
         f'<text class="quiet" x="0" y="38">{escape(subtitle)}</text>',
     ]
     for number, bar in enumerate(bars):
-        lines += _lines_of(bar, _TOP + number * (_BAR + _GAP), room / largest)
+        lines += _lines_of(bar, _TOP + number * (_BAR + _GAP), room / largest, labels)
+    if mark is not None:
+        x = labels + mark * room / largest
+        lines.append(f'<line x1="{x:.1f}" y1="{_TOP - 6}" x2="{x:.1f}" y2="{height - _BOTTOM}"/>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def _lines_of(bar: Bar, y: int, scale: float) -> list[str]:
+def _lines_of(bar: Bar, y: int, scale: float, labels: int) -> list[str]:
     baseline = y + _BAR - 5
-    lines = [f'<text x="{_LABELS - 10}" y="{baseline}" text-anchor="end">{escape(bar.label)}</text>']
-    x = float(_LABELS)
+    lines = [f'<text x="{labels - 10}" y="{baseline}" text-anchor="end">{escape(bar.label)}</text>']
+    x = float(labels)
     for colour, value in bar.parts:
         width = value * scale
         lines.append(
@@ -85,6 +109,7 @@ def write(folder: Path, rows: Sequence[Row]) -> list[Path]:
         "bench-cpu.svg": _cpu(counting),
         "bench-growth.svg": _growth(counting),
         "bench-prune.svg": _prune(counting),
+        "bench-goals.svg": _goals(counting),
     }
     written = []
     for name, picture in pictures.items():
@@ -92,6 +117,22 @@ def write(folder: Path, rows: Sequence[Row]) -> list[Path]:
             (folder / name).write_text(picture)
             written.append(folder / name)
     return written
+
+
+def _goals(rows: Sequence[Row]) -> str | None:
+    bars = [
+        Bar(
+            outcome.name,
+            (("ours" if outcome.state == "reached" else "a", min(outcome.of_bound, _FARTHEST)),),
+            f"{outcome.measured:,.4g}{outcome.unit} of {outcome.wanted}",
+        )
+        for outcome in goals.judge(rows)
+        if outcome.measured is not None and outcome.of_bound is not None
+    ]
+    subtitle = (
+        "As long as the goal is met: the line is the goal, beyond it is better; bars end at twice the goal"
+    )
+    return draw("Goals", subtitle, bars, labels=390, mark=1.0, scale_to=_FARTHEST) if bars else None
 
 
 def _drains(rows: Sequence[Row]) -> list[Row]:

@@ -28,6 +28,9 @@ class Outcome:
     wanted: str
     measured: float | None
     state: State
+    unit: str = ""
+    of_bound: float | None = None
+    """1 where the bound is just reached, more where it is surpassed."""
 
 
 def judge(rows: Sequence[Row]) -> list[Outcome]:
@@ -39,9 +42,11 @@ def judge(rows: Sequence[Row]) -> list[Outcome]:
 def _outcome(goal: Goal, measured: float | None) -> Outcome:
     wanted = f"{'≤' if goal.at_most else '≥'} {goal.bound:,g}{goal.unit}"
     if measured is None:
-        return Outcome(goal.name, wanted, None, "not measured")
+        return Outcome(goal.name, wanted, None, "not measured", goal.unit)
     reached = measured <= goal.bound if goal.at_most else measured >= goal.bound
-    return Outcome(goal.name, wanted, measured, "reached" if reached else "missed")
+    better, worse = (goal.bound, measured) if goal.at_most else (measured, goal.bound)
+    of_bound = better / worse if worse else None
+    return Outcome(goal.name, wanted, measured, "reached" if reached else "missed", goal.unit, of_bound)
 
 
 # -- finding figures ---------------------------------------------------------------------------------------------------

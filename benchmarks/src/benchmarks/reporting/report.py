@@ -31,7 +31,7 @@ _COLOURS: Final = {"reached": "green", "missed": "bold red", "not measured": "di
 
 def show(rows: Sequence[Row], outcomes: Sequence[Outcome], console: Console | None = None) -> None:
     console = console or Console(width=None if sys.stdout.isatty() else _WIDTH, highlight=False)
-    equal = [row for row in rows if row.tier == "T2"]
+    equal = [row for row in rows if row.tier == "T2" and "cpu_ms_by_step" not in row.extra]
     weaker = [row for row in rows if row.tier != "T2"]
     console.print(
         _table("At equal guarantees (T2: durable, deduplicated, effect in the same transaction)", equal)
@@ -39,6 +39,9 @@ def show(rows: Sequence[Row], outcomes: Sequence[Outcome], console: Console | No
     if weaker:
         title = "With weaker guarantees (T0: the vendor's defaults; T1: durable): not to be compared with the above"
         console.print(_table(title, weaker))
+    for row in rows:
+        if "cpu_ms_by_step" in row.extra:
+            console.print(_steps(row))
     console.print(_goals(outcomes))
     for row in rows:
         if not row.counts:
@@ -77,6 +80,19 @@ def _table(title: str, rows: Sequence[Row]) -> Table:
             row.gate.partition(":")[0],
             _more(row.extra),
         )
+    return table
+
+
+def _steps(row: Row) -> Table:
+    title = f"Where a keyword's time goes ({row.system}, {row.extra['keywords']:,} keywords, looked at every 5 ms)"
+    table = Table(title=title, title_justify="left")
+    table.add_column("service")
+    table.add_column("CPU ms", justify="right")
+    table.add_column("statements", justify="right")
+    table.add_column("ms by step")
+    for service, spent in row.extra["cpu_ms_by_service"].items():
+        steps = ", ".join(f"{step} {ms:g}" for step, ms in row.extra["cpu_ms_by_step"][service].items())
+        table.add_row(service, f"{spent:.1f}", f"{row.extra['statements'][service]:g}", steps)
     return table
 
 

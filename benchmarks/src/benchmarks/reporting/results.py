@@ -5,11 +5,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 GATE_PASSED = "passed"
 NO_GATE = "none"
 """The scenario measures no messages (or watches a service at rest), so there is nothing to lose or double."""
+
+
+_ROWS: Final = "bench.json"
+_PROGRESS: Final = "bench-progress.json"
 
 
 @dataclass(slots=True)
@@ -43,6 +47,51 @@ class Row:
 def spread_of(figures: Sequence[float]) -> float | None:
     middle = median(figures) if figures else 0.0
     return round((max(figures) - min(figures)) / middle, 3) if middle else None
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come, kept in its folder, so that one that was interrupted can be gone on with."""
+
+    folder: Path
+    full: bool
+    rows: list[Row] = field(default_factory=list)
+    took: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of each scenario that is done: when it ended, its seconds, and what the machine did before it."""
+    worker_memory: dict[str, float] | None = None
+    sittings: int = 1
+
+    @classmethod
+    def read(cls, folder: Path, *, full: bool) -> "Progress":
+        """What a run of this size left; a new one where there is none."""
+        told = folder / _PROGRESS
+        found: dict[str, Any] = json.loads(told.read_text()) if told.exists() else {"full": None}
+        if found["full"] is not full:
+            return cls(folder, full)
+        return cls(
+            folder,
+            full,
+            read(folder / _ROWS),
+            found["took"],
+            found["worker_memory"],
+            found["sittings"] + 1,
+        )
+
+    def add(
+        self, scenario: str, rows: Sequence[Row], took: dict[str, Any], worker_memory: dict[str, float] | None
+    ) -> None:
+        """A scenario is done: its rows are written."""
+        self.rows += rows
+        self.took[scenario] = took
+        self.worker_memory = worker_memory
+        write(self.folder / _ROWS, self.rows)
+        told = {
+            "full": self.full,
+            "took": self.took,
+            "worker_memory": self.worker_memory,
+            "sittings": self.sittings,
+        }
+        (self.folder / _PROGRESS).write_text(json.dumps(told, indent=1) + "\n")
 
 
 def write(path: Path, rows: Sequence[Row]) -> None:

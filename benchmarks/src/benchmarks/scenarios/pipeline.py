@@ -26,6 +26,11 @@ from messaging import topology
 _MESSAGES_PER_KEYWORD: Final = 8
 """From research.requested to social.posted, as tests/end_to_end counts them."""
 INSTANT: Final = "ours, instant writer"
+WRITERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "ours": {},
+    INSTANT: {"orchestrator": "benchmarks.systems.instant_writer"},
+}
+"""What is run in the place of a service's own module."""
 _WARM_UP_BRANDS: Final = 4
 _FEWEST_BRANDS: Final = 6
 _GATE_BRANDS: Final = 8
@@ -46,10 +51,7 @@ class Passage:
 
 
 def pipeline_keywords(run: Run) -> list[Row]:
-    return [
-        _row(run, Row("pipeline_keywords", "ours"), {}),
-        _row(run, Row("pipeline_keywords", INSTANT), {"orchestrator": "benchmarks.systems.instant_writer"}),
-    ]
+    return [_row(run, Row("pipeline_keywords", system), modules) for system, modules in WRITERS.items()]
 
 
 def _row(run: Run, row: Row, modules: Mapping[str, str]) -> Row:

@@ -1,7 +1,8 @@
 """A private RabbitMQ and a private PostgreSQL, both durable, and a fresh corner of them for every round."""
 
+import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ POSTGRES_SETTINGS: Final = {
     "full_page_writes": "on",
     "bgwriter_lru_maxpages": "100",
     "autovacuum_naptime": "15s",
+    # Where statements are counted, one has to know whose they are.
+    "log_line_prefix": "[%d] ",
 }
 RABBITMQ_SETTINGS: Final = {
     # The vendor's default; brandctl keeps a quarter of it, to spare small machines.
@@ -34,6 +37,8 @@ RABBITMQ_SETTINGS: Final = {
     "management_agent.disable_metrics_collector": "true",
 }
 
+
+_STATEMENT: Final = re.compile(r"\[(?P<database>[^]]*)] LOG:  (?:statement|execute [^:]*): (?P<text>.*)")
 
 RUNTIME_ROLE: Final = "bench_runtime"
 
@@ -63,6 +68,7 @@ class Nodes:
     def __init__(self, rabbit: rabbitmq.RabbitNode, database: postgres.PostgresNode, folder: Path) -> None:
         self._rabbit = rabbit
         self._postgres = database
+        self._postgres_log = folder / "postgres.log"
         self.folder = folder
         """For message files and logs."""
 
@@ -106,6 +112,18 @@ class Nodes:
         netloc = f"{RUNTIME_ROLE}:{self._postgres.password}@{parts.hostname}:{parts.port}"
         return parts._replace(netloc=netloc).geturl()
 
+    def log_statements(self, urls: Iterable[str]) -> None:
+        """From now on, of whoever connects to these databases."""
+        with Sql(self._postgres.url) as admin:
+            for url in urls:
+                admin.execute(f"alter database \"{urlsplit(url).path[1:]}\" set log_statement = 'all'")
+
+    def statements(self, url: str) -> list[str]:
+        """What was logged of this database so far, each in one line."""
+        return statements_of(
+            self._postgres_log.read_text(errors="replace").splitlines(), urlsplit(url).path[1:]
+        )
+
     def make_runtime_role(self) -> None:
         with Sql(self._postgres.url) as admin:
             admin.execute(f"create role {RUNTIME_ROLE} login password '{self._postgres.password}'")
@@ -132,6 +150,21 @@ class Nodes:
         return httpx.Client(base_url=self._rabbit.management_url, timeout=30, trust_env=False)
 
 
+def statements_of(lines: Iterable[str], database: str) -> list[str]:
+    """Statements may have many lines; only their first has the prefix."""
+    found: list[list[str]] = []
+    inside = False
+    for line in lines:
+        if line.startswith("["):
+            begun = _STATEMENT.match(line)
+            inside = begun is not None and begun["database"] == database
+            if begun is not None and inside:
+                found.append([begun["text"]])
+        elif inside:
+            found[-1].append(line)
+    return [" ".join(" ".join(each).split()) for each in found]
+
+
 @contextmanager
 def running(folder: Path) -> Iterator[Nodes]:
     """Starts both servers in `folder`, which must exist; ends them and removes their data afterwards.
@@ -140,7 +173,9 @@ def running(folder: Path) -> Iterator[Nodes]:
     """
     folder.chmod(0o711)  # PostgreSQL does not run as root and must be able to pass through.
     with ExitStack() as cleanup:
-        database = postgres.launch(folder / "postgres", settings=POSTGRES_SETTINGS)
+        database = postgres.launch(
+            folder / "postgres", log=folder / "postgres.log", settings=POSTGRES_SETTINGS
+        )
         cleanup.callback(database.stop)
         rabbit = rabbitmq.launch(folder / "rabbitmq", management=True, settings=RABBITMQ_SETTINGS)
         cleanup.callback(rabbit.stop)

@@ -1,0 +1,109 @@
+"""What a service was doing when it was looked at: stacks of frames folded into steps that one can name.
+
+A step is a room of ours (`orchestrator.writing`, `messaging.flow`), or what a library was called for (`database driver`). The
+innermost frame that belongs to one decides; a library without a name of its own, such as the one that reads Markdown, counts for
+whoever called it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+Stack = tuple[str, ...]
+"""Frames as `module:function`, outermost first."""
+Stacks = Mapping[Stack, int]
+"""How often each was seen."""
+
+IDLE: Final = "event loop, sockets"
+_LIBRARIES: Final = {
+    "asyncpg": "database driver",
+    "aio_pika": "broker client",
+    "aiormq": "broker client",
+    "pamqp": "broker client",
+    "messaging.broker": "broker client",
+    "httpx": "HTTP client",
+    "httpcore": "HTTP client",
+    "uvicorn": "HTTP server",
+    "starlette": "HTTP server",
+    "fastapi": "HTTP server",
+    "chassis.http": "HTTP server",
+    "structlog": "log lines",
+    "logging": "log lines",
+    "chassis.redaction": "log lines",
+    "opentelemetry": "spans",
+    "chassis.observing": "spans",
+    "asyncio": IDLE,
+    "selectors": IDLE,
+}
+_OURS: Final = frozenset(
+    {
+        "chassis",
+        "envelope",
+        "messaging",
+        "monitor",
+        "orchestrator",
+        "publisher",
+        "receipts",
+        "research",
+        "social",
+    }
+)
+_LARGE: Final = frozenset({"orchestrator.writing"})
+"""Rooms whose own rooms are told apart."""
+_BEGINNINGS: Final = frozenset({"asyncio.events:Handle._run", "concurrent.futures.thread:_WorkItem.run"})
+"""Where a task of the event loop begins, or what a thread was given to do."""
+
+
+def read(lines: Iterable[str]) -> Stacks:
+    """From the form of [benchmarks.systems.sampled][]: frames between semicolons, a blank, how often."""
+    stacks: Counter[Stack] = Counter()
+    for line in lines:
+        frames, _, count = line.rpartition(" ")
+        stacks[_inside_of_the_loop(tuple(frames.split(";")))] += int(count)
+    return stacks
+
+
+def read_by_service(lines: Iterable[str]) -> dict[str, Stacks]:
+    """From lines that begin with the service."""
+    of_service: dict[str, list[str]] = {}
+    for line in lines:
+        service, _, stack = line.partition(";")
+        of_service.setdefault(service, []).append(stack)
+    return {service: read(stacks) for service, stacks in of_service.items()}
+
+
+def by_step(stacks: Stacks) -> dict[str, float]:
+    """Each step's share of all that was seen, the largest first."""
+    counts: Counter[str] = Counter()
+    for stack, count in stacks.items():
+        counts[step_of(stack)] += count
+    total = counts.total() or 1
+    return {step: count / total for step, count in counts.most_common()}
+
+
+def step_of(stack: Sequence[str]) -> str:
+    for frame in reversed(stack):
+        step = _step(frame.partition(":")[0])
+        if step is not None:
+            return step
+    return IDLE
+
+
+def _step(module: str) -> str | None:
+    parts = module.split(".")
+    for length in (2, 1):
+        known = _LIBRARIES.get(".".join(parts[:length]))
+        if known:
+            return known
+    if parts[0] not in _OURS:
+        return None
+    room = ".".join(parts[:2])
+    return ".".join(parts[:3]) if room in _LARGE else room
+
+
+def _inside_of_the_loop(stack: Stack) -> Stack:
+    """Without what is the same for everything: how the process came to run its loop."""
+    begins = [number for number, frame in enumerate(stack) if frame in _BEGINNINGS]
+    begins = begins or [number for number, frame in enumerate(stack) if frame.startswith("asyncio.")]
+    inner = stack[begins[-1] + 1 :] if begins else stack
+    return inner or ("asyncio:loop",)
