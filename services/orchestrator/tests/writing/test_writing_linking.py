@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from orchestrator.writing.body import Body
 from orchestrator.writing.linking import MAX_LINKS, Published, linked
 
 SITE = "https://site.test/sites/daily-grind/"
@@ -40,7 +41,7 @@ def links_in(
 ) -> list[str]:
     """The words that became links in what follows the opening paragraph."""
     markdown = "\n\n".join((FIRST, *paragraphs)) + "\n"
-    result, count = linked(markdown, keyword=keyword, published=to or (GRINDER, FILTER, COLD_BREW))
+    result, count = linked(Body(markdown), keyword=keyword, published=to or (GRINDER, FILTER, COLD_BREW))
     text, links = read(result)
     assert text == read(markdown)[0]
     assert len(links) == count
@@ -53,7 +54,7 @@ def test_the_first_place_of_each_earlier_article_becomes_a_link() -> None:
         "A burr grinder and a paper filter are all it takes. [2]\n\n- Rinse the paper filters first. [2]\n"
     )
 
-    result, count = linked(body, keyword="pour-over coffee", published=(GRINDER, FILTER))
+    result, count = linked(Body(body), keyword="pour-over coffee", published=(GRINDER, FILTER))
 
     assert count == 2
     assert result == (
@@ -86,7 +87,7 @@ def test_the_first_place_of_each_earlier_article_becomes_a_link() -> None:
 )
 def test_where_a_link_may_stand(paragraph: str, found: list[str]) -> None:
     markdown = f"{FIRST}\n\n{paragraph}\n"
-    result, _ = linked(markdown, keyword="pour-over coffee", published=(FILTER,))
+    result, _ = linked(Body(markdown), keyword="pour-over coffee", published=(FILTER,))
     text, links = read(result)
     assert text == read(markdown)[0]
     assert [words for words, _ in links] == found
@@ -117,7 +118,9 @@ def test_there_are_at_most_a_few_links() -> None:
 )
 def test_long_texts_are_linked_in_bounds(piece: str) -> None:
     began = time.process_time()
-    linked(f"{FIRST}\n\n{piece * (200_000 // len(piece))}", keyword="pour-over coffee", published=(FILTER,))
+    linked(
+        Body(f"{FIRST}\n\n{piece * (200_000 // len(piece))}"), keyword="pour-over coffee", published=(FILTER,)
+    )
     assert time.process_time() - began < 10
 
 
@@ -141,7 +144,7 @@ def test_nothing_of_another_article_gets_into_this_one(name: str) -> None:
     hostile = Published(name, name, "https://site.test/a b)<x>[y](z)&copy=1\\")
     body = f"{FIRST}\n\nA paper filter alert click script of evil test aaaa {'a' * 40} takes out oil. [2]\n"
 
-    result, count = linked(body, keyword="pour-over coffee", published=(hostile,))
+    result, count = linked(Body(body), keyword="pour-over coffee", published=(hostile,))
 
     text, links = read(result)
     assert text == read(body)[0]
@@ -158,7 +161,7 @@ def test_a_link_never_changes_what_is_read(text: str, name: str) -> None:
     escaped = re.sub(r"([\\`*_\[\]<>&~|{}#$!^])", r"\\\1", " ".join(text.split()))
     body = f"{FIRST}\n\nSo: {escaped} aaaa bbbb [1]\n"
     result, _ = linked(
-        body,
+        Body(body),
         keyword="pour-over coffee",
         published=(Published(name * 2, "aaaa", GRINDER.url), Published("bbbb", "", FILTER.url)),
     )

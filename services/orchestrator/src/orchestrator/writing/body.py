@@ -5,11 +5,11 @@ the next character text, ` [n]` cites. Quotations with `>`, code in a line and l
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import nupunkt
 
@@ -44,6 +44,7 @@ _INLINE: Final = re.compile(
     r"|(?P<emphasis>\*+)",
     re.DOTALL,
 )
+_ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -69,15 +70,30 @@ class Block:
         )
 
 
+class _Piece(NamedTuple):
+    """A part of what is shown, and where it stands in the Markdown: a run of characters, or one with a backslash before it."""
+
+    start: int
+    end: int
+    escaped: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What a reader sees of a line: no citations, marks and addresses."""
 
     text: str
-    places: tuple[tuple[int, int], ...]
-    """From where to where each character of the text stands in the Markdown, a backslash before it included."""
+    pieces: tuple[_Piece, ...]
     taken: tuple[tuple[int, int], ...]
     """The parts of the text that are links or code."""
+
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """From where to where each character of the text stands in the Markdown, a backslash before it included."""
+        found: list[tuple[int, int]] = []
+        for start, end, escaped in self.pieces:
+            found += [(start, end)] if escaped else [(at, at + 1) for at in range(start, end)]
+        return tuple(found)
 
 
 def blocks_of(markdown: str) -> Iterator[Block]:
@@ -119,34 +135,41 @@ def _kind(line: str) -> tuple[Kind, int]:
 
 
 def shown(markdown: str) -> Shown:
-    places: list[tuple[int, int]] = []
+    pieces: list[_Piece] = []
     taken: list[tuple[int, int]] = []
-    at = 0
+    at = length = 0
+
+    def show(*more: _Piece) -> None:
+        nonlocal length
+        for piece in more:
+            pieces.append(piece)
+            length += 1 if piece.escaped else piece.end - piece.start
+
     for mark in _INLINE.finditer(markdown):
-        places += _each(at, mark.start())
+        show(_Piece(at, mark.start()))
         at = mark.end()
         if mark["escaped"]:
-            places.append(mark.span())
+            show(_Piece(*mark.span(), escaped=True))
         elif mark["code"] or mark["label"]:
-            begin = len(places)
-            places += _each(*mark.span("code")) if mark["code"] else _label(mark)
-            taken.append((begin, len(places)))
+            begin = length
+            show(*([_Piece(*mark.span("code"))] if mark["code"] else _label(mark)))
+            taken.append((begin, length))
         elif mark["ticks"]:
             # Code with backquotes in it, or none at all: where it ends is not worth telling.
-            taken.append((len(places), len(places) + len(markdown) - at))
-    places += _each(at, len(markdown))
-    text = "".join(markdown[end - 1] for _, end in places)
-    return Shown(text, tuple(places), tuple(taken))
+            taken.append((length, length + len(markdown) - at))
+    show(_Piece(at, len(markdown)))
+    text = "".join(markdown[piece.end - 1 if piece.escaped else piece.start : piece.end] for piece in pieces)
+    return Shown(text, tuple(pieces), tuple(taken))
 
 
-def _each(start: int, end: int) -> Iterator[tuple[int, int]]:
-    return ((at, at + 1) for at in range(start, end))
-
-
-def _label(mark: re.Match[str]) -> Iterator[tuple[int, int]]:
-    begin = mark.start("label")
-    for match in re.finditer(r"\\?.", mark["label"], re.DOTALL):
-        yield begin + match.start(), begin + match.end()
+def _label(mark: re.Match[str]) -> Iterator[_Piece]:
+    begin, end = mark.span("label")
+    at = begin
+    for escaped in _ESCAPED.finditer(mark.string, begin, end):
+        yield _Piece(at, escaped.start())
+        yield _Piece(*escaped.span(), escaped=True)
+        at = escaped.end()
+    yield _Piece(at, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +185,24 @@ class Section:
         return tuple(sentence for paragraph in self.paragraphs for sentence in paragraph.sentences)
 
 
-def sections_of(markdown: str) -> tuple[Section, ...]:
-    """What there is to read, under its headings; a first section without any text is left out."""
+class Body:
+    """An article's Markdown, taken apart once for all who look at it."""
+
+    def __init__(self, markdown: str) -> None:
+        self.markdown = markdown
+        self.blocks = tuple(blocks_of(markdown))
+        self.sections = _sections(self.blocks)
+        """What there is to read, under its headings; a first section without any text is left out."""
+
+    @property
+    def prose(self) -> str:
+        """All that is prose, a paragraph a line."""
+        return "\n".join(block.shown.text for block in self.blocks if block.kind in PROSE)
+
+
+def _sections(blocks: Sequence[Block]) -> tuple[Section, ...]:
     found: list[tuple[str | None, list[Block]]] = [(None, [])]
-    for block in blocks_of(markdown):
+    for block in blocks:
         if block.kind is Kind.HEADING:
             found.append((block.shown.text.strip(), []))
         elif block.kind in PROSE and block.shown.text.strip():
@@ -192,4 +229,4 @@ def cited_in(markdown: str) -> tuple[int, ...]:
 
 def prose_of(markdown: str) -> str:
     """All that is prose, a paragraph a line."""
-    return "\n".join(block.shown.text for block in blocks_of(markdown) if block.kind in PROSE)
+    return Body(markdown).prose

@@ -1,15 +1,16 @@
 """What a finished article is held against before it may be published: its measures, and the brand's other articles."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
 from chassis import Connection
 from messaging import Database
 from orchestrator.brands import Brand
 from orchestrator.writing.article import Article, Source
-from orchestrator.writing.body import prose_of
+from orchestrator.writing.body import Body, prose_of
 from orchestrator.writing.linking import Published, linked
 from orchestrator.writing.quality import (
     QUOTED,
@@ -71,9 +72,8 @@ async def judge(
     """Measures the article, and links it with what the brand has published, but for those that are the article itself."""
     async with database.connection() as connection:
         others = await other_articles(connection, brand.slug, but=own_ids)
-    text, own = await asyncio.to_thread(_read, article)
-    async with database.connection() as connection:
-        nearest = await _nearest(connection, text, own, others)
+    body, own = await asyncio.to_thread(_read, article)
+    nearest = await _nearest(partial(_bodies, database), lambda: body.prose, own, others)
     published = [
         Published(each.keyword, each.title, each.published_url) for each in others if each.published_url
     ]
@@ -87,10 +87,11 @@ async def judge(
             nearest=nearest,
             bounds=QUOTED if article.draft is None else WRITTEN,
             asked=None if article.draft is None else brand.words,
+            body=body,
         )
-        body, links = linked(article.body_markdown, keyword=keyword, published=published)
+        markdown, links = linked(body, keyword=keyword, published=published)
         return Judged(
-            article=replace(article, body_markdown=body),
+            article=replace(article, body_markdown=markdown),
             measures=(*figures, Measure("links", links, f"{links} to other articles of the brand")),
             fingerprint=own,
             compared=frozenset(each.content_id for each in others),
@@ -117,9 +118,8 @@ async def measure_edited(
     drafted = "dropped" in figures
     async with database.connection() as connection:
         others = await other_articles(connection, brand.slug, but=[content_id])
-    text, own = await asyncio.to_thread(_read, article)
-    async with database.connection() as connection:
-        nearest = await _nearest(connection, text, own, others)
+    body, own = await asyncio.to_thread(_read, article)
+    nearest = await _nearest(partial(_bodies, database), lambda: body.prose, own, others)
     known = int(figures["sources"].value) if "sources" in figures else len(article.cited)
     return await asyncio.to_thread(
         measure,
@@ -130,6 +130,7 @@ async def measure_edited(
         nearest=nearest,
         bounds=WRITTEN if drafted else QUOTED,
         asked=brand.words if drafted else None,
+        body=body,
     )
 
 
@@ -144,8 +145,8 @@ async def judge_again(
     newcomers = await other_articles(connection, brand_slug, but=[*own_ids, *judged.compared])
     if not newcomers:
         return judged
-    text = prose_of(judged.article.body_markdown)
-    nearest = await _nearest(connection, text, judged.fingerprint, newcomers)
+    prose = partial(prose_of, judged.article.body_markdown)
+    nearest = await _nearest(partial(bodies_of, connection), prose, judged.fingerprint, newcomers)
     before = next(each for each in judged.measures if each.name == "likeness")
     if nearest is None or (judged.compared and nearest.share <= before.value):
         return judged
@@ -153,21 +154,33 @@ async def judge_again(
     return replace(judged, measures=measures, nearest=nearest)
 
 
-def _read(article: Article) -> tuple[str, Fingerprint]:
-    text = prose_of(article.body_markdown)
-    return text, fingerprint(text)
+def _read(article: Article) -> tuple[Body, Fingerprint]:
+    body = Body(article.body_markdown)
+    return body, fingerprint(body.prose)
+
+
+async def _bodies(database: Database, content_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async with database.connection() as connection:
+        return await bodies_of(connection, content_ids)
 
 
 async def _nearest(
-    connection: Connection, text: str, own: Fingerprint, others: Sequence[Other]
+    read: Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, str]]],
+    prose: Callable[[], str],
+    own: Fingerprint,
+    others: Sequence[Other],
 ) -> Nearest | None:
-    """The one of the others that says most of the text; None if there are none."""
+    """The one of the others that says most of the article, whose text and fingerprint these are; None if there are none.
+
+    The texts are looked at where fingerprints say that they are close; `read` gives the Markdown of others.
+    """
     shares = {each.content_id: estimate(own, each.fingerprint) for each in others}
     ranked = sorted(others, key=lambda each: -shares[each.content_id])[:CONFIRMED]
     close = [each.content_id for each in ranked if shares[each.content_id] >= NEAR_ENOUGH]
     if close:
-        for content_id, body in (await bodies_of(connection, close)).items():
-            shares[content_id] = await asyncio.to_thread(said_by, prose_of(body), text)
+        text = prose()
+        for content_id, markdown in (await read(close)).items():
+            shares[content_id] = await asyncio.to_thread(_said_by, markdown, text)
     return max(
         (
             Nearest(
@@ -182,3 +195,7 @@ async def _nearest(
         key=lambda nearest: nearest.share,
         default=None,
     )
+
+
+def _said_by(other_markdown: str, text: str) -> float:
+    return said_by(prose_of(other_markdown), text)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import quote
 
-from orchestrator.writing.body import Block, Kind, blocks_of
+from orchestrator.writing.body import Block, Body, Kind
 
 MAX_LINKS: Final = 4
 MAX_PHRASE: Final = 8
@@ -41,8 +41,8 @@ class _Phrase:
     url: str
 
 
-def linked(markdown: str, *, keyword: str, published: Sequence[Published]) -> tuple[str, int]:
-    """The article with its links, and how many those are.
+def linked(body: Body, *, keyword: str, published: Sequence[Published]) -> tuple[str, int]:
+    """The article's Markdown with its links, and how many those are.
 
     Of each earlier article, the first place is linked where its keyword or title stands, longer ones before shorter
     ones; one place in a paragraph, `MAX_LINKS` in all. What is no place: headings, listings, tables, code, quotations,
@@ -51,15 +51,19 @@ def linked(markdown: str, *, keyword: str, published: Sequence[Published]) -> tu
     own = _pattern(_words(keyword))
     phrases = _phrases(published, _singular(_words(keyword)))
     links: list[tuple[int, int, str]] = []
-    for at, block in enumerate(block for block in blocks_of(markdown) if block.kind in _PLACES):
+    for at, block in enumerate(block for block in body.blocks if block.kind in _PLACES):
         if not phrases or len(links) == MAX_LINKS:
             break
+        said = _said(block, phrases, without={url for *_, url in links})
+        if not said:
+            continue
         taken = _taken(block, begins=at == 0)
         subject = [each.span() for each in own.finditer(block.shown.text)]
-        for phrase in _said(block, phrases, without={url for *_, url in links}):
+        for phrase in said:
             if span := _place(phrase, block, taken, subject):
                 links.append((*span, phrase.url))
                 break
+    markdown = body.markdown
     for start, end, url in reversed(links):
         markdown = f"{markdown[:start]}[{markdown[start:end]}]({_destination(url)}){markdown[end:]}"
     return markdown, len(links)

@@ -8,7 +8,6 @@ from typing import Final
 
 from orchestrator.writing.extractive.blocks import Block, Kind
 from orchestrator.writing.extractive.headings import comparable, is_book, tells, tidy
-from orchestrator.writing.extractive.selection import technicality
 from orchestrator.writing.extractive.topic import Topic
 from orchestrator.writing.extractive.units import Unit
 
@@ -60,7 +59,7 @@ def sections_of(topic: Topic, lead: Unit, chosen: Sequence[Unit], *, more: str) 
             taken.add(comparable(heading))
             named.append(Section(heading, section.units))
     if rest:
-        rest.sort(key=lambda unit: (technicality(unit), unit.key))
+        rest.sort(key=lambda unit: (unit.technicality, unit.key))
         named.append(Section(more if named else None, tuple(rest)))
     return [opening, *named]
 
@@ -86,7 +85,7 @@ def _continues(lead: Unit, unit: Unit) -> bool:
 def _detail(section: Section) -> float:
     """How much is for those who know already, in steps; within a step the order of the sources holds."""
     words = sum(unit.words for unit in section.units)
-    return round(4 * sum(technicality(unit) * unit.words for unit in section.units) / words) / 4
+    return round(4 * sum(unit.technicality * unit.words for unit in section.units) / words) / 4
 
 
 def _heading(units: Sequence[Unit], taken: set[str]) -> str | None:

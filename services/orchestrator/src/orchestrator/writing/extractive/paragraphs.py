@@ -24,6 +24,8 @@ MIN_LEAD_IN_WORDS: Final = 6
 MAX_WORDS: Final = 190
 # Of a thousand characters at most, so that all that is remembered of them takes some 2 MB.
 _SENTENCES: Final = 2048
+_PARAGRAPHS: Final = 256
+_LONGEST_REMEMBERED: Final = 2_000
 # Of a definite subject ("The wooden handle …"), the words that may say which one is meant.
 _SUBJECT_WORDS: Final = 6
 
@@ -181,6 +183,11 @@ def begins_with(text: str) -> str:
 
 def is_whole(text: str, *, leads: bool = False) -> bool:
     """Whether it is prose of a length one reads, ends as it should, and needs nothing that stands elsewhere."""
+    return (_whole if len(text) <= _LONGEST_REMEMBERED else _whole.__wrapped__)(text, leads)
+
+
+@lru_cache(_PARAGRAPHS)
+def _whole(text: str, leads: bool) -> bool:
     sentences = split(text)
     last = len(sentences) - 1
     return (

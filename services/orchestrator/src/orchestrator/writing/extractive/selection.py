@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Final
 
-from orchestrator.writing.extractive.blocks import PROSE, Kind
+from orchestrator.writing.extractive.blocks import Kind
 from orchestrator.writing.extractive.sentences import jaccard, shingles, split
 from orchestrator.writing.extractive.times import weight
 from orchestrator.writing.extractive.topic import DEFINES, DOES, Topic
@@ -41,7 +41,6 @@ _ORDER = re.compile(
     r"grind|mix|wait|store|clean|rinse|fill|heat)\b(?!,)",
     re.IGNORECASE,
 )
-_TECHNICAL = re.compile(r"[_(){}=<>$\\/]|--|\.\w")
 
 
 def lead_of(topic: Topic, units: Sequence[Unit]) -> Unit | None:
@@ -50,7 +49,7 @@ def lead_of(topic: Topic, units: Sequence[Unit]) -> Unit | None:
     def rank(unit: Unit) -> tuple[float, float, int, tuple[int, ...]]:
         return (
             _answers(topic, unit),
-            round(topic.named_by(unit.source.title) - technicality(unit), 1),
+            round(topic.named_by(unit.source.title) - unit.technicality, 1),
             -unit.source.n,
             tuple(-each for each in unit.place),
         )
@@ -83,14 +82,6 @@ def _told_by_term(topic: Topic, unit: Unit) -> float:
         return 3.0
     # "Manage reflog information" says less of reflogs than of what the command does.
     return OPENS if topic.is_circular(unit.sentences[0]) else NAMED
-
-
-def technicality(unit: Unit) -> float:
-    """The part of it that is for those who know already: listings, tables, identifiers (0..1)."""
-    words = [word for sentence in unit.sentences for word in sentence.split()]
-    code = sum(_TECHNICAL.search(word.rstrip(".,;:")) is not None for word in words) / max(len(words), 1)
-    shown = sum(block.kind not in PROSE for block in unit.blocks)
-    return min(1.0, 2 * code + 0.3 * shown)
 
 
 def choose(topic: Topic, units: Sequence[Unit], lead: Unit, *, today: date) -> list[Unit]:
@@ -152,7 +143,7 @@ def _worths(topic: Topic, units: Sequence[Unit], today: date) -> dict[Key, float
     squares = sum(count**2 for count in centre.values())
     return {
         unit.key: _aboutness(topic, unit)
-        * (1 - 0.3 * technicality(unit))
+        * (1 - 0.3 * unit.technicality)
         * weight(unit.source.published_on, today)
         * (
             0.35

@@ -2,7 +2,8 @@
 
 import re
 from datetime import date
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 DAYS_A_YEAR: Final = 365.25
 # A statement about "now" holds for about so long; one about "next month" was about a day that is gone.
@@ -10,6 +11,9 @@ _FRESH_YEARS: Final = 1.0
 _LOSS_A_YEAR: Final = 0.04
 _LEAST: Final = 0.7
 _UNKNOWN: Final = 0.95
+# Sentences, of so many characters at most.
+_REMEMBERED: Final = 1024
+_LONGEST: Final = 1000
 
 # These are about a day near the one on which they were written, whichever that was.
 _NEAR_ITS_DAY = re.compile(
@@ -52,8 +56,25 @@ def is_outdated(text: str, published_on: date | None, today: date) -> bool:
     What is near an unknown day is taken for over; what an undated source says of the present is let stand.
     """
     years = _age(published_on, today)
-    if any(int(match[1]) <= today.year for match in _AHEAD.finditer(text)):
+    told = (_told_of if len(text) <= _LONGEST else _told_of.__wrapped__)(text)
+    if told.ahead is not None and told.ahead <= today.year:
         return True
     if years is not None and years < _FRESH_YEARS:
         return False
-    return _NEAR_ITS_DAY.search(text) is not None or (years is not None and _NOW.search(text) is not None)
+    return told.near or (years is not None and told.now)
+
+
+class _Times(NamedTuple):
+    """What a text says of the day on which it was written."""
+
+    ahead: int | None
+    """The earliest of the years that it looks ahead to."""
+    near: bool
+    now: bool
+
+
+# The same sentences are looked at for article after article.
+@lru_cache(_REMEMBERED)
+def _told_of(text: str) -> _Times:
+    ahead = min((int(match[1]) for match in _AHEAD.finditer(text)), default=None)
+    return _Times(ahead, _NEAR_ITS_DAY.search(text) is not None, _NOW.search(text) is not None)

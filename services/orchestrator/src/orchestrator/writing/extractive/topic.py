@@ -84,6 +84,10 @@ class Topic:
 
     def __init__(self, keyword: str, sources: Sequence[Source]) -> None:
         self.keyword = keyword
+        # Ranking looks at the same sentences and headings time and again.
+        self._shares: dict[str, float] = {}
+        self._named: dict[str, float] = {}
+        self._definitions: dict[tuple[str, bool], float] = {}
         self.stems = stems_of(keyword)
         # Who asks how cold brew works wants to be told first what cold brew is.
         subject = _ASKED.sub("", keyword).strip() or keyword
@@ -143,6 +147,11 @@ class Topic:
 
     def share(self, text: str) -> float:
         """Part (0..1) of the keyword's telling words that occur."""
+        if (known := self._shares.get(text)) is None:
+            known = self._shares[text] = self._share(text)
+        return known
+
+    def _share(self, text: str) -> float:
         if self._abbreviation and self._abbreviation.search(text):
             return 1.0
         found = self._telling.intersection(stems_of(text))
@@ -155,7 +164,14 @@ class Topic:
 
     def named_by(self, heading: str | None) -> float:
         """0 if the heading lacks a word of the keyword; otherwise the more, the less else it has (up to 1)."""
-        if heading is None or self.share(heading) < 1:
+        if heading is None:
+            return 0.0
+        if (known := self._named.get(heading)) is None:
+            known = self._named[heading] = self._named_by(heading)
+        return known
+
+    def _named_by(self, heading: str) -> float:
+        if self.share(heading) < 1:
             return 0.0
         words = [word for word in words_of(comparable(tidy(heading))) if word not in COMMON_STEMS]
         return min(1.0, 0.4 + 0.6 * len(self._telling) / max(len(words), 1))
@@ -203,6 +219,11 @@ class Topic:
         3 "X is a …", 2.5 "X are things …", 2 "… called X" and "… X, which …", 1 "X provides …", a little less any other
         sentence with X for its subject. `named`: it stands under the keyword, so that the last word may do for all.
         """
+        if (known := self._definitions.get((text, named))) is None:
+            known = self._definitions[text, named] = self._worth(text, named=named)
+        return known
+
+    def _worth(self, text: str, *, named: bool) -> float:
         if _CALL.match(text):
             return 0.0
         text = _SETTING.sub("", _ASIDE.sub("", text))
@@ -243,8 +264,14 @@ class Topic:
 
 def _place(wanted: tuple[str, ...], stems: tuple[str, ...]) -> int | None:
     """Where the stems stand side by side, first."""
-    size = len(wanted)
-    return next((at for at in range(len(stems) - size + 1) if size and stems[at : at + size] == wanted), None)
+    if not wanted:
+        return None
+    size, at = len(wanted), -1
+    while wanted[0] in stems[at + 1 :]:
+        at = stems.index(wanted[0], at + 1)
+        if stems[at : at + size] == wanted:
+            return at
+    return None
 
 
 def _predicate(after: tuple[str, ...]) -> float | None:

@@ -48,6 +48,7 @@ _ON_ITSELF = re.compile(
     r"(?:is|provides|implements|defines|allows|lets|enables|creates|uses|shows|displays|reads|writes|generates|converts|performs|"
     r"manages|adds|supports|takes|prints|lists|runs)\b"
 )
+_TECHNICAL = re.compile(r"[_(){}=<>$\\/]|--|\.\w")
 
 Key: TypeAlias = tuple[int, tuple[int, int]]
 """Source and place of a unit."""
@@ -116,6 +117,19 @@ class Unit:
     def squares(self) -> int:
         """The squared length of `vector`."""
         return sum(count**2 for count in self.vector.values())
+
+    @cached_property
+    def technicality(self) -> float:
+        """The part of it that is for those who know already: listings, tables, identifiers (0..1)."""
+        words = sum(len(sentence.split()) for sentence in self.sentences)
+        code = sum(
+            _TECHNICAL.search(word.rstrip(".,;:")) is not None
+            for sentence in self.sentences
+            if _TECHNICAL.search(sentence)
+            for word in sentence.split()
+        )
+        shown = sum(block.kind not in PROSE for block in self.blocks)
+        return min(1.0, 2 * code / max(words, 1) + 0.3 * shown)
 
 
 def units_of(sources: Sequence[Source], topic: Topic, *, language: str, today: date) -> list[Unit]:
@@ -188,8 +202,8 @@ class _Passage:
         blocks = list(blocks_of(self._passage.text))
         while at < len(blocks):
             step = self._step(blocks, at)
-            words = sum(block.words for block in (*open_unit, *step.quoted))
-            if step.standing is Standing.DEPENDENT and open_unit and is_closed and words <= MAX_UNIT_WORDS:
+            goes_on = step.standing is Standing.DEPENDENT and open_unit and is_closed
+            if goes_on and sum(block.words for block in (*open_unit, *step.quoted)) <= MAX_UNIT_WORDS:
                 open_unit += step.quoted
             else:
                 if open_unit:

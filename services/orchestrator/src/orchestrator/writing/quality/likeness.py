@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from orchestrator.writing.article import Source
 
@@ -20,17 +20,21 @@ _WORD: Final = re.compile(r"\w+")
 
 Runs: TypeAlias = frozenset[tuple[str, ...]]
 Fingerprint: TypeAlias = frozenset[int]
+WordT = TypeVar("WordT", str, bytes)
 
 
 def words_of(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
+    return [*map(str.casefold, _WORD.findall(text))]
 
 
 def runs(text: str, length: int = RUN) -> Runs:
-    words = words_of(text)
-    if not words:
-        return frozenset()
-    return frozenset(tuple(words[at : at + length]) for at in range(max(1, len(words) - length + 1)))
+    return _runs_of_words(words_of(text), length)
+
+
+def _runs_of_words(words: Sequence[WordT], length: int) -> frozenset[tuple[WordT, ...]]:
+    if len(words) <= length:
+        return frozenset([tuple(words)] if words else [])
+    return frozenset(zip(*(words[at:] for at in range(length)), strict=False))
 
 
 def alike(one: str, other: str) -> float:
@@ -52,10 +56,10 @@ def said_by(other: str, text: str) -> float:
 
 def fingerprint(text: str) -> Fingerprint:
     """A sample of the text's runs as 63-bit numbers, the same on every machine, by which likeness is estimated."""
-    hashes = (
-        int.from_bytes(hashlib.blake2b(" ".join(run).encode(), digest_size=8).digest()) for run in runs(text)
-    )
-    return frozenset(each >> 1 for each in hashes if each % SAMPLED == 0)
+    words = [word.encode() for word in words_of(text)]
+    digests = (hashlib.blake2b(b" ".join(run), digest_size=8).digest() for run in _runs_of_words(words, RUN))
+    # Eight divides 256, so that the last byte tells.
+    return frozenset(int.from_bytes(each) >> 1 for each in digests if each[-1] % SAMPLED == 0)
 
 
 def estimate(ours: AbstractSet[int], theirs: AbstractSet[int]) -> float:

@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, MIN_SOURCES, MIN_WORDS, Article
-from orchestrator.writing.body import Section, sections_of
+from orchestrator.writing.body import Body, Section
 from orchestrator.writing.quality.likeness import Runs, jaccard, runs, words_of
 
 OPENING: Final = 0.6
@@ -90,6 +90,7 @@ def measure(
     nearest: Nearest | None,
     bounds: Bounds,
     asked: int | None = None,
+    body: Body | None = None,
 ) -> tuple[Measure, ...]:
     """All that is measured of an article.
 
@@ -101,8 +102,9 @@ def measure(
         nearest: among the brand's articles; None while it has none.
         bounds: for its kind of writer.
         asked: how many words the brand wants it to have.
+        body: the article's, where it was read before.
     """
-    sections = sections_of(article.body_markdown)
+    sections = (body or Body(article.body_markdown)).sections
     return (
         _opening(keyword, sections),
         _words(article.word_count, asked),
@@ -242,10 +244,14 @@ def _weak(heading: str, before: Sequence[str]) -> str | None:
 def _repetition(sections: Sequence[Section]) -> Measure:
     repeated = total = 0
     before: list[Runs] = []
+    runs_before: set[tuple[str, ...]] = set()
     for section in sections:
         said = [runs(sentence) for sentence in section.sentences]
-        repeated += sum(any(jaccard(each, other) >= REPEATED for other in before) for each in said)
+        # Most have no run in common with any, which is quicker to see than with each.
+        known = [each for each in said if not runs_before.isdisjoint(each)]
+        repeated += sum(any(jaccard(each, other) >= REPEATED for other in before) for each in known)
         before += said
+        runs_before.update(*said)
         total += len(said)
     share = round(repeated / max(1, total), 3)
     return Measure(
