@@ -12,7 +12,7 @@ from typing import Final
 Stack = tuple[str, ...]
 """Frames as `module:function`, outermost first."""
 Stacks = Mapping[Stack, int]
-"""How often each was seen."""
+"""Microseconds spent in each."""
 
 IDLE: Final = "event loop, sockets"
 _LIBRARIES: Final = {
@@ -50,12 +50,14 @@ _OURS: Final = frozenset(
 )
 _LARGE: Final = frozenset({"orchestrator.writing"})
 """Rooms whose own rooms are told apart."""
-_BEGINNINGS: Final = frozenset({"asyncio.events:Handle._run", "concurrent.futures.thread:_WorkItem.run"})
-"""Where a task of the event loop begins, or what a thread was given to do."""
+_BEGINNINGS: Final = frozenset(
+    {"asyncio.runners:Runner.run", "asyncio.events:Handle._run", "concurrent.futures.thread:_WorkItem.run"}
+)
+"""Where a task of the event loop begins (uvloop has no frame for it, only for the whole loop), or what a thread was given to do."""
 
 
 def read(lines: Iterable[str]) -> Stacks:
-    """From the form of [benchmarks.systems.sampled][]: frames between semicolons, a blank, how often."""
+    """From the form of [benchmarks.systems.sampled][]: frames between semicolons, a blank, microseconds."""
     stacks: Counter[Stack] = Counter()
     for line in lines:
         frames, _, count = line.rpartition(" ")
@@ -104,6 +106,7 @@ def _step(module: str) -> str | None:
 def _inside_of_the_loop(stack: Stack) -> Stack:
     """Without what is the same for everything: how the process came to run its loop."""
     begins = [number for number, frame in enumerate(stack) if frame in _BEGINNINGS]
-    begins = begins or [number for number, frame in enumerate(stack) if frame.startswith("asyncio.")]
     inner = stack[begins[-1] + 1 :] if begins else stack
-    return inner or ("asyncio:loop",)
+    if not inner or inner[0].startswith(("asyncio.base_events", "selectors")):
+        return ("asyncio:loop",)
+    return inner
