@@ -231,10 +231,7 @@ async def test_a_pause_that_is_far_too_long_is_not_believed(url: str) -> None:
     connections = Connections(url, name="test", size=2)
     await connections.open()
 
-    async def nothing_under_way(_: object, __: str) -> dict[str, int]:
-        return {}
-
-    gates = Gates(connections, nothing_under_way)
+    gates = Gates(connections, "select $1 as brand, 0 as calls where false")
     async with connections.connection() as connection, connection.transaction():
         assert isinstance(await gates.turn(connection, "brave", "acme", bounds()), Go)
     limited = Problem("provider.limited", "x", HTTPStatus.TOO_MANY_REQUESTS, after=timedelta(days=400))

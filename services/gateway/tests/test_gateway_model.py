@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from statistics import median
 from typing import Any
 
 import httpx
@@ -9,6 +10,7 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from chassis.testing import eventually, serving
+from gateway.app import Gateway
 from tests.fixtures.providers import FakeModel, model_error
 
 MODEL_KEY = "sk-model-key-0123456789abcdef"
@@ -283,3 +285,26 @@ async def test_what_costs_more_than_anybody_could_know_is_counted_as_it_is(
 ) -> None:
     model.usage = {"prompt_tokens": 1_000_000, "completion_tokens": 0}
     assert (await ask()).json()["gateway"]["spent"] == await spent(api) == 150_000
+
+
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "event-1/draft"}])
+async def test_a_call_takes_eleven_round_trips_to_the_database_and_a_kept_answer_two(
+    headers: dict[str, str], gateway: Gateway, model: FakeModel, ask: Ask
+) -> None:
+    """The account; what is known; a transaction of eight, that locks, reads after each lock, and writes; the end."""
+    seen: list[str] = []
+
+    async def trips(number: int) -> int:
+        seen.clear()
+        key = {name: f"{value}/{number}" for name, value in headers.items()}
+        assert (await ask(f"question {number}", headers=key)).status_code == 200
+        return len(seen)
+
+    await trips(0)
+    # One call after the other has the pool's latest connection; now and then a task in the background has it, too.
+    async with gateway.connections.connection() as connection:
+        connection.add_query_logger(lambda record: seen.append(record.query))
+    assert median([await trips(number) for number in range(1, 6)]) == 11, seen
+    assert len(model.requests) == 6
+    assert median([await trips(number) for number in range(1, 6)]) == 2, seen
+    assert len(model.requests) == 6

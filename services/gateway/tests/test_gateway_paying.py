@@ -12,10 +12,11 @@ import pytest
 
 from chassis import Connection, Connections
 from chassis.testing import eventually
-from gateway.calls import Asked, Paying, fingerprint
+from gateway.calls import Asked, Paying, fingerprint, store
 from gateway.calls import paying as paying_module
 from gateway.limits import Go, Wait
 from gateway.money import Caps, Spending
+from gateway.money import store as money
 from gateway.outcomes import Failed, Paid
 from gateway.problems import Problem, ProblemError
 
@@ -331,7 +332,7 @@ import asyncio, sys
 from datetime import UTC, datetime, timedelta
 from chassis import Connections
 from gateway.calls import Asked, Paying, fingerprint
-from gateway.limits import Go
+from gateway.limits import Go, Wait
 from gateway.money import Caps, Spending
 
 async def main():
@@ -343,13 +344,20 @@ async def main():
         print("here", flush=True)
         await asyncio.Event().wait()
 
-    async def at_once(_):
+    turns = 0
+
+    async def turn(_):
+        nonlocal turns
+        turns += 1
+        if turns == 1 and sys.argv[2] == "reserved":
+            return Wait(timedelta(), None)
+        if sys.argv[2] != "sent":
+            await wait()
         now = datetime.now(UTC)
         return Go(now, now, None)
 
     asked = Asked("acme", "model", "a-model", fingerprint("acme", "a"), 60, timedelta(seconds=20), timedelta())
-    send, turn = (wait, at_once) if sys.argv[2] == "sent" else (None, wait)
-    await paying.once(asked, send, turn)
+    await paying.once(asked, wait, turn)
 
 asyncio.run(main())
 """
@@ -381,6 +389,105 @@ async def test_a_process_killed_in_the_midst_of_a_call_leaves_no_leak(
     assert (again.spent, await accounts(connections)) == (2, (0, spent + 2))
 
 
+async def test_a_process_killed_before_a_call_is_written_leaves_nothing(
+    url: str, replica: Replica, connections: Connections
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", DYING, url, "turn", stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"here\n"
+    os.kill(process.pid, signal.SIGKILL)
+    await process.wait()
+    assert await states(connections) == []
+    answer = await (await replica(Caps(60, None))).once(asked("a", maximum=60), costs(2), at_once)
+    assert (answer.spent, await accounts(connections)) == (2, (0, 2))
+
+
+async def test_what_was_answered_while_one_waited_for_the_accounts_is_not_asked_again(
+    replica: Replica, connections: Connections
+) -> None:
+    """And the turn that was taken for it in vain is given back."""
+    replicas = [await replica(), await replica()]
+    provider = Provider()
+    provider.answer.set()
+    turns = 0
+
+    async def turn(connection: Connection) -> Go:
+        nonlocal turns
+        turns += 1
+        await connection.execute(
+            "insert into hosts (host, next_request_at) values (gen_random_uuid()::text, clock_timestamp())"
+        )
+        return await at_once(connection)
+
+    await replicas[0].once(asked("first, so that there are accounts"), costs(0), at_once)
+    async with connections.connection() as connection:
+        async with connection.transaction():
+            await connection.execute("select from spend for update")
+            both = [asyncio.create_task(each.once(asked("a", fresh=60), provider, turn)) for each in replicas]
+            await eventually(lambda: waiting_for_locks(connections, 2))
+        answers = await asyncio.gather(*both)
+        turns_taken = await connection.fetchval("select count(*) from hosts")
+    assert [answer.value for answer in answers] == [1, 1]
+    assert sorted(answer.spent for answer in answers) == [0, 7]
+    assert (provider.calls, turns, turns_taken) == (1, 2, 1)
+    assert await accounts(connections) == (0, 7)
+
+
+async def waiting_for_locks(connections: Connections, wanted: int) -> bool:
+    async with connections.connection() as connection:
+        found = await connection.fetchval(
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        )
+    return bool(found == wanted)
+
+
+async def test_a_cap_that_is_set_while_a_call_waits_for_the_accounts_counts(
+    replica: Replica, connections: Connections
+) -> None:
+    paying = await replica()
+    await paying.once(asked("first, so that there are accounts"), costs(5), at_once)
+    async with connections.connection() as connection:
+        async with connection.transaction():
+            await connection.execute("select from spend for update")
+            call = asyncio.create_task(paying.once(asked("a", maximum=10), costs(1), at_once))
+            await eventually(lambda: waiting_for_locks(connections, 1))
+            async with connections.connection() as other:
+                await other.execute("insert into caps (scope, day) values ('acme', 14)")
+        with pytest.raises(ProblemError, match=r"budget\.exhausted"):
+            await call
+    assert (await accounts(connections), await states(connections)) == ((0, 5), ["settled"])
+
+
+@pytest.mark.parametrize(("sent", "state", "spent"), [(True, "settled", 7), (False, "released", 0)])
+async def test_an_answer_that_waits_for_the_accounts_while_its_call_is_given_up_corrects_that(
+    sent: bool, state: str, spent: int, replica: Replica, connections: Connections
+) -> None:
+    """One that was never sent stays released; in neither case is anything set aside any more, nor counted twice."""
+    slow = await replica()
+    provider = Provider()
+    call = asyncio.create_task(slow.once(asked("a", maximum=60), provider, at_once))
+    await eventually(lambda: provider.calls)
+    if not sent:
+        async with connections.connection() as connection:
+            await connection.execute("update calls set state = 'reserved'")
+    await pass_the_leases(connections)
+    async with connections.connection() as connection, connection.transaction():
+        # As `give_up` does it, slowly.
+        await connection.execute("select from spend order by scope, period for update")
+        provider.answer.set()
+        await eventually(lambda: waiting_for_locks(connections, 1))
+        (found,) = await store.overdue(connection, 10)
+        presumed = await store.give_up(connection, found.id)
+        counted = 60 if presumed == "presumed" else 0
+        await money.add(connection, found.charge, reserved=-60, spent=counted)
+    await call
+    assert presumed == ("presumed" if sent else "released")
+    assert (await accounts(connections), await states(connections)) == ((0, spent), [state])
+    assert await accounts(connections, "*") == (0, spent)
+
+
 async def test_a_process_that_was_only_slow_corrects_what_was_presumed(
     replica: Replica, connections: Connections
 ) -> None:
@@ -400,8 +507,14 @@ async def test_whoever_waited_too_long_for_his_turn_does_not_send(
     replica: Replica, connections: Connections
 ) -> None:
     slow, other = await replica(), await replica()
+    limited = Problem("limit.reached", "later", HTTPStatus.TOO_MANY_REQUESTS, transient=True)
+    turns = 0
 
-    async def too_long(_: Connection) -> Go:
+    async def too_long(_: Connection) -> Go | Wait:
+        nonlocal turns
+        turns += 1
+        if turns == 1:
+            return Wait(timedelta(), limited)
         await pass_the_leases(connections)
         await other.sweep()
         return await at_once(_)

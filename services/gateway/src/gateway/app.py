@@ -22,7 +22,7 @@ from gateway.accounts import (
     fences,
 )
 from gateway.calls import Paying
-from gateway.calls.store import sent_by_brand
+from gateway.calls.store import SENT_BY_BRAND
 from gateway.credentials import Accounts, Keyring
 from gateway.egress import Egress, Limits
 from gateway.egress.connecting import Resolve, system_resolver
@@ -80,7 +80,7 @@ class Gateway(App):
         self._reader = Reader(self.connections, self._egress, _manners(settings))
         keyring = Keyring(settings.gateway_keys, settings.gateway_keys_file)
         accounts = Accounts(self.connections, keyring, environment.accounts(settings))
-        gates = Gates(self.connections, sent_by_brand)
+        gates = Gates(self.connections, SENT_BY_BRAND)
         self._http = Http()
         fresh = timedelta(hours=settings.search_fresh_hours)
         searching = Searching(accounts, self.paying, gates, self._http, fresh=fresh)
@@ -90,7 +90,7 @@ class Gateway(App):
         registry, apps = Registry(self.connections, keyring), Apps(self.connections, keyring)
         sender = Sender(robot(settings.robot_about), resolve, settings.egress_reachable_networks)
         renewing = Renewing(self.connections, registry, apps, sender)
-        turns = Turns(self.connections, Gates(self.connections, fences.under_way))
+        turns = Turns(self.connections, Gates(self.connections, fences.UNDER_WAY))
         self._asking = AskingAccounts(self.connections, registry, renewing, turns, self.paying, sender)
         self._health = Health(self.connections, registry, renewing, sender)
         connected = ConnectedAccounts(

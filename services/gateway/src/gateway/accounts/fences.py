@@ -1,6 +1,5 @@
 """Requests under way, in the database: whose turn it is, and who has been replaced. The statements."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Final
@@ -77,20 +76,13 @@ async def end(connection: Connection, call: UUID) -> None:
     await connection.execute("delete from account_calls where id = $1", call)
 
 
-async def under_way(connection: Connection, gate: str) -> Mapping[str, int]:
-    """Requests of an account under way, by brand; those whose time is over do not count."""
-    rows = await connection.fetch(
-        """
-        select brand, count(*) as calls from account_calls
-        where account = $1 and until > clock_timestamp() group by brand
-        """,
-        gate.removeprefix(GATE),
-    )
-    return {row["brand"]: row["calls"] for row in rows}
-
-
 GATE: Final = "accounts/"
 """Before the name of an account where its gate is meant, so that it is no provider's."""
+UNDER_WAY: Final = """
+    select brand, count(*) as calls from account_calls
+    where account = substr($1, length('accounts/') + 1) and until > clock_timestamp() group by brand
+"""
+"""Requests of the account of a gate under way, by brand; those whose time is over do not count."""
 
 
 async def forget(connection: Connection) -> None:

@@ -19,7 +19,7 @@ from gateway.calls.counting import CallCounts
 from gateway.calls.domain import AFTER_THE_CALL, KEPT, Asked, kept_answer, kept_problem
 from gateway.calls.store import Call, Kept
 from gateway.limits import Go, Wait
-from gateway.money import Charge, Spending
+from gateway.money import Spending
 from gateway.money import store as money
 from gateway.outcomes import Failed, Paid
 from gateway.problems import Problem, ProblemError
@@ -43,7 +43,7 @@ _TRIES_TO_SETTLE: Final = 30
 Send = Callable[[], Awaitable[Paid]]
 """Makes the call; raises `Failed`."""
 Turn = Callable[[Connection], Awaitable[Go | Wait]]
-"""Whether the provider may be asked now; said in the transaction that writes down that it is."""
+"""Whether the provider may be asked now; said in the transaction that writes down that it is, and asked again if that is rolled back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Paying:
         self._spending = spending
         self._ledger = ledger
         self.counts = CallCounts()
-        self._in_hand: set[asyncio.Task[Answer]] = set()
+        self._in_hand: set[asyncio.Task[Answer | UUID | None]] = set()
 
     async def once(self, asked: Asked, send: Send, turn: Turn) -> Answer:
         """The answer: a kept one, that of the same call under way somewhere, or that of a call made now.
@@ -87,21 +87,21 @@ class Paying:
         Raises:
             ProblemError: why there is none.
         """
-        first_asked_at = None if asked.key is None else await self._use_key(asked, asked.key)
         deadline = asyncio.get_running_loop().time() + _FOLLOWED.total_seconds()
         while True:
-            match await self._begin_or_refuse(asked, first_asked_at):
-                case Kept() as kept:
-                    return _answer(kept)
+            making = asyncio.create_task(self._find_or_make(asked, send, turn))
+            self._in_hand.add(making)
+            making.add_done_callback(self._put_down)
+            match await asyncio.shield(making):
+                case Answer() as answer:
+                    return answer
                 case UUID() as other:
                     if (found := await self._follow(other, deadline)) is not None:
                         return _answer(found)
                     # Nobody heard how that one ended.
-                case Call() as call:
-                    making = asyncio.create_task(self._make(call, asked, send, turn))
-                    self._in_hand.add(making)
-                    making.add_done_callback(self._put_down)
-                    return await asyncio.shield(making)
+                case None:
+                    # Answered meanwhile; or it is open, and its process dead: nobody has said so yet.
+                    await self.sweep()
 
     async def finish(self, within: float) -> None:
         """Waits for calls in hand, so that what is being paid for is heard."""
@@ -132,55 +132,44 @@ class Paying:
 
     # -- one call ------------------------------------------------------------------------------------------------------
 
-    async def _use_key(self, asked: Asked, key: str) -> datetime:
+    async def _find_or_make(self, asked: Asked, send: Send, turn: Turn) -> Answer | UUID | None:
+        """The answer, kept or of a call made now; the same call under way somewhere; None if there is no telling yet."""
         async with self._connections.connection() as connection:
-            began_at = await store.use_key(connection, asked.brand, key, asked.fingerprint)
-        if began_at is None:
-            raise ProblemError(
-                Problem(
-                    "key.used",
-                    "this Idempotency-Key was used for another request before; use a key of its own for each, and the same"
-                    " request when it is sent again",
-                    HTTPStatus.UNPROCESSABLE_ENTITY,
-                )
-            )
-        return began_at
-
-    async def _begin_or_refuse(self, asked: Asked, first_asked_at: datetime | None) -> Kept | UUID | Call:
-        try:
-            return await self._begin(asked, first_asked_at)
-        except ProblemError as error:
-            self.counts.refused[asked.provider, error.problem.type] += 1
-            raise
-
-    async def _begin(self, asked: Asked, first_asked_at: datetime | None) -> Kept | UUID | Call:
-        """What is known of it already, or the call that we are to make: its money is set aside."""
-        async with self._connections.connection() as connection:
-            if (known := await self._known(connection, asked, first_asked_at)) is not None:
-                return known
-        while (begun := await self._set_aside(asked, first_asked_at)) is None:
-            # The same call is open, and its process dead: nobody has said so yet.
-            await self.sweep()
-        return begun
-
-    async def _set_aside(self, asked: Asked, first_asked_at: datetime | None) -> Kept | UUID | Call | None:
-        async with self._connections.connection() as connection, connection.transaction():
-            charge = Charge(asked.brand, await money.today(connection), asked.maximum)
-            await self._spending.lock(connection, charge)
-            # Again, now that nobody can end a call: the same one may have ended while this one waited.
-            if (known := await self._known(connection, asked, first_asked_at)) is not None:
-                return known
-            call = await store.begin(connection, asked, charge.day, _TO_ITS_TURN)
-            if call is None:
+            known = await store.look(connection, asked)
+            if asked.key is not None and known.first_asked_at is None:
+                raise ProblemError(_key_used())
+            match known.found:
+                case Kept() as kept:
+                    return _answer(kept)
+                case UUID() as other:
+                    return other
+            try:
+                call, decided = await self._set_aside(connection, asked, known.first_asked_at, turn)
+            except _KnownError:
                 return None
-            await self._spending.reserve(connection, charge)
-            return Call(call, asked.provider, charge)
+            except ProblemError as error:
+                self.counts.refused[asked.provider, error.problem.type] += 1
+                raise
+        if isinstance(decided, Wait):
+            await self._wait_or_release(call, asked, turn, decided)
+        return await self._make(call, asked, send)
 
-    async def _known(
-        self, connection: Connection, asked: Asked, first_asked_at: datetime | None
-    ) -> Kept | UUID | None:
-        kept = await store.kept_answer(connection, asked.fingerprint, asked.fresh, first_asked_at)
-        return kept or await store.under_way(connection, asked.fingerprint)
+    async def _set_aside(
+        self, connection: Connection, asked: Asked, first_asked_at: datetime | None, turn: Turn
+    ) -> tuple[Call, Go | Wait]:
+        """Sets money aside for a call, which counts as sent if its turn has come.
+
+        One transaction for both: the accounts are locked first, then the gate, then the call is written.
+        """
+        async with connection.transaction():
+            charge = await self._spending.admit(connection, asked.brand, asked.maximum)
+            decided = await turn(connection)
+            sent = isinstance(decided, Go)
+            lease = asked.within + AFTER_THE_CALL if sent else _TO_ITS_TURN
+            call = await store.begin(connection, asked, charge, first_asked_at, sent=sent, lease=lease)
+            if call is None:
+                raise _KnownError
+        return Call(call, asked.provider, charge), decided
 
     async def _follow(self, call: UUID, deadline: float) -> Kept | None:
         """How a call ends that another is making; None if nobody heard.
@@ -206,15 +195,7 @@ class Paying:
             )
         )
 
-    async def _make(self, call: Call, asked: Asked, send: Send, turn: Turn) -> Answer:
-        try:
-            await self._wait_for_turn(call, asked, turn)
-        except ProblemError as error:
-            await self._end(call, "released", 0, {}, kept_problem(error.problem))
-            raise
-        except Exception:
-            await self._end(call, "released", 0, {}, kept_problem(_our_fault()))
-            raise
+    async def _make(self, call: Call, asked: Asked, send: Send) -> Answer:
         try:
             async with asyncio.timeout(asked.within.total_seconds()):
                 paid = await send()
@@ -236,21 +217,31 @@ class Paying:
         await self._end(call, "settled", paid.spent, dict(paid.usage), kept_answer(paid))
         return Answer(paid.answer, call.id, paid.spent, kept=False)
 
-    async def _wait_for_turn(self, call: Call, asked: Asked, turn: Turn) -> None:
+    async def _wait_or_release(self, call: Call, asked: Asked, turn: Turn, waits: Wait) -> None:
+        try:
+            await self._wait_for_turn(call, asked, turn, waits)
+        except ProblemError as error:
+            await self._end(call, "released", 0, {}, kept_problem(error.problem))
+            raise
+        except Exception:
+            await self._end(call, "released", 0, {}, kept_problem(_our_fault()))
+            raise
+
+    async def _wait_for_turn(self, call: Call, asked: Asked, turn: Turn, waits: Wait) -> None:
         clock = asyncio.get_running_loop().time
         deadline = clock() + _PATIENCE.total_seconds()
-        while True:
-            async with self._connections.connection() as connection, connection.transaction():
-                decided = await turn(connection)
-                if isinstance(decided, Go):
-                    if not await store.mark_sent(connection, call.id, asked.within + AFTER_THE_CALL):
-                        raise ProblemError(_waited_too_long())
-                    return
+        decided: Go | Wait = waits
+        while not isinstance(decided, Go):
             seconds = decided.time.total_seconds()
             if clock() + seconds > deadline:
                 raise ProblemError(decided.problem)
             # Not all at the same moment: they would wait for each other's locks.
             await asyncio.sleep(seconds * random.uniform(1.0, 1.2))  # noqa: S311  (no secret)
+            async with self._connections.connection() as connection, connection.transaction():
+                decided = await turn(connection)
+                sent = asked.within + AFTER_THE_CALL
+                if isinstance(decided, Go) and not await store.mark_sent(connection, call.id, sent):
+                    raise ProblemError(_waited_too_long())
 
     async def _end(
         self, call: Call, state: str, spent: int, usage: dict[str, int], outcome: dict[str, object]
@@ -259,16 +250,8 @@ class Paying:
         self.counts.note_end(call.provider, outcome, spent)
         for _ in range(_TRIES_TO_SETTLE):
             try:
-                async with self._connections.connection() as connection, connection.transaction():
-                    await self._spending.lock(connection, call.charge)
-                    before = await store.end(connection, call.id, state, spent, usage, outcome)
-                    match before:
-                        case ("presumed", counted):
-                            await self._spending.correct(connection, call.charge, spent - counted)
-                        case (_, _):
-                            await self._spending.settle(connection, call.charge, spent)
-                        case None:
-                            pass  # it was released meanwhile, and never sent
+                async with self._connections.connection() as connection:
+                    await store.end(connection, call, state, spent, usage, outcome)
             except DatabaseUnavailableError as error:
                 log.warning("settling_waits", call_id=str(call.id), error=str(error))
                 await asyncio.sleep(1)
@@ -278,18 +261,19 @@ class Paying:
 
     async def _give_up(self, call: Call) -> None:
         async with self._connections.connection() as connection, connection.transaction():
-            await self._spending.lock(connection, call.charge)
+            await money.lock_again(connection, call.charge)
+            amount = call.charge.amount
             match await store.give_up(connection, call.id):
                 case "released":
-                    await self._spending.settle(connection, call.charge, 0)
+                    await money.add(connection, call.charge, reserved=-amount, spent=0)
                 case "presumed":
-                    await self._spending.settle(connection, call.charge, call.charge.amount)
-                    self.counts.note_presumed(call.provider, call.charge.amount)
+                    await money.add(connection, call.charge, reserved=-amount, spent=amount)
+                    self.counts.note_presumed(call.provider, amount)
                     log.warning("call_presumed_spent", call_id=str(call.id), brand=call.charge.brand)
                 case _:
                     pass
 
-    def _put_down(self, making: asyncio.Task[Answer]) -> None:
+    def _put_down(self, making: asyncio.Task[Answer | UUID | None]) -> None:
         self._in_hand.discard(making)
         if not making.cancelled():
             making.exception()  # looked at: whoever asked may have gone
@@ -300,6 +284,19 @@ def _answer(kept: Kept) -> Answer:
     if (problem := kept.outcome.get("problem")) is not None:
         raise ProblemError(Problem.from_json(problem))
     return Answer(kept.outcome["answer"], kept.call_id, 0, kept=True)
+
+
+class _KnownError(Exception):
+    """The same call is open already, or has been answered: nothing is set aside, and no turn taken."""
+
+
+def _key_used() -> Problem:
+    return Problem(
+        "key.used",
+        "this Idempotency-Key was used for another request before; use a key of its own for each, and the same request when it"
+        " is sent again",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    )
 
 
 def _waited_too_long() -> Problem:

@@ -3,12 +3,13 @@
 import json
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from chassis import Connection
 from gateway.calls.domain import Asked
 from gateway.money import Charge
+from gateway.money import store as money
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,67 +48,94 @@ class Entry:
     problem: str | None
 
 
-async def use_key(connection: Connection, brand: str, key: str, fingerprint: bytes) -> datetime | None:
-    """When the key was first used for this call; None if that was for another one."""
-    began_at: datetime | None = await connection.fetchval(
-        """
-        insert into idempotency_keys (brand, key, fingerprint) values ($1, $2, $3)
-        on conflict (brand, key) do update set key = excluded.key
-            where idempotency_keys.fingerprint = excluded.fingerprint
-        returning began_at
-        """,
-        brand,
-        key,
-        fingerprint,
-    )
-    return began_at
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a call that somebody asks for."""
+
+    first_asked_at: datetime | None
+    """When its key was first used for it; None: it has no key, or one that was used for another call."""
+    found: Kept | UUID | None
+    """The last answer to the same that was fresh, or is younger, when it was first asked (now, without a key); or else the same call, if
+    somebody is making it and is not taken for dead."""
 
 
-async def kept_answer(
-    connection: Connection, fingerprint: bytes, fresh: timedelta, first_asked_at: datetime | None
-) -> Kept | None:
-    """The last answer to the same question that was fresh, or is younger, when it was first asked: now, if that is None."""
+_KEPT: Final = """
+    fingerprint = $1 and state = 'settled' and outcome is not null and outcome ? 'answer'
+    and ended_at > coalesce({first_asked_at}, clock_timestamp()) - {fresh}::interval
+"""
+"""What a call was answered that need not be made again."""
+
+
+async def look(connection: Connection, asked: Asked) -> Known:
+    """Notes the use of the key, if there is one, and looks for the call."""
+    kept = _KEPT.format(first_asked_at="used.began_at", fresh="$4")
     row = await connection.fetchrow(
-        """
-        select id, outcome, spent from calls
-        where fingerprint = $1 and state = 'settled' and outcome is not null and outcome ? 'answer'
-          and ended_at > coalesce($3, clock_timestamp()) - $2::interval
-        order by ended_at desc limit 1
-        """,
-        fingerprint,
-        fresh,
-        first_asked_at,
+        f"""
+        with used as (
+            insert into idempotency_keys (brand, key, fingerprint) select $2, $3, $1 where $3::text is not null
+            on conflict (brand, key) do update set key = excluded.key
+                where idempotency_keys.fingerprint = excluded.fingerprint
+            returning began_at
+        )
+        select used.began_at, kept.id, kept.outcome, kept.spent, open.id as open
+        from (select) as call left join used on true
+        left join lateral (
+            select id, outcome, spent from calls where {kept} order by ended_at desc limit 1
+        ) as kept on true
+        left join lateral (
+            select id from calls
+            where fingerprint = $1 and state in ('reserved', 'sent') and lease_until > clock_timestamp()
+        ) as open on true
+        """,  # noqa: S608  (a constant)
+        asked.fingerprint,
+        asked.brand,
+        asked.key,
+        asked.fresh,
     )
-    return None if row is None else _kept(row)
+    assert row is not None
+    return Known(row["began_at"], row["open"] if row["id"] is None else _kept(row))
 
 
-async def under_way(connection: Connection, fingerprint: bytes) -> UUID | None:
-    """The same call, if somebody is making it and is not taken for dead."""
+async def begin(
+    connection: Connection,
+    asked: Asked,
+    charge: Charge,
+    first_asked_at: datetime | None,
+    *,
+    sent: bool,
+    lease: timedelta,
+) -> UUID | None:
+    """Writes down that a call is about to be made, or sent, and sets aside what it may cost, in accounts that are locked.
+
+    Returns:
+        None, if the same call is open already, or has been answered since somebody looked.
+    """
+    kept = _KEPT.format(first_asked_at="$12::timestamptz", fresh="$13")
     call: UUID | None = await connection.fetchval(
-        """
-        select id from calls
-        where fingerprint = $1 and state in ('reserved', 'sent') and lease_until > clock_timestamp()
-        """,
-        fingerprint,
-    )
-    return call
-
-
-async def begin(connection: Connection, asked: Asked, day: date, lease: timedelta) -> UUID | None:
-    """Writes down that a call is about to be made; None if the same one is open already."""
-    call: UUID | None = await connection.fetchval(
-        """
-        insert into calls (fingerprint, brand, provider, subject, state, maximum, day, lease_until)
-        values ($1, $2, $3, $4, 'reserved', $5, $6, clock_timestamp() + $7::interval)
-        on conflict (fingerprint) where state in ('reserved', 'sent') do nothing returning id
-        """,
+        f"""
+        with begun as (
+            insert into calls (fingerprint, brand, provider, subject, state, maximum, day, lease_until)
+            select $1, $2, $3, $4, $5, $6, $7, clock_timestamp() + $8::interval
+            where not exists (select from calls where {kept})
+            on conflict (fingerprint) where state in ('reserved', 'sent') do nothing returning id
+        ), set_aside as (
+            update spend set reserved = spend.reserved + $6
+            from begun, unnest($9::text[], $10::text[], $11::date[]) as wanted (scope, period, begins)
+            where spend.scope = wanted.scope and spend.period = wanted.period and spend.begins = wanted.begins
+        )
+        select id from begun
+        """,  # noqa: S608  (a constant)
         asked.fingerprint,
         asked.brand,
         asked.provider,
         asked.subject,
-        asked.maximum,
-        day,
+        "sent" if sent else "reserved",
+        charge.amount,
+        charge.day,
         lease,
+        *money.columns(charge),
+        first_asked_at,
+        asked.fresh,
     )
     return call
 
@@ -127,16 +155,11 @@ async def mark_sent(connection: Connection, call: UUID, lease: timedelta) -> boo
     )
 
 
-async def sent_by_brand(connection: Connection, provider: str) -> dict[str, int]:
-    """Calls under way at a provider; those of processes taken for dead do not count."""
-    rows = await connection.fetch(
-        """
-        select brand, count(*) as calls from calls
-        where provider = $1 and state = 'sent' and lease_until > clock_timestamp() group by brand
-        """,
-        provider,
-    )
-    return {row["brand"]: row["calls"] for row in rows}
+SENT_BY_BRAND: Final = """
+    select brand, count(*) as calls from calls
+    where provider = $1 and state = 'sent' and lease_until > clock_timestamp() group by brand
+"""
+"""Calls under way at a provider; those of processes taken for dead do not count."""
 
 
 async def open_by_state(connection: Connection) -> dict[tuple[str, str], int]:
@@ -151,26 +174,43 @@ async def open_by_state(connection: Connection) -> dict[tuple[str, str], int]:
 
 
 async def end(
-    connection: Connection, call: UUID, state: str, spent: int, usage: dict[str, int], outcome: dict[str, Any]
-) -> tuple[str, int] | None:
-    """Ends a call; returns the state that it was in and what was counted then. None if it had ended before.
+    connection: Connection, call: Call, state: str, spent: int, usage: dict[str, int], outcome: dict[str, Any]
+) -> None:
+    """Ends a call, and counts what it cost in the place of what was set aside for it, or was presumed to be spent.
 
-    One that was presumed to be spent has not ended: its process was slow, not dead.
+    One that was presumed to be spent has not ended: its process was slow, not dead. One that was released is left as it is: it was
+    never sent.
     """
-    row = await connection.fetchrow(
+    await connection.execute(
         """
-        update calls set state = $2, spent = $3, usage = $4::jsonb, outcome = $5::jsonb, ended_at = clock_timestamp()
-        from (select id, state, spent from calls where id = $1 for update) as before
-        where calls.id = before.id and before.state in ('reserved', 'sent', 'presumed')
-        returning before.state, before.spent
+        with locked as materialized (
+            select scope, period, begins, reserved, spent
+            from spend join unnest($6::text[], $7::text[], $8::date[]) as wanted (scope, period, begins)
+                using (scope, period, begins)
+            order by scope, period, begins for update of spend
+        ), before as materialized (
+            -- Counted first, so that the accounts are locked before the call, as everywhere.
+            select id, state, spent, maximum from calls
+            where id = $1 and (select count(*) from locked) >= 0 for update
+        ), ended as (
+            update calls
+            set state = $2, spent = $3, usage = $4::jsonb, outcome = $5::jsonb, ended_at = clock_timestamp()
+            from before where calls.id = before.id and before.state in ('reserved', 'sent', 'presumed')
+            returning case before.state when 'presumed' then 0 else before.maximum end as reserved,
+                case before.state when 'presumed' then before.spent else 0 end as spent
+        )
+        -- From what is locked: the statement itself sees the accounts as they were before it waited for them.
+        update spend set reserved = locked.reserved - ended.reserved, spent = locked.spent + $3 - ended.spent
+        from ended, locked
+        where spend.scope = locked.scope and spend.period = locked.period and spend.begins = locked.begins
         """,
-        call,
+        call.id,
         state,
         spent,
         json.dumps(usage),
         json.dumps(outcome),
+        *money.columns(call.charge),
     )
-    return None if row is None else (row["state"], row["spent"])
 
 
 async def overdue(connection: Connection, limit: int) -> list[Call]:

@@ -1,6 +1,6 @@
 """The accounts there are: those that an operator has connected, and those of the environment."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -48,14 +48,28 @@ class Accounts:
         """The first account by kind, in the order given, and by name.
 
         Raises:
-            ProblemError: `provider.not_connected`.
+            ProblemError: `provider.not_connected`, or its key cannot be opened.
         """
-        described = await self.described()
-        for kind in kinds:
-            for each in described:
-                if each.kind == kind:
-                    return await self.find(each.name)
-        raise ProblemError(not_connected(" or ".join(kinds)))
+
+        def first(known: Sequence[Described]) -> str | None:
+            return next((each.name for kind in kinds for each in known if each.kind == kind), None)
+
+        account = await self.chosen(first)
+        if account is None:
+            raise ProblemError(not_connected(" or ".join(kinds)))
+        return account
+
+    async def chosen(self, choose: Callable[[Sequence[Described]], str | None]) -> Account | None:
+        """The account, with its key, whose name is chosen among all that there are, by name.
+
+        Raises:
+            ProblemError: its key cannot be opened.
+        """
+        rows = {row.name: row for row in await self._rows()}
+        name = choose(self._described(rows.values()))
+        if name is None:
+            return None
+        return self._opened(rows[name]) if name in rows else self._environment[name]
 
     async def renewed(self, account: Account, problem: Problem) -> Account | None:
         """The account with a new key, if the one it was asked with was refused and replaced meanwhile; else None."""
@@ -71,9 +85,14 @@ class Accounts:
         return now
 
     async def described(self) -> list[Described]:
-        """Every account without its key."""
+        """Every account without its key, by name."""
+        return self._described(await self._rows())
+
+    async def _rows(self) -> list[store.Row]:
         async with self._connections.connection() as connection:
-            rows = await store.rows(connection)
+            return await store.rows(connection)
+
+    def _described(self, rows: Iterable[store.Row]) -> list[Described]:
         found = {
             name: Described(
                 name,

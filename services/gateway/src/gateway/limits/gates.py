@@ -1,8 +1,8 @@
 """The gates of accounts in the database: the statements, and what is heard of providers."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import json
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final, LiteralString, TypeAlias
 
 import structlog
 
@@ -16,8 +16,8 @@ _LATELY: Final = timedelta(minutes=1)
 _LONGEST_CLOSED: Final = timedelta(hours=1)
 """A provider that asks for more is asked again then: it may have been a mistake, and asking costs nothing."""
 
-UnderWay = Callable[[Connection, str], Awaitable[Mapping[str, int]]]
-"""The account's requests under way by brand, as of this transaction."""
+UnderWay: TypeAlias = LiteralString
+"""Selects `brand` and how many of its requests to the account `$1` are under way, as `calls`: a row for each brand."""
 
 
 async def closed(connection: Connection) -> dict[str, str]:
@@ -34,7 +34,17 @@ class Gates:
 
     def __init__(self, connections: Connections, under_way: UnderWay) -> None:
         self._connections = connections
-        self._under_way = under_way
+        self._counting = f"""
+            select nullif(mine.next_at, '-infinity') as brand_next_at, clock_timestamp() as now,
+                1 + (
+                    select count(*) from gate_turns
+                    where account = $1 and brand <> $2 and asked_at > clock_timestamp() - $3::interval
+                ) as brands,
+                (select json_object_agg(brand, calls) from ({under_way}) as under_way) as under_way
+            from (select) as request left join gate_turns as mine on account = $1 and brand = $2
+        """  # noqa: S608  (a constant)
+        self._failing: set[str] = set()
+        """Accounts that had failures when somebody here looked last: an answer of another has nothing to take back."""
 
     async def turn(self, connection: Connection, account: str, brand: str, bounds: Bounds) -> Go | Wait:
         """Whether a request may go now.
@@ -45,67 +55,73 @@ class Gates:
         decided = decide(account, brand, gate, bounds, now)
         if isinstance(decided, Go):
             await connection.execute(
-                "update gates set next_at = $2, closed_until = $3 where account = $1",
-                account,
-                decided.next_at,
-                decided.probe_until,
-            )
-            await connection.execute(
-                "update gate_turns set next_at = $3 where account = $1 and brand = $2",
+                """
+                with gate as (update gates set next_at = $3, closed_until = $4 where account = $1)
+                insert into gate_turns (account, brand, next_at) values ($1, $2, $5)
+                on conflict (account, brand) do update set next_at = excluded.next_at, asked_at = excluded.asked_at
+                """,
                 account,
                 brand,
+                decided.next_at,
+                decided.probe_until,
                 decided.brand_next_at,
+            )
+        else:
+            await connection.execute(
+                """
+                insert into gate_turns (account, brand) values ($1, $2)
+                on conflict (account, brand) do update set asked_at = excluded.asked_at
+                """,
+                account,
+                brand,
             )
         return decided
 
     async def _look(self, connection: Connection, account: str, brand: str) -> tuple[Gate, datetime]:
-        await connection.execute("insert into gates (account) values ($1) on conflict do nothing", account)
-        row = await connection.fetchrow(
-            """
-            select nullif(next_at, '-infinity') as next_at, failures, closed_until, closed_why
-            from gates where account = $1 for update
-            """,
-            account,
-        )
-        assert row is not None
-        brand_next_at = await connection.fetchval(
-            """
-            insert into gate_turns (account, brand) values ($1, $2)
-            on conflict (account, brand) do update set asked_at = clock_timestamp()
-            returning nullif(next_at, '-infinity')
-            """,
-            account,
-            brand,
-        )
-        counted = await connection.fetchrow(
-            """
-            select count(*) as brands, clock_timestamp() as now from gate_turns
-            where account = $1 and asked_at > clock_timestamp() - $2::interval
-            """,
-            account,
-            _LATELY,
-        )
+        row = await self._lock(connection, account)
+        # After the lock: whoever was before us has written down what he sends.
+        counted = await connection.fetchrow(self._counting, account, brand, _LATELY)
         assert counted is not None
+        if row["failures"]:
+            self._failing.add(account)
+        else:
+            self._failing.discard(account)
         gate = Gate(
             row["next_at"],
             row["failures"],
             row["closed_until"],
             row["closed_why"],
-            brand_next_at,
-            max(counted["brands"], 1),
-            await self._under_way(connection, account),
+            counted["brand_next_at"],
+            counted["brands"],
+            json.loads(counted["under_way"] or "{}"),
         )
         return gate, counted["now"]
 
+    async def _lock(self, connection: Connection, account: str) -> Any:
+        while True:
+            row = await connection.fetchrow(
+                """
+                select nullif(next_at, '-infinity') as next_at, failures, closed_until, closed_why
+                from gates where account = $1 for update
+                """,
+                account,
+            )
+            if row is not None:
+                return row
+            await connection.execute(
+                "insert into gates (account) values ($1) on conflict do nothing", account
+            )
+
     async def answered(self, account: str, pause: timedelta | None = None) -> None:
         """It works, though it may ask us to pause."""
-        await self._write(
-            """
-            update gates set failures = 0, closed_until = case when failures >= 5 then null else closed_until end
-            where account = $1 and failures > 0
-            """,
-            account,
-        )
+        if account in self._failing:
+            await self._write(
+                """
+                update gates set failures = 0, closed_until = case when failures >= 5 then null else closed_until end
+                where account = $1 and failures > 0
+                """,
+                account,
+            )
         if pause:
             await self._close(account, pause, "its limit is reached")
 
@@ -132,6 +148,7 @@ class Gates:
         )
 
     async def _count_failure(self, account: str, why: str) -> None:
+        self._failing.add(account)
         try:
             async with self._connections.connection() as connection, connection.transaction():
                 failures = await connection.fetchval(

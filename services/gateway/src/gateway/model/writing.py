@@ -1,5 +1,6 @@
 """Asking a model: which account, paid once by the token, and answered from what is kept where the request is the same."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from http import HTTPStatus
@@ -10,7 +11,7 @@ from pydantic import JsonValue
 
 from chassis import Connection
 from gateway.calls import Answer, Asked, Paying, ask, fingerprint
-from gateway.credentials import Account, Accounts
+from gateway.credentials import Account, Accounts, Described
 from gateway.limits import Gates, Go, Wait
 from gateway.model.requests import ChatRequest
 from gateway.outcomes import Paid
@@ -97,14 +98,18 @@ class Writing:
 
     async def models(self) -> list[tuple[str, str]]:
         """(account, model), by account."""
-        found = await self._accounts.described()
-        return [(each.name, str(each.settings["model"])) for each in found if each.kind == "model"]
+        return _models(await self._accounts.described())
 
     async def _account(self, model: str) -> Account:
-        known = await self.models()
-        name = next((name for name, its in known if model in {name, its}), None)
-        if name is None:
-            there = ", ".join(sorted({word for pair in known for word in pair})) or "none"
+        models: list[tuple[str, str]] = []
+
+        def named(known: Sequence[Described]) -> str | None:
+            models.extend(_models(known))
+            return next((name for name, its in models if model in {name, its}), None)
+
+        account = await self._accounts.chosen(named)
+        if account is None:
+            there = ", ".join(sorted({word for pair in models for word in pair})) or "none"
             raise ProblemError(
                 Problem(
                     "provider.not_connected",
@@ -112,7 +117,11 @@ class Writing:
                     HTTPStatus.FAILED_DEPENDENCY,
                 )
             )
-        return await self._accounts.find(name)
+        return account
+
+
+def _models(known: Sequence[Described]) -> list[tuple[str, str]]:
+    return [(each.name, str(each.settings["model"])) for each in known if each.kind == "model"]
 
 
 def _bound(name: str, request: ChatRequest, settings: ModelSettings) -> int:

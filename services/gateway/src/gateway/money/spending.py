@@ -28,8 +28,8 @@ _UNTIL_SETTLED = timedelta(seconds=30)
 class Spending:
     """Decides under row locks: of callers at the same moment, one after the other sees what is left.
 
-    Every method belongs into the transaction that changes the call it is for. In such a transaction the accounts are locked
-    before any call is written, by everybody, so that nobody waits in a circle.
+    `admit` belongs into the transaction that writes the call it is for. In such a transaction the accounts are locked before any
+    call is written, by everybody, so that nobody waits in a circle.
 
     Args:
         each: the caps of a brand that an operator has set none for.
@@ -40,16 +40,13 @@ class Spending:
         self._each = each
         self._together = together
 
-    async def lock(self, connection: Connection, charge: Charge) -> None:
-        await store.lock(connection, charge)
-
-    async def reserve(self, connection: Connection, charge: Charge) -> None:
-        """Sets the amount aside; the accounts stay locked until the transaction ends.
+    async def admit(self, connection: Connection, brand: str, amount: int) -> Charge:
+        """What a call of now is to be charged; its accounts stay locked until the transaction ends, in which it must be set aside.
 
         Raises:
             ProblemError: `budget.exhausted`, `budget.set_aside`, `budget.too_small` or `spending.stopped`.
         """
-        taken = await store.lock(connection, charge)
+        charge, taken = await store.lock(connection, brand, amount)
         # Read after the lock: caps that were set while this one waited count.
         own = await store.own_caps(connection, (charge.brand, ALL))
         caps = [
@@ -58,15 +55,7 @@ class Spending:
         ]
         if (refused := refusal(charge, taken, caps)) is not None:
             raise ProblemError(_problem(refused, charge))
-        await store.add(connection, charge, reserved=charge.amount, spent=0)
-
-    async def settle(self, connection: Connection, charge: Charge, spent: int) -> None:
-        """What was set aside becomes what was spent. The accounts must be locked."""
-        await store.add(connection, charge, reserved=-charge.amount, spent=spent)
-
-    async def correct(self, connection: Connection, charge: Charge, difference: int) -> None:
-        """Adds to what was counted as spent before. The accounts must be locked."""
-        await store.add(connection, charge, reserved=0, spent=difference)
+        return charge
 
     def caps_of(self, scope: str, own: store.OwnCaps | None) -> Caps:
         """What holds for a scope now."""

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any
 
 from chassis import Connection
-from gateway.money.domain import Caps, Charge, Period, Taken
+from gateway.money.domain import ALL, Caps, Charge, Period, Taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +37,50 @@ async def today(connection: Connection) -> date:
     return day
 
 
-async def lock(connection: Connection, charge: Charge) -> dict[tuple[str, Period], Taken]:
-    """Locks the accounts of a charge until the transaction ends, always in one order; returns what is taken in each."""
-    columns = _columns(charge)
+async def lock(
+    connection: Connection, brand: str, amount: int
+) -> tuple[Charge, dict[tuple[str, Period], Taken]]:
+    """Locks the accounts that a call of now is charged to until the transaction ends; returns what is taken in each.
+
+    Always in one order, that of `Charge.accounts`.
+    """
+    scopes = sorted({ALL, brand})
+    while True:
+        rows = await connection.fetch(
+            """
+            with today as materialized (select (clock_timestamp() at time zone 'utc')::date as day),
+            wanted as (
+                select day, scope, period, case period when 'day' then day else date_trunc('month', day)::date end as begins
+                from today, unnest($1::text[]) as scope, unnest(array['day', 'month']) as period
+            )
+            select day, scope, period, spent, reserved from spend join wanted using (scope, period, begins)
+            order by scope, period for update of spend
+            """,
+            scopes,
+        )
+        taken = {(row["scope"], Period(row["period"])): Taken(row["spent"], row["reserved"]) for row in rows}
+        if len(taken) == len(scopes) * len(Period):
+            return Charge(brand, rows[0]["day"], amount), taken
+        # The first call of a day.
+        await connection.execute(
+            """
+            insert into spend (scope, period, begins)
+            select * from unnest($1::text[], $2::text[], $3::date[]) on conflict do nothing
+            """,
+            *columns(Charge(brand, await today(connection), amount)),
+        )
+
+
+async def lock_again(connection: Connection, charge: Charge) -> None:
+    """Locks the accounts of a charge that was made before, likewise."""
     await connection.execute(
         """
-        insert into spend (scope, period, begins)
-        select * from unnest($1::text[], $2::text[], $3::date[]) on conflict do nothing
-        """,
-        *columns,
-    )
-    rows = await connection.fetch(
-        """
-        select scope, period, spent, reserved
-        from spend join unnest($1::text[], $2::text[], $3::date[]) as wanted (scope, period, begins)
+        select from spend join unnest($1::text[], $2::text[], $3::date[]) as wanted (scope, period, begins)
             using (scope, period, begins)
         order by scope, period, begins for update of spend
         """,
-        *columns,
+        *columns(charge),
     )
-    return {(row["scope"], Period(row["period"])): Taken(row["spent"], row["reserved"]) for row in rows}
 
 
 async def add(connection: Connection, charge: Charge, *, reserved: int, spent: int) -> None:
@@ -67,13 +91,14 @@ async def add(connection: Connection, charge: Charge, *, reserved: int, spent: i
         from unnest($1::text[], $2::text[], $3::date[]) as wanted (scope, period, begins)
         where spend.scope = wanted.scope and spend.period = wanted.period and spend.begins = wanted.begins
         """,
-        *_columns(charge),
+        *columns(charge),
         reserved,
         spent,
     )
 
 
-def _columns(charge: Charge) -> tuple[list[str], list[str], list[date]]:
+def columns(charge: Charge) -> tuple[list[str], list[str], list[date]]:
+    """The accounts of a charge, as a statement takes them: their scopes, periods and beginnings."""
     scopes, periods, beginnings = zip(*charge.accounts, strict=True)
     return list(scopes), [period.value for period in periods], list(beginnings)
 
