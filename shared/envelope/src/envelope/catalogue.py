@@ -9,6 +9,7 @@ import importlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 
 from envelope.backbone import DeadLetterResolved
 from envelope.message import DomainMessage, Payload
@@ -32,10 +33,20 @@ class MessageType:
     """The queue it is handled from."""
     producers: tuple[str, ...]
     consumers: tuple[str, ...]
-    envelope: type[DomainMessage[Payload]]
-    """`DomainMessage` over the payload, built once: making a generic model is slow."""
     for_others: bool = False
     """An event that no service of the system does anything about."""
+
+    @property
+    def envelope(self) -> type[DomainMessage[Payload]]:
+        """`DomainMessage` over the payload, made when it is first asked for: that is slow, and most are for other services."""
+        return _envelope(self.payload)
+
+
+@cache
+def _envelope(payload: type[Payload]) -> type[DomainMessage[Payload]]:
+    envelope: type[DomainMessage[Payload]] = DomainMessage[payload]  # type: ignore[valid-type]
+    envelope.model_rebuild()
+    return envelope
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +183,6 @@ class Catalogue(Mapping[str, MessageType]):
         return other
 
     def _type(self, line: Line) -> MessageType:
-        envelope = DomainMessage[line.payload]  # type: ignore[name-defined]
         if line.kind is Kind.COMMAND:
             queue, consumers = self.command_queue(line.to), (line.to,)
         elif self.router is None or self.events_queue is None:
@@ -180,7 +190,7 @@ class Catalogue(Mapping[str, MessageType]):
         else:
             queue, consumers = self.events_queue, (self.router,)
         return MessageType(
-            line.name, line.kind, line.payload, queue, line.producers, consumers, envelope, line.for_others
+            line.name, line.kind, line.payload, queue, line.producers, consumers, line.for_others
         )
 
     def _check(self, lines: Collection[Line]) -> None:

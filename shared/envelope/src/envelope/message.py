@@ -24,7 +24,8 @@ class MessageTooLargeError(ValueError):
 class Payload(BaseModel):
     """Base of all payloads: immutable; fields that a newer sender added are ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    # A service takes and sends a few of the types that its system has; what checks the others would lie in memory for nothing.
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 def _without_nul(value: str) -> str:
@@ -71,7 +72,7 @@ class DomainMessage(BaseModel, Generic[PayloadT_co]):
     Unknown fields are ignored on reading, so that a newer sender can add some.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     event_id: UUID
     type: TypeName
