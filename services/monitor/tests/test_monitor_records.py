@@ -38,16 +38,19 @@ async def sent(database: Database) -> list[dict[str, Any]]:
     return [{**row, "body": json.loads(row["body"]), "headers": json.loads(row["headers"])} for row in rows]
 
 
-async def resolve(database: Database, *, dead: UUID, replay: UUID, queue: str = "publisher-commands") -> None:
-    notice = DomainMessage[DeadLetterResolved](
+def word(*, dead: UUID, replay: UUID, queue: str = "publisher-commands") -> DomainMessage[DeadLetterResolved]:
+    return DomainMessage[DeadLetterResolved](
         event_id=new_event_id(),
         type="dead_letter.resolved",
         source="publisher",
         timestamp=datetime.now(UTC),
         payload=DeadLetterResolved(dead_event_id=dead, replay_event_id=replay, queue=queue),
     )
+
+
+async def resolve(database: Database, *, dead: UUID, replay: UUID, queue: str = "publisher-commands") -> None:
     async with database.transaction() as tx:
-        await handlers.resolve([notice], tx)
+        await handlers.resolve([word(dead=dead, replay=replay, queue=queue)], tx)
 
 
 async def replay(database: Database, dead: UUID) -> UUID:
@@ -195,6 +198,47 @@ async def test_word_of_the_consumer_resolves(
         await resolve(database, dead=event_id, replay=replay_id)
     found = await row(database, dead)
     assert (found["state"], found["resolution"]) == ("resolved", f"handled as {replay_id}")
+
+
+async def test_word_of_many_settles_each_of_them_alone_however_often_it_comes(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    events = [uuid4() for _ in range(6)]
+    dead = [(await record(new_death(new_envelope(event_id))))[0] for event_id in events]
+    replays = [await replay(database, each) for each in dead[:4]]
+    async with database.connection() as connection:
+        await connection.execute(
+            "update dead_messages set replayed_at = now() - interval '2 days' where id = $1", dead[1]
+        )
+    assert await Operations(database).discard(dead[1], Decision(why="queue was purged")) is None
+    past_the_records, unknown = uuid4(), uuid4()
+    words = [
+        word(dead=events[0], replay=replays[0]),
+        word(dead=events[1], replay=replays[1]),
+        word(dead=events[2], replay=replays[2], queue="social-commands"),
+        word(dead=events[4], replay=past_the_records),
+        word(dead=unknown, replay=uuid4()),
+    ]
+    for _ in range(2):
+        async with database.transaction() as tx:
+            await handlers.resolve([*words, words[0]], tx)
+    found = [await row(database, each) for each in dead]
+    assert [each["resolution"] for each in found] == [
+        f"handled as {replays[0]}",
+        f"handled as {replays[1]}",
+        None,
+        None,
+        f"handled as {past_the_records}",
+        None,
+    ]
+    assert [each["state"] for each in found] == [
+        "resolved",
+        "resolved",
+        "replaying",
+        "replaying",
+        "resolved",
+        "open",
+    ]
 
 
 async def test_a_replay_that_dies_is_linked_and_takes_over(

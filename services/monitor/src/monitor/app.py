@@ -10,7 +10,7 @@ from chassis.http.introspection import callers_by_key
 from envelope import DeadLetterResolved
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DeadLettersErase
-from messaging import Service, on_batch
+from messaging import QueuePolicy, Service, on_batch
 from monitor import dead_letters, notifications
 from monitor.erasure import erase
 from monitor.http_api import create_api
@@ -28,6 +28,8 @@ def build(settings: Settings) -> Service:
         "monitor-commands",
         on_batch(dead_letters.resolve, DeadLetterResolved),
         on_batch(erase, DeadLettersErase),
+        # Nobody waits for it, and of a flood that is sent again word comes from each of its letters.
+        policy=QueuePolicy(max_batch_size=300, max_batch_timeout=0.2),
     )
     operations = dead_letters.Operations(service.database)
     gateway, orchestrator = _asked(settings)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, assert_never
 from uuid import UUID
 
 from pydantic import JsonValue
@@ -199,23 +199,51 @@ async def resolve_handled(connection: Connection, replay_event_ids: Sequence[UUI
     That is the death each was made for, a death of the replay itself that only the broker believes in, and a death
     replayed past these records. One that was given up for lost and discarded was handled after all.
     """
-    rows = await connection.fetch(
-        "select distinct on (d.id) d.id, h.replay_event_id from handled_replays h join dead_messages d"
-        " on d.queue = h.queue and ("
-        "   (d.replay_event_id = h.replay_event_id and d.state in ('replaying', 'discarded'))"
-        "   or (d.event_id in (h.dead_event_id, h.replay_event_id) and d.state = 'open'))"
-        " where h.replay_event_id = any($1) order by d.id",
+    words = await connection.fetch(
+        "select replay_event_id, dead_event_id, queue from handled_replays where replay_event_id = any($1)",
         replay_event_ids,
     )
+    # Found by their ids alone, and judged here: what the database knows of states is as old as its statistics, and by them it
+    # would go through all that are replayed for each batch of a flood.
+    rows = await connection.fetch(
+        "select id, queue, state, event_id, replay_event_id from dead_messages where replay_event_id = any($1)"
+        " union"
+        " select id, queue, state, event_id, replay_event_id from dead_messages where event_id = any($2)",
+        [word["replay_event_id"] for word in words],
+        [word[name] for word in words for name in ("replay_event_id", "dead_event_id")],
+    )
+    settled = _settled(rows, words)
     # An operator may be at work on one of them: whoever comes second sees what the first has made of it.
     await connection.execute(
         "update dead_messages d set state = 'resolved', resolution = f.resolution, resolved_at = now()"
         " from unnest($1::uuid[], $2::text[]) as f (id, resolution)"
         " where d.id = f.id and (d.state in ('open', 'discarded') or d.replay_event_id = any($3))",
-        [row["id"] for row in rows],
-        [handled_resolution(row["replay_event_id"]) for row in rows],
+        list(settled),
+        [handled_resolution(by) for by in settled.values()],
         replay_event_ids,
     )
+
+
+def _settled(rows: Sequence[Any], words: Sequence[Any]) -> dict[UUID, UUID]:
+    """Which of the rows are settled by these words → the replay that did it."""
+    replays = {(word["replay_event_id"], word["queue"]): word["replay_event_id"] for word in words}
+    originals = {(word["dead_event_id"], word["queue"]): word["replay_event_id"] for word in words}
+    settled: dict[UUID, UUID] = {}
+    for row in rows:
+        by: UUID | None = None
+        match State(row["state"]):
+            case State.REPLAYING | State.DISCARDED:
+                by = replays.get((row["replay_event_id"], row["queue"]))
+            case State.OPEN:
+                dead = (row["event_id"], row["queue"])
+                by = replays.get(dead) or originals.get(dead)
+            case State.RESOLVED:
+                pass
+            case other:
+                assert_never(other)
+        if by is not None:
+            settled[row["id"]] = by
+    return settled
 
 
 async def rename_queues(connection: Connection, names: Mapping[str, str]) -> list[UUID]:
