@@ -22,7 +22,7 @@ from publisher.newsletters import newsletter_routes
 from publisher.previews import MADE_ONCE, preview_routes
 from publisher.site_settings import site_settings_routes
 from publisher.targets import target_routes
-from publisher.urls import SiteUrls
+from publisher.urls import TAKEN, SiteUrls
 from publisher.views import view_routes
 from receipts import Receipts, serve_receipts
 
@@ -73,4 +73,25 @@ def create_api(
         await sites(scope, receive, send)
 
     app.mount("/", others)
+    # Outermost, as the layers of the API have nothing to do for visitors.
+    app.add_middleware(_Visitors, sites=sites)
     return app
+
+
+_FOR_WHOEVER_RUNS_IT: Final = TAKEN | {"openapi.json"}
+
+
+class _Visitors:
+    """ASGI middleware: leads to the sites whatever cannot be for the API, by the first part of its path."""
+
+    def __init__(self, app: ASGIApp, *, sites: ASGIApp) -> None:
+        self._app = app
+        self._sites = sites
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_api = scope["type"] != "http" or _first_part(scope["path"]) in _FOR_WHOEVER_RUNS_IT
+        await (self._app if is_api else self._sites)(scope, receive, send)
+
+
+def _first_part(path: str) -> str:
+    return path.removeprefix("/").partition("/")[0]

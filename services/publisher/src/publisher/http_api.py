@@ -19,6 +19,7 @@ from publisher.covers import Covers, Format
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, clean_line, is_slug, tag_slug
 from publisher.erasure import is_erased
 from publisher.indexnow import key_of
+from publisher.kept import Answer, Kept, Standing, standing_of
 from publisher.links import Clicks, Follow
 from publisher.previews import Drafts, Previews
 from publisher.rendering import Listing, Renderer
@@ -124,6 +125,7 @@ class Pages:
         self._articles_per_page = articles_per_page
         self._covers = covers
         self._views = views
+        self._kept = Kept()
 
     async def sites(self, request: Request) -> Response:
         async with self._database.connection() as connection:
@@ -228,25 +230,55 @@ class Pages:
         return respond(request, own.css, media_type=_CSS, cache_control=_FOR_EVER if is_current else _BRIEFLY)
 
     async def article(self, request: Request) -> Response:
+        brand, slug = request.path_params["brand"], request.path_params["slug"]
+        place = _urls(request), brand, slug
+        standing = await self._standing(brand, slug)
+        if standing is None:
+            self._kept.drop(place)
+            return await self._without_article(request)
+        answer = self._kept.get(place, standing.version)
+        if answer is None:
+            answer = await self._article(request)
+            if answer is None:
+                return await self._without_article(request)
+            self._kept.keep(place, standing.version, answer)
+        if self._views is not None:
+            self._views.note(standing.content_id, request.method, request.headers)
+        return answer.to(request)
+
+    async def _standing(self, brand: str, slug: str) -> Standing | None:
+        if not (is_slug(brand) and is_slug(slug)):
+            return None
+        async with self._database.connection() as connection:
+            return await standing_of(connection, BrandSlug(brand), PageSlug(slug))
+
+    async def _article(self, request: Request) -> Answer | None:
+        """None if it is gone meanwhile."""
+        site, slug = await self._site(request), _slug(request)
+        async with self._database.connection() as connection:
+            page = await store.page(connection, site.brand_slug, slug)
+            if page is None or page.taken_down_at is not None:
+                return None
+            beside = await finding.beside_article(connection, site, slug)
+        body = self._seen_by(request).article(site, page, beside)
+        headers = {"Cache-Control": _BRIEFLY, "Link": self._preloads(request, site)}
+        return Answer.of(body, media_type=_HTML, last_modified=site.changed_at, headers=headers)
+
+    async def _without_article(self, request: Request) -> Response:
+        """Where there is no page that can be seen: where it is now, or what became of it."""
         site, slug = await self._site(request), _slug(request)
         async with self._database.connection() as connection:
             page = await store.page(connection, site.brand_slug, slug)
             former = None if page else await store.former(connection, site.brand_slug, slug)
-            beside = await finding.beside_article(connection, site, slug) if page else finding.Beside()
         if former is not None and former.moved_to is not None:
             return _moved(_urls(request).article(site.brand_slug, former.moved_to))
         if page is None and former is None:
             if slug == "search":
                 return RedirectResponse(_urls(request).search(site.brand_slug), status_code=307)
             raise HTTPException(404)
-        if page is None or page.taken_down_at is not None:
-            return HTMLResponse(
-                self._seen_by(request).gone(site), status_code=410, headers={"Cache-Control": _BRIEFLY}
-            )
-        if self._views is not None:
-            self._views.note(page.content_id, request.method, request.headers)
-        body = self._seen_by(request).article(site, page, beside)
-        return self._page(request, body, site)
+        return HTMLResponse(
+            self._seen_by(request).gone(site), status_code=410, headers={"Cache-Control": _BRIEFLY}
+        )
 
     async def cover(self, request: Request) -> Response:
         brand, file = _brand(request), _COVER_FILE.fullmatch(request.path_params["file"])
@@ -342,10 +374,13 @@ class Pages:
         response = respond(
             request, body, media_type=_HTML, last_modified=changed_at, cache_control=cache_control
         )
-        # An edge in front may send this ahead of the page it asks us for (103 Early Hints).
-        sheets = self._seen_by(request).stylesheets(site)
-        response.headers["Link"] = ", ".join(f"<{sheet}>; rel=preload; as=style" for sheet in sheets)
+        response.headers["Link"] = self._preloads(request, site)
         return response
+
+    def _preloads(self, request: Request, site: Site | None) -> str:
+        """The header `Link`: an edge in front may send this ahead of the page it asks us for (103 Early Hints)."""
+        sheets = self._seen_by(request).stylesheets(site)
+        return ", ".join(f"<{sheet}>; rel=preload; as=style" for sheet in sheets)
 
     def _seen_by(self, request: Request) -> Renderer:
         return self._renderer.seen_at(_urls(request))

@@ -53,8 +53,9 @@ class Addresses:
             await self._app(scope, receive, send)
             return
         path = scope["path"]
+        scope[URLS] = self._urls
         if path.startswith(_ASSETS):
-            await self._app({**scope, URLS: self._urls}, receive, send)
+            await self._app(scope, receive, send)
             return
         try:
             found = await self._site_at(_host(Headers(scope=scope).get("host", "")))
@@ -62,7 +63,7 @@ class Addresses:
             await (await self._unavailable(Request(scope), error))(scope, receive, send)
             return
         if found is None:
-            await self._app({**scope, URLS: self._urls}, receive, send)
+            await self._app(scope, receive, send)
             return
         brand, origin = found
         urls = self._urls.at(brand, origin)
@@ -73,8 +74,9 @@ class Addresses:
             address = urls.article(brand, PageSlug(rest)) if rest in TAKEN else f"/{rest}"
             await RedirectResponse(address, 308)(scope, receive, send)
             return
-        at_root = {**scope, "path": shared + path.removeprefix("/"), URLS: urls}
-        await self._app(at_root, receive, send)
+        # In place, so that whoever measures requests sees which route was found.
+        scope.update({"path": shared + path.removeprefix("/"), URLS: urls})
+        await self._app(scope, receive, send)
 
     async def _site_at(self, host: str) -> tuple[BrandSlug, str] | None:
         if host == _host(self._urls.origin.partition("//")[2]):

@@ -30,15 +30,21 @@ def respond(
 ) -> Response:
     """200 with the body, or 304 without it if the client has it already."""
     content = body.encode() if isinstance(body, str) else body
-    # Weak, because the same page may travel compressed or not.
-    etag = f"W/{entity_tag(content)}"
-    headers = {"ETag": etag, "Cache-Control": cache_control}
-    if last_modified is not None:
-        last_modified = last_modified.astimezone(UTC).replace(microsecond=0)
-        headers["Last-Modified"] = format_datetime(last_modified, usegmt=True)
-    if _is_fresh(request, etag, last_modified):
+    etag, headers = validators(content, last_modified)
+    headers["Cache-Control"] = cache_control
+    if is_fresh(request, etag, last_modified):
         return Response(status_code=304, headers=headers)
     return Response(content, media_type=media_type, headers=headers)
+
+
+def validators(content: bytes, last_modified: datetime | None) -> tuple[str, dict[str, str]]:
+    """The entity tag, and the headers by which a client asks whether this is current still."""
+    # Weak, because the same page may travel compressed or not.
+    etag = f"W/{entity_tag(content)}"
+    headers = {"ETag": etag}
+    if last_modified is not None:
+        headers["Last-Modified"] = format_datetime(_to_the_second(last_modified), usegmt=True)
+    return etag, headers
 
 
 def http_date(text: str) -> datetime | None:
@@ -50,7 +56,8 @@ def http_date(text: str) -> datetime | None:
         return None
 
 
-def _is_fresh(request: Request, etag: str, last_modified: datetime | None) -> bool:
+def is_fresh(request: Request, etag: str, last_modified: datetime | None) -> bool:
+    """Whether the client says that it has this already."""
     # A client that sends an entity tag is judged by it alone: dates have a resolution of a second.
     if (tags := request.headers.get("if-none-match")) is not None:
         return is_known(etag, tags)
@@ -58,4 +65,9 @@ def _is_fresh(request: Request, etag: str, last_modified: datetime | None) -> bo
     if since is None or last_modified is None:
         return False
     moment = http_date(since)
-    return moment is not None and last_modified <= moment
+    return moment is not None and _to_the_second(last_modified) <= moment
+
+
+def _to_the_second(moment: datetime) -> datetime:
+    """As precise as headers are."""
+    return moment.astimezone(UTC).replace(microsecond=0)
