@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -30,7 +31,7 @@ from envelope.brand.payloads import (
     ResearchRequested,
     SocialCreate,
 )
-from messaging import Context, Database, DeadLetter, Reason
+from messaging import Context, Database, DeadLetter, Reason, Together
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from monitor import erasure as of_monitor
@@ -502,7 +503,8 @@ async def test_what_comes_late_is_dropped_and_makes_nothing_anew(everything: Eve
     async def nobody(*_: Any) -> Any:
         raise AssertionError("nobody is asked about a brand that was erased")
 
-    research = ResearchHandlers(everything.databases["research"], nobody)  # type: ignore[arg-type]
+    provider: Any = SimpleNamespace(name=lambda _: "nobody", search=nobody)
+    research = ResearchHandlers(everything.databases["research"], provider)
     urls = SiteUrls.under("https://pages.example")
     publisher = PublisherHandlers(everything.databases["publisher"], nobody, urls)  # type: ignore[arg-type]
     workflow = ContentWorkflow(everything.databases["orchestrator"], nobody, {})
@@ -525,7 +527,10 @@ async def test_what_comes_late_is_dropped_and_makes_nothing_anew(everything: Eve
         ),
     ):
         async with everything.databases[service].transaction() as tx:
-            await record(tx)
+            if isinstance(record, Together):
+                await record.write(tx, [record.row])
+            else:
+                await record(tx)
     assert await everything.places_of(SECRET) == ["orchestrator.audit_log"]
     assert [await everything.sent_by(service) for service in SERVICES] == [[]] * 5
 

@@ -88,7 +88,7 @@ async def test_what_a_model_proposes_is_searched_for_and_paid_once(
     # It is kept for as long as the command is under way.
     async with research_database.connection() as connection:
         assert await store.proposals(connection, command) == ("cold brew ratio", "cold brew grind size")
-        await store.forget_command(connection, command)
+        await store.forget_commands(connection, [command])
         assert await store.proposals(connection, command) is None
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -13,15 +14,17 @@ import structlog
 from pydantic import SecretStr
 
 from chassis import ServiceKey
-from chassis.testing import serving
+from chassis.testing import eventually, running, serving
 from chassis.testing.strange_requests import Target, ask_strangely
-from envelope import DomainMessage, new_event_id
+from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import Priority, ResearchRequested
-from messaging import Context, Database, Transaction
+from envelope.brand.payloads import Priority, ResearchErase, ResearchRequested
+from messaging import Context, Database, QueuePolicy, Service, ServiceSettings, Transaction, on_each
+from messaging.testing.broker import Broker
 from research.clients.provider import Wanted
 from research.domain import Findings, Found, Insufficient, RankedPassage, Source
-from research.handlers import Handlers
+from research.erasure import erase
+from research.handlers import Handlers, write
 from research.http_api import create_api
 from research.sources.domain import Sources, WebSearch
 from research.sources.store import set_sources
@@ -90,7 +93,7 @@ async def sent(
     record = await Handlers(database, provider).research_requested(message, CONTEXT)
     async with database.connection() as connection, connection.transaction():
         tx = Transaction(connection, "research", CATALOGUE)
-        await record(tx)
+        await record.write(tx, [record.row])
     (row,) = tx.outgoing
     envelope: dict[str, Any] = json.loads(row.body)
     assert envelope["causation_id"] == str(message.event_id)
@@ -178,7 +181,7 @@ async def test_simultaneous_requests_share_one_research(research_database: Datab
     async def write(at: int) -> str:
         async with research_database.connection() as connection, connection.transaction():
             tx = Transaction(connection, "research", CATALOGUE)
-            await records[at](tx)
+            await records[at].write(tx, [records[at].row])
         return str(json.loads(tx.outgoing[0].body)["payload"]["research_id"])
 
     assert len(set(await asyncio.gather(write(0), write(1)))) == 1
@@ -199,6 +202,105 @@ async def test_other_sources_of_the_brand_are_searched_anew(research_database: D
         await set_sources(connection, "daily-grind", Sources())
     assert (await sent(research_database, provider, request()))["payload"] == first["payload"]
     assert provider.asked == 2
+
+
+class AnswersEach(Answers):
+    """Answers each keyword as told."""
+
+    def __init__(self, findings: Mapping[str, Findings]) -> None:
+        super().__init__(Insufficient("Too little."))
+        self.each = findings
+
+    async def search(self, wanted: Wanted) -> Findings:
+        await super().search(wanted)
+        return self.each[wanted.keyword]
+
+
+async def test_what_ends_together_is_written_together(research_database: Database) -> None:
+    refused = Insufficient("Too little.")
+    provider = AnswersEach(
+        {
+            "cold brew": Found(SOURCES),
+            "Cold-Brew": Found(SOURCES),
+            "tea": refused,
+            "half": Found(SOURCES[:1], is_preliminary=True),
+        }
+    )
+    handlers = Handlers(research_database, provider)
+    known = (await sent(research_database, provider, request("cold brew", "third")))["payload"]
+    asked = [
+        request("cold brew"),
+        request("Cold-Brew"),
+        request("tea"),
+        request("cold brew", "other"),
+        request("cold brew", "third"),
+        request("half"),
+        request("half"),
+        request("cold brew", "gone"),
+    ]
+    ends = await asyncio.gather(*(handlers.research_requested(each, CONTEXT) for each in asked))
+    async with research_database.transaction() as tx:
+        gone = ResearchErase(brand_slug="gone", erasure_id=uuid4())
+        await erase([asked[-1].model_copy(update={"payload": gone, "timestamp": datetime.now(UTC)})], tx)
+        tx.outgoing.clear()
+        await write(tx, [end.row for end in ends])
+        answers = [json.loads(row.body) for row in tx.outgoing]
+        tx.outgoing.clear()
+    assert {end.write for end in ends} == {write}
+    assert [each["causation_id"] for each in answers] == [str(each.event_id) for each in asked[:-1]]
+    found = [each["payload"].get("research_id") for each in answers]
+    # The same keyword in another spelling is one, what is preliminary is nobody else's.
+    assert found[0] == found[1]
+    assert (found[2], answers[2]["payload"]["reason"]) == (None, "insufficient_sources")
+    assert found[4] == known["research_id"]
+    assert len({found[0], *found[3:]}) == 5
+    async with research_database.connection() as connection:
+        stored = await connection.fetch(
+            "select research_id, (select count(*) from sources where sources.research_id = research.research_id) as sources"
+            " from research"
+        )
+    counts = {str(row["research_id"]): row["sources"] for row in stored}
+    assert counts == dict(zip((found[0], *found[3:]), (3, 3, 3, 1, 1), strict=True))
+
+
+async def test_what_cannot_be_written_spoils_nothing_but_itself(
+    rabbitmq_url: str, make_database: Callable[[str], Awaitable[str]]
+) -> None:
+    all_asked = asyncio.Event()
+    keywords = ["cold brew", "bad", "espresso", "tea", "moka pot"]
+    unwritable = replace(SOURCES[0], title="A title\x00 that the database cannot hold")
+
+    class AtOnce(AnswersEach):
+        async def search(self, wanted: Wanted) -> Findings:
+            findings = await super().search(wanted)
+            if self.asked >= len(keywords):
+                all_asked.set()
+            await all_asked.wait()
+            return findings
+
+    provider = AtOnce(dict.fromkeys(keywords, Found(SOURCES)) | {"bad": Found((unwritable, *SOURCES))})
+    settings = ServiceSettings(
+        rabbitmq_url=rabbitmq_url, database_url=await make_database("research"), http_port=0
+    )
+    service = Service("research", settings, CATALOGUE)
+    handlers = Handlers(service.database, provider)
+    service.consume(
+        "research-commands",
+        on_each(handlers.research_requested, ResearchRequested),
+        policy=QueuePolicy(max_concurrency=len(keywords), max_attempts=1),
+    )
+    messages = [request(keyword) for keyword in keywords]
+    async with running(service), Broker.connected(rabbitmq_url) as broker:
+        for message in (*messages, *messages):
+            await broker.publish("commands", "research-commands", encode(message))
+        events = [json.loads((await broker.take("orchestrator-events")).body) for _ in keywords[1:]]
+        dead = await broker.take("research-commands-dlq")
+        await eventually(lambda: not service.runners[0].in_hand)
+        assert await broker.depth("orchestrator-events") == 0
+        assert await broker.depth("research-commands-dlq") == 0
+    assert json.loads(dead.body)["payload"]["keyword"] == "bad"
+    assert {event["type"] for event in events} == {"research.completed"}
+    assert {event["payload"]["keyword"] for event in events} == {*keywords} - {"bad"}
 
 
 async def test_a_provider_is_told_the_command_and_how_much_patience_is_left(

@@ -86,11 +86,11 @@ class Place:
     async def all_read(self, *brands: str) -> None:
         async def are_read() -> bool:
             async with self.database.connection() as connection:
-                waiting = [await unread(connection, brand) for brand in brands]
+                waiting = await unread(connection, brands)
                 under_way = await connection.fetchval(
                     "select count(*) from indexing where corpus like 'brand:%'"
                 )
-            return not any(waiting) and not under_way
+            return not waiting and not under_way
 
         await eventually(are_read, within=60)
 

@@ -59,7 +59,7 @@ async def ended(
     record = await Handlers(database, provider).research_requested(message, CONTEXT)
     async with database.connection() as connection, connection.transaction():
         tx = Transaction(connection, "research", CATALOGUE)
-        await record(tx)
+        await record.write(tx, [record.row])
     (row,) = tx.outgoing
     payload: dict[str, Any] = json.loads(row.body)["payload"]
     return payload
@@ -162,7 +162,7 @@ async def test_waits_of_commands_that_nobody_heard_of_again_are_forgotten(
         await store.note_wait(tx.connection, UUID(int=1), "its turn", None)
     await pass_time(research_database, timedelta(days=91))
     async with research_database.connection() as connection:
-        await store.forget_command(connection, UUID(int=2))
+        await store.forget_commands(connection, [UUID(int=2)])
     assert await waits(research_database) == 0
 
 

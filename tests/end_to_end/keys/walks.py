@@ -31,7 +31,7 @@ from publisher.urls import SiteUrls
 from receipts import Receipts
 from research.http_api import create_api as research_api
 from research.index.files import FileState, IndexedFile, save_files
-from research.store import save_research
+from research.store import Inquiry, NewResearch, save_researches
 from social.api import create_api as social_api
 from social.calendar import Slots
 from social.handlers import Handlers as SocialHandlers
@@ -129,14 +129,9 @@ async def fill_research(walk: Walk, database: Database) -> None:
     async with database.transaction() as tx:
         file = IndexedFile(FileState("rivals.md", 3, 1), None, "it is broken", set_aside=True)
         await save_files(tx.connection, "/corpus", [file])
-        research = await save_research(
-            tx.connection,
-            brand_slug="rival",
-            keyword="tea",
-            priority="high",
-            provider="corpus",
-            looked_in="folder",
-            sources=[],
+        inquiry = Inquiry("rival", "tea", provider="corpus", looked_in="folder")
+        (research,) = await save_researches(
+            tx.connection, [NewResearch(inquiry, priority="high", sources=[])]
         )
     (document,) = (await done(walk, "GET", "/v1/documents"))["items"]
     path = "/v1/brands/rival/documents"

@@ -1,13 +1,16 @@
 """`research.requested` → search → rows and `research.completed` or `research.failed`; and `research.waiting` where it has to wait."""
 
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import structlog
 
-from chassis import Connection, redaction
-from envelope import DomainMessage
+from chassis import redaction
+from chassis.http.gathering import Gathering
+from envelope import DomainMessage, Payload
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested, ResearchWaiting
-from messaging import Context, Database, Record, Transaction, WaitFor
+from messaging import Context, Database, Together, Transaction, WaitFor
 from messaging.erasure import comes_too_late
 from research import store
 from research.clients.provider import Provider, Wanted
@@ -15,7 +18,7 @@ from research.domain import CACHE_PERIOD, Found, Insufficient
 from research.erasure import ERASURES
 from research.reading.cleaning import one_line
 from research.sources.domain import Sources
-from research.sources.store import sources_of
+from research.sources.store import sources_of_brands
 
 log = structlog.get_logger(__name__)
 
@@ -25,33 +28,80 @@ MAX_DETAIL = 1_000
 """Characters of why it waits that are told."""
 
 
+AT_ONCE = 50
+"""Commands about which it is looked together what is known; more than handlers run at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    brand: str
+    keyword: str
+    not_before: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known before anything is searched for."""
+
+    erased_at: datetime | None
+    sources: Sources
+    inquiry: store.Inquiry
+    research_id: store.ResearchId | None
+    """What was found before and is good still."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ends: with research that there is, or that is to be stored; refused; or, without a word, too late."""
+
+    message: DomainMessage[ResearchRequested]
+    outcome: store.ResearchId | store.NewResearch | Insufficient | None
+
+
 class Handlers:
     def __init__(self, database: Database, provider: Provider) -> None:
         self._database = database
         self._provider = provider
+        self._known = Gathering(self._look, limit=AT_ONCE)
 
-    async def research_requested(self, message: DomainMessage[ResearchRequested], context: Context) -> Record:
+    async def research_requested(
+        self, message: DomainMessage[ResearchRequested], context: Context
+    ) -> Together[Ended]:
         """Answer from the cache or search; the search runs with no transaction open.
 
         Raises:
             WaitFor, RetryLater, Unprocessable: as of `Provider.search`; who asked is told of a wait that is worth a word.
         """
-        async with self._database.connection() as connection:
-            if await _is_late(message, connection):
-                return _forgotten(message)
+        request = message.payload
+        known = await self._known.get(Asked(request.brand_slug, request.keyword, request.not_before))
+        if known.erased_at is not None and _is_late(message, {request.brand_slug: known.erased_at}):
+            return Together(write, Ended(message, None))
         try:
-            answer = await self._answer(message, context)
+            return Together(write, Ended(message, await self._outcome(message, context, known)))
         except WaitFor as wait:
             await self._tell(message, wait)
             raise
 
-        async def record(tx: Transaction) -> None:
-            await store.forget_command(tx.connection, message.event_id)
-            # Searching takes a while, in which the brand may have been erased.
-            if not await _is_late(message, tx.connection):
-                await answer(tx)
+    async def _look(self, asked: Sequence[Asked]) -> Mapping[Asked, Known]:
+        brands = list({each.brand for each in asked})
+        async with self._database.connection() as connection:
+            erased = await ERASURES.erased(connection, brands)
+            sources = await sources_of_brands(connection, brands)
+            inquiries = [self._inquiry(each, sources[each.brand]) for each in asked]
+            cached = await store.fresh_researches(connection, inquiries)
+        return {
+            each: Known(erased.get(each.brand), sources[each.brand], inquiry, research_id)
+            for each, inquiry, research_id in zip(asked, inquiries, cached, strict=True)
+        }
 
-        return record
+    def _inquiry(self, asked: Asked, sources: Sources) -> store.Inquiry:
+        return store.Inquiry(
+            brand_slug=asked.brand,
+            keyword=asked.keyword,
+            provider=self._provider.name(sources),
+            looked_in=sources.fingerprint,
+            not_before=asked.not_before,
+        )
 
     async def _tell(self, message: DomainMessage[ResearchRequested], wait: WaitFor) -> None:
         async with self._database.transaction() as tx:
@@ -74,27 +124,22 @@ class Handlers:
             until=until.isoformat(),
         )
 
-    async def _answer(self, message: DomainMessage[ResearchRequested], context: Context) -> Record:
+    async def _outcome(
+        self, message: DomainMessage[ResearchRequested], context: Context, known: Known
+    ) -> store.ResearchId | store.NewResearch | Insufficient:
         request = message.payload
-        async with self._database.connection() as connection:
-            sources = await sources_of(connection, request.brand_slug)
-            cached = await store.fresh_research(
-                connection,
-                request.brand_slug,
-                request.keyword,
-                self._provider.name(sources),
-                sources.fingerprint,
-                not_before=request.not_before,
-            )
-        if cached is not None:
+        if known.research_id is not None:
             log.info(
-                "research_reused", brand=request.brand_slug, keyword=request.keyword, research_id=str(cached)
+                "research_reused",
+                brand=request.brand_slug,
+                keyword=request.keyword,
+                research_id=str(known.research_id),
             )
-            return _completed(message, cached)
+            return known.research_id
         wanted = Wanted(
             request.keyword,
             request.brand_slug,
-            sources,
+            known.sources,
             command=message.event_id,
             patient=context.attempt < PATIENT_ATTEMPTS,
             alone=context.alone,
@@ -108,7 +153,7 @@ class Handlers:
                     keyword=request.keyword,
                     reason=findings.reason,
                 )
-                return _failed(message, findings)
+                return findings
             case Found():
                 log.info(
                     "research_done",
@@ -118,69 +163,49 @@ class Handlers:
                     left_out=findings.left_out,
                     attempt=context.attempt,
                 )
-                return self._found(message, findings, sources)
-
-    def _found(self, message: DomainMessage[ResearchRequested], findings: Found, sources: Sources) -> Record:
-        request = message.payload
-
-        async def record(tx: Transaction) -> None:
-            research_id = await store.save_research(
-                tx.connection,
-                brand_slug=request.brand_slug,
-                keyword=request.keyword,
-                priority=request.priority,
-                provider=self._provider.name(sources),
-                looked_in=sources.fingerprint,
-                sources=findings.sources,
-                cached=timedelta(0) if findings.is_preliminary else CACHE_PERIOD,
-                left_out=findings.left_out,
-                not_before=request.not_before,
-            )
-            await _completed(message, research_id)(tx)
-
-        return record
+                return store.NewResearch(
+                    known.inquiry,
+                    priority=request.priority,
+                    sources=findings.sources,
+                    cached=timedelta(0) if findings.is_preliminary else CACHE_PERIOD,
+                    left_out=findings.left_out,
+                )
 
 
-async def _is_late(message: DomainMessage[ResearchRequested], connection: Connection) -> bool:
-    brand = message.payload.brand_slug
-    return comes_too_late(brand, message.timestamp, await ERASURES.erased(connection, [brand]))
+async def write(tx: Transaction, ends: Sequence[Ended]) -> None:
+    """Stores how commands end, and answers them. Nothing of one that comes too late is kept."""
+    await store.forget_commands(tx.connection, [end.message.event_id for end in ends])
+    # Searching takes a while, in which a brand may have been erased.
+    erased = await ERASURES.erased(tx.connection, {end.message.payload.brand_slug for end in ends})
+    kept = [end for end in ends if not _is_late(end.message, erased)]
+    new = [end.outcome for end in kept if isinstance(end.outcome, store.NewResearch)]
+    stored = iter(await store.save_researches(tx.connection, new))
+    for end in kept:
+        request = end.message.payload
+        match end.outcome:
+            case None:
+                continue
+            case Insufficient() as refusal:
+                answer: Payload = _failed(request, refusal)
+            case store.NewResearch():
+                answer = _completed(request, next(stored))
+            case research_id:
+                answer = _completed(request, research_id)
+        tx.send(answer, caused_by=end.message)
 
 
-def _forgotten(message: DomainMessage[ResearchRequested]) -> Record:
-    """Nothing of a command that comes too late is kept."""
-
-    async def record(tx: Transaction) -> None:
-        await store.forget_command(tx.connection, message.event_id)
-
-    return record
+def _is_late(message: DomainMessage[ResearchRequested], erased: Mapping[str, datetime]) -> bool:
+    return comes_too_late(message.payload.brand_slug, message.timestamp, erased)
 
 
-def _completed(message: DomainMessage[ResearchRequested], research_id: store.ResearchId) -> Record:
-    request = message.payload
-
-    async def record(tx: Transaction) -> None:
-        tx.send(
-            ResearchCompleted(
-                brand_slug=request.brand_slug, research_id=research_id, keyword=request.keyword
-            ),
-            caused_by=message,
-        )
-
-    return record
+def _completed(request: ResearchRequested, research_id: store.ResearchId) -> ResearchCompleted:
+    return ResearchCompleted(brand_slug=request.brand_slug, research_id=research_id, keyword=request.keyword)
 
 
-def _failed(message: DomainMessage[ResearchRequested], refusal: Insufficient) -> Record:
-    request = message.payload
-
-    async def record(tx: Transaction) -> None:
-        tx.send(
-            ResearchFailed(
-                brand_slug=request.brand_slug,
-                keyword=request.keyword,
-                reason=refusal.reason,
-                detail=refusal.detail,
-            ),
-            caused_by=message,
-        )
-
-    return record
+def _failed(request: ResearchRequested, refusal: Insufficient) -> ResearchFailed:
+    return ResearchFailed(
+        brand_slug=request.brand_slug,
+        keyword=request.keyword,
+        reason=refusal.reason,
+        detail=refusal.detail,
+    )

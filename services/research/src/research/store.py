@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NewType
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from chassis import Connection
 from research.domain import CACHE_PERIOD, Source, normalise_keyword
@@ -35,87 +35,137 @@ class StoredResearch:
     """As the API shows them: n, title, url, path, licence, published_on, author, passages [{heading, text, score, flags}]."""
 
 
-async def fresh_research(
-    connection: Connection,
-    brand_slug: str,
-    keyword: str,
-    provider: str,
-    looked_in: str,
-    *,
-    not_before: datetime | None = None,
-) -> ResearchId | None:
-    """The brand's unexpired research on the keyword, spelled in any way, by the database's clock.
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """What research is kept under and found again: who asked for what, and where it was looked for."""
 
-    `looked_in` is the fingerprint of the sources that it has to be from; what was made before `not_before` is left out.
-    """
-    found: UUID | None = await connection.fetchval(
-        "select research_id from research where brand_slug = $1 and cache_key = $2 and provider = $3"
-        " and looked_in = $4 and expires_at > now() and ($5::timestamptz is null or created_at >= $5)"
-        " order by created_at desc limit 1",
-        brand_slug,
-        normalise_keyword(keyword),
-        provider,
-        looked_in,
-        not_before,
+    brand_slug: str
+    keyword: str
+    """Spelled in any way."""
+    provider: str
+    looked_in: str
+    """The fingerprint of the sources."""
+    not_before: datetime | None = None
+    """What was made before that is none."""
+
+    @property
+    def cache_key(self) -> str:
+        return normalise_keyword(self.keyword)
+
+
+@dataclass(frozen=True, slots=True)
+class NewResearch:
+    """What was found. It is found again for as long as it is `cached`."""
+
+    inquiry: Inquiry
+    priority: str
+    sources: Sequence[Source]
+    cached: timedelta = CACHE_PERIOD
+    left_out: str = ""
+
+
+async def fresh_researches(connection: Connection, inquiries: Sequence[Inquiry]) -> list[ResearchId | None]:
+    """The unexpired research on each of them, by the database's clock."""
+    rows = await connection.fetch(
+        """
+        select n, research_id
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
+                 with ordinality as asked (brand_slug, cache_key, provider, looked_in, not_before, n),
+             lateral (
+                 select research_id from research
+                 where research.brand_slug = asked.brand_slug and research.cache_key = asked.cache_key
+                   and research.provider = asked.provider and research.looked_in = asked.looked_in
+                   and expires_at > now() and (not_before is null or created_at >= not_before)
+                 order by created_at desc limit 1
+             ) as latest
+        """,
+        [each.brand_slug for each in inquiries],
+        [each.cache_key for each in inquiries],
+        [each.provider for each in inquiries],
+        [each.looked_in for each in inquiries],
+        [each.not_before for each in inquiries],
     )
-    return None if found is None else ResearchId(found)
+    found = {row["n"]: ResearchId(row["research_id"]) for row in rows}
+    return [found.get(n) for n in range(1, len(inquiries) + 1)]
 
 
-async def save_research(
-    connection: Connection,
-    *,
-    brand_slug: str,
-    keyword: str,
-    priority: str,
-    provider: str,
-    looked_in: str,
-    sources: Sequence[Source],
-    cached: timedelta = CACHE_PERIOD,
-    left_out: str = "",
-    not_before: datetime | None = None,
-) -> ResearchId:
-    """Store the result, or give the one that a concurrent request has just stored. Run it in a transaction."""
-    # Two requests for one keyword may have searched at the same time; the second must see the first one's row.
+async def save_researches(connection: Connection, researches: Sequence[NewResearch]) -> list[ResearchId]:
+    """Store what was found, or give what concurrent requests have just stored. Run it in a transaction."""
+    if not researches:
+        return []
+    inquiries = [each.inquiry for each in researches]
+    # Two requests for one keyword may have searched at the same time; the second must see the first one's row. In order, so
+    # that of two transactions one waits for the other.
     await connection.execute(
-        "select pg_advisory_xact_lock(hashtextextended($1, 0))", f"{brand_slug}/{normalise_keyword(keyword)}"
+        "select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest($1::text[]) as name",
+        sorted({f"{each.brand_slug}/{each.cache_key}" for each in inquiries}),
     )
-    existing = await fresh_research(
-        connection, brand_slug, keyword, provider, looked_in, not_before=not_before
-    )
-    if existing is not None:
-        return existing
-    research_id: UUID = await connection.fetchval(
+    ids = dict(enumerate(await fresh_researches(connection, inquiries)))
+    first: dict[tuple[str, str, str, str], int] = {}
+    again: list[int] = []
+    for at, each in enumerate(inquiries):
+        if ids[at] is None:
+            name = (each.brand_slug, each.cache_key, each.provider, each.looked_in)
+            if first.setdefault(name, at) != at:
+                again.append(at)
+    new = {at: ResearchId(uuid4()) for at in first.values()}
+    await _insert(connection, [(new_id, researches[at]) for at, new_id in new.items()])
+    # Of one batch, too, the second sees the first one's row.
+    later = await save_researches(connection, [researches[at] for at in again])
+    known = {
+        **{at: found for at, found in ids.items() if found},
+        **new,
+        **dict(zip(again, later, strict=True)),
+    }
+    return [known[at] for at in range(len(researches))]
+
+
+async def _insert(connection: Connection, researches: Sequence[tuple[ResearchId, NewResearch]]) -> None:
+    if not researches:
+        return
+    inquiries = [each.inquiry for _, each in researches]
+    sources = [
+        (research_id, n, source)
+        for research_id, each in researches
+        for n, source in enumerate(each.sources, start=1)
+    ]
+    await connection.execute(
         """
         with new as (
-            insert into research (brand_slug, keyword, cache_key, priority, provider, expires_at, looked_in, left_out)
-            values ($1, $2, $3, $4, $5, now() + $6, $14, $16) returning research_id
-        ), new_sources as (
-            insert into sources (research_id, n, title, url, path, licence, published_on, author, passages, quotable)
-            select research_id, n, title, url, path, licence, published_on, author, passages::jsonb, quotable
-            from new, unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::date[], $12::text[], $13::text[],
-                             $15::boolean[])
-                      with ordinality as found (title, url, path, licence, published_on, author, passages, quotable, n)
+            insert into research
+                (research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, expires_at, left_out)
+            select research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, now() + cached, left_out
+            from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                        $8::interval[], $9::text[])
+                     as found (research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, cached, left_out)
         )
-        select research_id from new
+        insert into sources
+            (research_id, n, title, url, path, licence, published_on, author, passages, quotable)
+        select research_id, n, title, url, path, licence, published_on, author, passages::jsonb, quotable
+        from unnest($10::uuid[], $11::integer[], $12::text[], $13::text[], $14::text[], $15::text[], $16::date[],
+                    $17::text[], $18::text[], $19::boolean[])
+                 as found (research_id, n, title, url, path, licence, published_on, author, passages, quotable)
         """,
-        brand_slug,
-        keyword,
-        normalise_keyword(keyword),
-        priority,
-        provider,
-        cached,
-        [source.title for source in sources],
-        [source.url for source in sources],
-        [source.path for source in sources],
-        [source.licence for source in sources],
-        [source.published_on for source in sources],
-        [source.author for source in sources],
-        [json.dumps([asdict(passage) for passage in source.passages]) for source in sources],
-        looked_in,
-        [source.quotable for source in sources],
-        left_out,
+        [research_id for research_id, _ in researches],
+        [each.brand_slug for each in inquiries],
+        [each.keyword for each in inquiries],
+        [each.cache_key for each in inquiries],
+        [each.provider for each in inquiries],
+        [each.looked_in for each in inquiries],
+        [each.priority for _, each in researches],
+        [each.cached for _, each in researches],
+        [each.left_out for _, each in researches],
+        [research_id for research_id, _, _ in sources],
+        [n for _, n, _ in sources],
+        [source.title for *_, source in sources],
+        [source.url for *_, source in sources],
+        [source.path for *_, source in sources],
+        [source.licence for *_, source in sources],
+        [source.published_on for *_, source in sources],
+        [source.author for *_, source in sources],
+        [json.dumps([asdict(passage) for passage in source.passages]) for *_, source in sources],
+        [source.quotable for *_, source in sources],
     )
-    return ResearchId(research_id)
 
 
 async def get_research(
@@ -191,14 +241,14 @@ async def note_wait(
     return until
 
 
-async def forget_command(connection: Connection, event_id: UUID) -> None:
-    """Forgets what was kept for the time until the command has ended."""
+async def forget_commands(connection: Connection, event_ids: Sequence[UUID]) -> None:
+    """Forgets what was kept for the time until these commands have ended."""
     await connection.execute(
-        "delete from waits where event_id = $1 or noted_at < now() - $2::interval", event_id, UNENDED_KEPT
-    )
-    await connection.execute(
-        "delete from proposals where event_id = $1 or proposed_at < now() - $2::interval",
-        event_id,
+        """
+        with ended as (delete from waits where event_id = any ($1::uuid[]) or noted_at < now() - $2::interval)
+        delete from proposals where event_id = any ($1::uuid[]) or proposed_at < now() - $2::interval
+        """,
+        event_ids,
         UNENDED_KEPT,
     )
 

@@ -106,18 +106,27 @@ def words() -> list[str]:
     return sorted({word for group in (*EQUAL, *NEAR) for word in group.split()})
 
 
-def alternatives(
-    lexemes: Iterable[str], stems: Mapping[str, str]
-) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """What equals each of these stemmed words, and what is near it; `stems` are those of `words()`."""
-    wanted = frozenset(lexemes)
-    return _of(wanted, EQUAL, stems), _of(wanted, NEAR, stems)
+class OtherWords:
+    """What stands for a stemmed word; `stems` are those of `words()`."""
+
+    def __init__(self, stems: Mapping[str, str]) -> None:
+        self._equal = _by_lexeme(EQUAL, stems)
+        self._near = _by_lexeme(NEAR, stems)
+
+    def of(self, lexemes: Iterable[str]) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+        """What equals each of the stemmed words of a keyword, and what is near it; those that have nothing are not in it."""
+        wanted = frozenset(lexemes)
+        equal, near = (
+            {lexeme: groups[lexeme] - wanted for lexeme in wanted & groups.keys()}
+            for groups in (self._equal, self._near)
+        )
+        return equal, near
 
 
-def _of(wanted: frozenset[str], groups: Iterable[str], stems: Mapping[str, str]) -> dict[str, frozenset[str]]:
+def _by_lexeme(groups: Iterable[str], stems: Mapping[str, str]) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for group in groups:
-        stemmed = {stems[word] for word in group.split() if word in stems}
-        for lexeme in wanted & stemmed:
-            found[lexeme] = found.get(lexeme, frozenset()) | (stemmed - wanted)
+        stemmed = frozenset(stems[word] for word in group.split() if word in stems)
+        for lexeme in stemmed:
+            found[lexeme] = found.get(lexeme, frozenset()) | stemmed
     return found

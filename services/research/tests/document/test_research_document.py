@@ -13,7 +13,7 @@ from messaging import Database
 from research.domain import RankedPassage, Source
 from research.http_api import create_api
 from research.index.files import FileState, IndexedFile, save_files
-from research.store import save_research
+from research.store import Inquiry, NewResearch, save_researches
 from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
 
 KEY = "a-service-key-for-tests"
@@ -41,14 +41,9 @@ async def known(api: httpx.AsyncClient, research_database: Database) -> dict[str
     ]
     async with research_database.transaction() as tx:
         await save_files(tx.connection, "/corpus", files)
-        research = await save_research(
-            tx.connection,
-            brand_slug="daily-grind",
-            keyword="cold brew",
-            priority="high",
-            provider="corpus",
-            looked_in="folder",
-            sources=[SOURCE],
+        inquiry = Inquiry("daily-grind", "cold brew", provider="corpus", looked_in="folder")
+        (research,) = await save_researches(
+            tx.connection, [NewResearch(inquiry, priority="high", sources=[SOURCE])]
         )
     documents = (await api.get("/v1/documents", params={"limit": MANY})).json()["items"]
     uploads = []

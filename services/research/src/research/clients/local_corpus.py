@@ -1,12 +1,13 @@
 """Research over a local folder of documents, indexed in the service's own PostgreSQL. Needs no key and no network."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from chassis import Connection
+from chassis.http.gathering import Gathering
 from messaging import Database
 from research.clients import corpus_folder
 from research.clients.corpus_folder import CorpusUnavailableError
@@ -20,20 +21,25 @@ from research.index.files import corpus_of_brand
 from research.index.progress import Progress
 from research.ranking import Hits, Query, abbreviation, decide
 from research.reading.pool import Readers
+from research.synonyms import OtherWords
 
 # How long a request waits for the first reading of a corpus before it makes do with what has been read: longer than some
 # hundreds of pages take, far shorter than the deadline of the handler that waits.
 PATIENCE_SECONDS = 20.0
 
 
-async def _none_unread(_: Connection, __: str) -> int:
-    return 0
+# Keywords whose words are looked at together; more than handlers run at a time.
+AT_ONCE = 50
+
+
+async def _none_unread(_: Connection, __: Sequence[str]) -> Mapping[str, int]:
+    return {}
 
 
 class LocalCorpus:
     """`run` keeps the index up to date; `search` answers beside it.
 
-    `unread` tells how many documents of a brand, which others read, are still to be read.
+    `unread` tells of brands how many of their documents, which others read, are still to be read.
     """
 
     def __init__(
@@ -43,7 +49,7 @@ class LocalCorpus:
         *,
         rescan_seconds: float,
         readers: Readers,
-        unread: Callable[[Connection, str], Awaitable[int]] = _none_unread,
+        unread: Callable[[Connection, Sequence[str]], Awaitable[Mapping[str, int]]] = _none_unread,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self._database = database
@@ -58,6 +64,10 @@ class LocalCorpus:
         self._failure: str | None = None
         self._licence: str | None = None
         self._licence_is_known = False
+        self._is_complete = False
+        self._others: OtherWords | None = None
+        self._queries = Gathering(self._parsed, limit=AT_ONCE)
+        self._unread_of = Gathering(self._count_unread, limit=AT_ONCE)
 
     async def run(self) -> None:
         """Index the folder, then again every so often; only changed files are read. Never returns.
@@ -96,8 +106,7 @@ class LocalCorpus:
 
     async def can_search(self, keyword: str) -> bool:
         """Whether the keyword has any word that is looked for."""
-        async with self._database.connection() as connection:
-            return bool((await lookup.parse_query(connection, [], keyword)).terms)
+        return bool((await self._queries.get(keyword)).terms)
 
     async def search(
         self,
@@ -127,18 +136,17 @@ class LocalCorpus:
         if not self._licence_is_known:
             await self._read_licence()
         corpora = [self._corpus, corpus_of_brand(brand)] if folder else [corpus_of_brand(brand)]
-        async with self._database.connection() as connection:
-            unread = await self._unread(connection, brand)
-            hits = await self._look_up(connection, corpora, pages, keyword)
-            texts = [
-                text
-                for each in hits.candidates
-                for text in (each.document_title, each.passage.heading or "", each.passage.text)
-            ]
-            # In threads: what a hostile document fills the index with takes tenths of a second.
-            short = await asyncio.to_thread(abbreviation, keyword, texts)
-            named_by = await self._look_up(connection, corpora, pages, short) if short else None
-        findings = await asyncio.to_thread(decide, hits.query, hits.candidates, named_by, looked_in=looked_in)
+        unread = await self._unread_of.get(brand)
+        hits = await self._look_up(corpora, pages, keyword)
+        # In threads: what a hostile document fills the index with takes tenths of a second.
+        found = await asyncio.to_thread(_short_or_decided, keyword, hits, looked_in)
+        if isinstance(found, str):
+            named_by = await self._look_up(corpora, pages, found)
+            findings = await asyncio.to_thread(
+                decide, hits.query, hits.candidates, named_by, looked_in=looked_in
+            )
+        else:
+            findings = found
         match findings:
             case Insufficient() if not now.complete:
                 raise ProviderUnavailableError(
@@ -151,18 +159,29 @@ class LocalCorpus:
             case Found():
                 return replace(findings, is_preliminary=not now.complete or unread > 0)
 
-    async def _look_up(
-        self, connection: Connection, corpora: Sequence[str], pages: Sequence[Page], keyword: str
-    ) -> Hits:
-        query: Query = await lookup.parse_query(connection, corpora, keyword)
-        found = await lookup.candidates(connection, corpora, query) if query.terms else []
-        return await with_pages(connection, Hits(query, list(map(self._with_rights, found))), pages)
+    async def _look_up(self, corpora: Sequence[str], pages: Sequence[Page], keyword: str) -> Hits:
+        query = await self._queries.get(keyword)
+        async with self._database.connection() as connection:
+            hits = await lookup.look_up(connection, corpora, query)
+            hits = Hits(hits.query, list(map(self._with_rights, hits.candidates)))
+            return await with_pages(connection, hits, pages)
+
+    async def _parsed(self, keywords: Sequence[str]) -> Mapping[str, Query]:
+        async with self._database.connection() as connection:
+            self._others = self._others or await lookup.other_words(connection)
+            return await lookup.parsed(connection, keywords, self._others)
+
+    async def _count_unread(self, brands: Sequence[str]) -> Mapping[str, int]:
+        async with self._database.connection() as connection:
+            return dict.fromkeys(brands, 0) | dict(await self._unread(connection, brands))
 
     def _with_rights(self, candidate: Candidate) -> Candidate:
         """The folder's licence is that of its documents, which may be quoted. What a brand uploads is asked for its own."""
-        if candidate.corpus == self._corpus:
-            return replace(candidate, licence=candidate.licence or self._licence)
-        return replace(candidate, quotable=candidate.own or is_free(candidate.licence))
+        if candidate.corpus != self._corpus:
+            return replace(candidate, quotable=candidate.own or is_free(candidate.licence))
+        if candidate.licence or not self._licence:
+            return candidate
+        return replace(candidate, licence=self._licence)
 
     async def _readiness(self) -> Progress:
         """Waits a while for the first reading; a corpus that was read before is searched at once.
@@ -181,5 +200,20 @@ class LocalCorpus:
         return now
 
     async def _progress(self) -> Progress:
+        if self._is_complete:
+            return Progress(complete=True)
         async with self._database.connection() as connection:
-            return await progress.of(connection, self._corpus)
+            now = await progress.of(connection, self._corpus)
+        # Once it is, it stays so.
+        self._is_complete = now.complete
+        return now
+
+
+def _short_or_decided(keyword: str, hits: Hits, looked_in: str) -> str | Findings:
+    """The abbreviation that is to be looked up, too; or else what is found."""
+    texts = (
+        text
+        for each in hits.candidates
+        for text in (each.document_title, each.passage.heading or "", each.passage.text)
+    )
+    return abbreviation(keyword, texts) or decide(hits.query, hits.candidates, looked_in=looked_in)

@@ -1,6 +1,7 @@
 """The sources of brands, one row for each that has any of its own."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,11 +12,18 @@ from research.sources.domain import Sources, WebSearch
 
 async def sources_of(connection: Connection, brand_slug: str) -> Sources:
     """Those that were set, or the folder alone. What a later version has set beside them is passed over."""
-    settings: str | None = await connection.fetchval(
-        "select settings::text from brand_sources where brand_slug = $1", brand_slug
+    return (await sources_of_brands(connection, [brand_slug]))[brand_slug]
+
+
+async def sources_of_brands(connection: Connection, brands: Sequence[str]) -> dict[str, Sources]:
+    rows = await connection.fetch(
+        "select brand_slug, settings::text as settings from brand_sources where brand_slug = any ($1::text[])",
+        brands,
     )
-    if settings is None:
-        return Sources()
+    return dict.fromkeys(brands, Sources()) | {row["brand_slug"]: _read(row["settings"]) for row in rows}
+
+
+def _read(settings: str) -> Sources:
     known = _known(json.loads(settings), Sources)
     if known.get("web") is not None:
         known["web"] = _known(known["web"], WebSearch)

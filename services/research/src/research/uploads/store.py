@@ -192,9 +192,15 @@ async def counts(connection: Connection, brand: str | None = None) -> dict[str, 
     return dict.fromkeys(map(str, UploadState), 0) | {row["state"]: row["documents"] for row in rows}
 
 
-async def unread(connection: Connection, brand: str) -> int:
-    """How many of the brand's documents are still to be read."""
-    return (await counts(connection, brand))[UploadState.WAITING]
+async def unread(connection: Connection, brands: Sequence[str]) -> dict[str, int]:
+    """How many documents of these brands are still to be read, where there are any."""
+    rows = await connection.fetch(
+        "select brand_slug, count(*) as documents from uploads left join documents using (corpus, path)"  # noqa: S608
+        f" where brand_slug = any ($1::text[]) and {_STATE} = $2 group by 1",
+        brands,
+        UploadState.WAITING,
+    )
+    return {row["brand_slug"]: row["documents"] for row in rows}
 
 
 async def remove(connection: Connection, brand: str, upload: int) -> bool:
