@@ -10,7 +10,7 @@ from messaging import command_line
 from orchestrator.app import build
 from orchestrator.brands import EXTRACTIVE
 from orchestrator.settings import Settings
-from orchestrator.writing import Article, Source
+from orchestrator.writing import Article, Quick, Source
 from orchestrator.writing.extractive import ExtractiveWriter
 
 
@@ -37,5 +37,4 @@ class InstantWriter:
 
 
 if __name__ == "__main__":
-    writer = InstantWriter()
-    command_line("orchestrator", Settings, partial(build, other_writers={EXTRACTIVE: lambda _: writer}))
+    command_line("orchestrator", Settings, partial(build, other_writers={EXTRACTIVE: Quick(InstantWriter())}))

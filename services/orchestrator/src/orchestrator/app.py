@@ -38,7 +38,7 @@ from orchestrator.schedule import Scheduler, count_states
 from orchestrator.settings import Settings
 from orchestrator.tallies import Tally
 from orchestrator.workflows import in_states
-from orchestrator.writing import ContentWorkflow, ResearchClient, WriterAt
+from orchestrator.writing import ContentWorkflow, Quick, ResearchClient, WriterAt
 from orchestrator.writing.extractive import ExtractiveWriter
 
 ASKED_WHOSE_A_KEY_IS: Final = "GET /v1/keys/{key_id}/introspection"
@@ -172,8 +172,7 @@ def judges(settings: Settings) -> bool:
 
 def _writers(service: Service, settings: Settings) -> dict[str, WriterAt]:
     """By the names that brands choose them by. Without a model's address there is no dependency on one either."""
-    extractive = ExtractiveWriter()
-    writers: dict[str, WriterAt] = {EXTRACTIVE: lambda _: extractive}
+    writers: dict[str, WriterAt] = {EXTRACTIVE: Quick(ExtractiveWriter())}
     if settings.model_url is not None:
         writers[MODEL] = _model_writer(service, settings, settings.model_url)
     return writers

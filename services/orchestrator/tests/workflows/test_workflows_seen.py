@@ -157,7 +157,7 @@ async def test_of_two_commands_for_an_article_one_has_it_in_hand(orchestrator_da
         assert timedelta(minutes=59) < wait.value.after <= HOUR
         # Its own command comes again after a crash.
         assert await take_up(connection, first, HOUR) == first.event_id
-        assert await put_down(connection, first)
+        assert await put_down(connection, first) is False
         assert await take_up(connection, second, HOUR) == second.event_id
 
 

@@ -9,6 +9,7 @@ import structlog
 
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import (
+    ArticleContext,
     ContentGenerate,
     ContentPublished,
     DeadLetterRecorded,
@@ -51,8 +52,9 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         await _note_addresses(tx, events)
         return
     slugs, now = locked
-    index = _Index(await keyword_rows.load_keywords(tx.connection, names, content_ids))
-    articles = await article_contexts(tx.connection, content_ids)
+    rows = await keyword_rows.load_keywords(tx.connection, names, content_ids)
+    index = _Index(rows)
+    articles = await _promotable(tx, events, rows)
     turns = _Turns(slugs, await standings(tx.connection, slugs), room)
     changed: dict[RowKey, KeywordRow] = {}
     strange: list[Event] = []
@@ -154,6 +156,19 @@ def _mentioned(events: Sequence[Event]) -> tuple[list[tuple[str, str]], list[UUI
     names = {name for event in events if (name := _name(event))}
     content_ids = {content_id for event in events if (content_id := _content_id(event.payload))}
     return sorted(names), sorted(content_ids)
+
+
+async def _promotable(
+    tx: Transaction, events: Sequence[Event], rows: Sequence[KeywordRow]
+) -> dict[UUID, ArticleContext]:
+    """The articles of which posts may be asked for now: those that have an address, or are told to."""
+    told = {event.payload.content_id for event in events if isinstance(event.payload, ContentPublished)}
+    told |= {
+        row.facts.content_id
+        for row in rows
+        if row.facts.content_id is not None and row.facts.published_url and not row.facts.promoted
+    }
+    return await article_contexts(tx.connection, sorted(told)) if told else {}
 
 
 def _name(event: Event) -> tuple[str, str] | None:

@@ -176,22 +176,25 @@ async def lock_brands_of(
     Returns:
         The slugs of these brands, and the database's time once all locks are held; None if no brand of ours is concerned.
     """
-    rows = await connection.fetch(
+    row = await connection.fetchrow(
         """
-        select slug from brands
-        where slug in (
-            select brand_slug from cycles where correlation_id = any ($1::text[])
-            union
-            select brand_slug from keywords join cycles using (cycle_id) where content_id = any ($2::uuid[])
+        with locked as materialized (
+            select slug from brands
+            where slug in (
+                select brand_slug from cycles where correlation_id = any ($1::text[])
+                union
+                select brand_slug from keywords join cycles using (cycle_id) where content_id = any ($2::uuid[])
+            )
+            order by slug for no key update
         )
-        order by slug for no key update
+        -- The time is told of all rows together, and so when the last one is locked.
+        select array_agg(slug) as slugs, clock_timestamp() as now from locked
         """,
         list(correlation_ids),
         list(content_ids),
     )
-    if not rows:
-        return None
-    return [row["slug"] for row in rows], await connection.fetchval("select clock_timestamp()")
+    assert row is not None
+    return None if row["slugs"] is None else (row["slugs"], row["now"])
 
 
 async def lock_brand(connection: Connection, slug: str) -> datetime:

@@ -1,6 +1,7 @@
 """Brands that were erased, or are being: SQL beside the functions that run it."""
 
 from datetime import datetime
+from uuid import UUID
 
 from chassis import Connection
 
@@ -22,9 +23,17 @@ async def demand_not_erasing(connection: Connection, slug: str) -> None:
         raise BrandErasingError(slug)
 
 
-async def comes_too_late(connection: Connection, slug: str, sent_at: datetime) -> bool:
-    """Whether a brand of this name was erased after a message about it was sent."""
-    asked_at: datetime | None = await connection.fetchval(
-        "select max(asked_at) from erasures where brand_slug = $1", slug
+async def comes_too_late(
+    connection: Connection, slug: str, sent_at: datetime, *, content_id: UUID | None = None
+) -> bool:
+    """Whether a brand of this name was erased after a message about it was sent, or the article that it names was deleted."""
+    late: bool = await connection.fetchval(
+        """
+        select exists (select from erasures where brand_slug = $1 and asked_at >= $2)
+            or exists (select from deleted_articles where content_id = $3)
+        """,
+        slug,
+        sent_at,
+        content_id,
     )
-    return asked_at is not None and sent_at <= asked_at
+    return late

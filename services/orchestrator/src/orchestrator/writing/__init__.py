@@ -3,7 +3,7 @@
 from orchestrator.writing.approval import HELD_UP_SINCE, IS_UNSEEN, WAITS
 from orchestrator.writing.article import Article, Passage, Source
 from orchestrator.writing.body import cited_in, prose_of
-from orchestrator.writing.desk import Desk, WriterAt
+from orchestrator.writing.desk import Desk, Quick, WriterAt
 from orchestrator.writing.domain import ContentId
 from orchestrator.writing.durable import delete_old_workflows
 from orchestrator.writing.handlers import ContentWorkflow
@@ -50,6 +50,7 @@ __all__ = [
     "MeasureView",
     "NoArticleError",
     "Passage",
+    "Quick",
     "ResearchClient",
     "Source",
     "SourceView",

@@ -29,9 +29,15 @@ IS_UNSEEN: Final = f"({HELD_UP_SINCE} is not null)"
 """Of brands b: whether so many drafts wait unseen."""
 
 
+_UNWANTED: Final = """
+    select exists (select from content where brand_slug = $1 and subject is null) as without_subject,
+           (select content_id from content where brand_slug = $1 and subject = $2 and decision in ('rejected', 'taken_down')
+            order by created_at desc limit 1) as content_id
+"""
+
+
 async def wish_to_see(connection: Connection, brand: Brand, keyword: str) -> tuple[str, ...]:
     """Why a new article of the brand waits for a person, however good it is; empty if it need not."""
-    await key_articles(connection, [brand.slug])
     subject = key_of(keyword, brand.language)
     unwanted = await _unwanted(connection, brand.slug, subject)
     match brand.approves:
@@ -56,12 +62,11 @@ async def _has_article(connection: Connection, brand_slug: str, subject: Subject
 
 async def _unwanted(connection: Connection, brand_slug: str, subject: SubjectKey) -> tuple[str, ...]:
     """That a person rejected an article on the subject, or took one down: nothing on it is published unasked."""
-    content_id = await connection.fetchval(
-        """
-        select content_id from content where brand_slug = $1 and subject = $2 and decision in ('rejected', 'taken_down')
-        order by created_at desc limit 1
-        """,
-        brand_slug,
-        subject,
-    )
+    found = await connection.fetchrow(_UNWANTED, brand_slug, subject)
+    assert found is not None
+    if found["without_subject"]:
+        await key_articles(connection, [brand_slug])
+        found = await connection.fetchrow(_UNWANTED, brand_slug, subject)
+        assert found is not None
+    content_id = found["content_id"]
     return () if content_id is None else (f"{UNWANTED} (/v1/drafts/{content_id})",)

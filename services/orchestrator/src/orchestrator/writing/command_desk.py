@@ -42,14 +42,15 @@ class CommandDesk:
     def __init__(
         self,
         database: Database,
-        steps: Workflow,
+        steps: Callable[[], Awaitable[Workflow]],
         brand: Brand,
         command: Command,
         comment: str,
         turn: Turn,
     ) -> None:
         self._database = database
-        self._steps = steps
+        self._resume = steps
+        self._steps: Workflow | None = None
         self._brand = brand
         self._command = command
         self._comment = comment
@@ -82,6 +83,8 @@ class CommandDesk:
     async def step(
         self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
     ) -> ResultT:
+        if self._steps is None:
+            self._steps = await self._resume()
         if not self._steps.has(name):
             self._turn.begin_step()
             async with self._database.connection() as connection:

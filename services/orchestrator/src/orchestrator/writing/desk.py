@@ -1,6 +1,7 @@
 """What a writer works at: durable steps of its own for one article, and what the brand has written already."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter
@@ -53,3 +54,16 @@ class Desk(Protocol):
 
 WriterAt: TypeAlias = Callable[[Desk], Writer]
 """Makes the writer of one article."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quick:
+    """As `WriterAt`: one writer for all articles, which takes milliseconds for one and keeps no steps of its own.
+
+    Nothing of its work is kept before the article is stored: a crash costs less than rows before would.
+    """
+
+    writer: Writer
+
+    def __call__(self, _: Desk) -> Writer:
+        return self.writer

@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 import structlog
 from pydantic import TypeAdapter
 
-from chassis import DatabaseUnavailableError
+from chassis import Connection, DatabaseUnavailableError
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
 from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
@@ -21,10 +21,11 @@ from orchestrator.tallies import Tally
 from orchestrator.writing.approval import wish_to_see
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.command_desk import CommandDesk, NotOursError, Turn
-from orchestrator.writing.desk import WriterAt
+from orchestrator.writing.desk import Quick, WriterAt
 from orchestrator.writing.durable import (
     Command,
     Workflow,
+    is_ours,
     note_problem,
     put_down,
     put_down_to_wait,
@@ -99,12 +100,11 @@ class ContentWorkflow:
         payload = message.payload
         command = Command(payload.content_id, message.event_id, payload.revision, context.attempt)
         async with self._database.connection() as connection:
-            if await is_deleted(connection, command.content_id) or await comes_too_late(
-                connection, payload.brand_slug, message.timestamp
+            if await comes_too_late(
+                connection, payload.brand_slug, message.timestamp, content_id=command.content_id
             ):
                 return _comes_too_late(message)
-        brand = await self._brand(payload.brand_slug)
-        async with self._database.connection() as connection:
+            brand = await self._brand(connection, payload.brand_slug)
             steps_id = await take_up(connection, command, self._hold)
         if steps_id is None:
             return _nothing
@@ -127,7 +127,12 @@ class ContentWorkflow:
             raise
 
         async def unless_cancelled(tx: Transaction) -> None:
-            if await put_down(tx.connection, command):
+            cancelled = await put_down(tx.connection, command)
+            if cancelled is None and await comes_too_late(
+                tx.connection, payload.brand_slug, message.timestamp, content_id=command.content_id
+            ):
+                await _comes_too_late(message)(tx)
+            elif not cancelled:
                 await record(tx)
 
         return unless_cancelled
@@ -142,14 +147,19 @@ class ContentWorkflow:
     ) -> Record:
         command = message.payload
         workflow = await Workflow.resume(self._database, _workflow_id(command))
+        quick = isinstance(self._writers.get(brand.writer), Quick)
         sources = await workflow.step(
-            "fetch_research", SOURCES, partial(self._fetch_research, command.research_id, command.brand_slug)
+            "fetch_research",
+            SOURCES,
+            partial(self._fetch_research, command.research_id, command.brand_slug),
+            quick=quick,
         )
         try:
             article = await workflow.step(
                 "write_article",
                 ARTICLE,
                 partial(self._write, message, context, sources, brand, delivered, steps_id),
+                quick=quick,
             )
         except NoArticleError as refusal:
             context.log.info(
@@ -158,9 +168,7 @@ class ContentWorkflow:
                 reason=refusal.reason,
                 detail=str(refusal),
             )
-            return (
-                self._refusal(message, refusal) if command.revision is None else self._kept(message, refusal)
-            )
+            return self._without_article(message, delivered, workflow, refusal)
         own_ids = [command.content_id] if command.renews is None else [command.content_id, command.renews]
         judged = await judge(
             self._database,
@@ -176,6 +184,7 @@ class ContentWorkflow:
                 return
             # After the steps: while they are there, the article cannot have been deleted.
             if await is_deleted(tx.connection, command.content_id):
+                await workflow.forget(tx.connection)
                 await _comes_too_late(message)(tx)
                 return
             final = await judge_again(tx.connection, command.brand_slug, own_ids, judged)
@@ -283,6 +292,25 @@ class ContentWorkflow:
         tx.send(self._refused(command, RENEWED, why, content_id), caused_by=message)
         _log.info("article_renewed", content_id=str(content_id), version=renewed.version)
 
+    def _without_article(
+        self,
+        message: DomainMessage[ContentGenerate],
+        delivered: Command,
+        workflow: Workflow,
+        refusal: NoArticleError,
+    ) -> Record:
+        ended = self._refusal if delivered.revision is None else self._kept
+
+        async def record(tx: Transaction) -> None:
+            if await is_deleted(tx.connection, delivered.content_id):
+                await _comes_too_late(message)(tx)
+                return
+            if await is_ours(tx.connection, delivered):
+                await workflow.finish(tx.connection)
+            await ended(message, refusal)(tx)
+
+        return record
+
     def _kept(self, message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> Record:
         """The draft that was sent back waits again: nothing came of writing it another time."""
         command = message.payload
@@ -340,7 +368,7 @@ class ContentWorkflow:
         except UnwritableError as error:
             raise Unprocessable(f"{error}; then replay") from error
         # By the command and not by the article: what comes again goes on, and a replay begins anew.
-        steps = await Workflow.resume(self._database, steps_id)
+        steps = partial(Workflow.resume, self._database, steps_id)
         turn = Turn(0.0 if context.alone else self._turn_seconds)
         writer = self._writers[brand.writer](
             CommandDesk(self._database, steps, brand, delivered, message.payload.comment, turn)
@@ -349,9 +377,8 @@ class ContentWorkflow:
             keyword=message.payload.keyword, sources=sources, brand_name=brand.name, language=brand.language
         )
 
-    async def _brand(self, slug: str) -> Brand:
-        async with self._database.connection() as connection:
-            brand = await find_brand(connection, slug)
+    async def _brand(self, connection: Connection, slug: str) -> Brand:
+        brand = await find_brand(connection, slug)
         if brand is None:
             raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
         return brand

@@ -94,9 +94,15 @@ async def is_ours(connection: Connection, command: Command) -> bool:
     return ours
 
 
-async def put_down(connection: Connection, command: Command) -> bool:
-    """Notes, in the transaction of what the command led to, that it is carried out. False: it was cancelled, and leads to nothing."""
-    cancelled = await connection.fetchval(
+async def put_down(connection: Connection, command: Command) -> bool | None:
+    """Notes, in the transaction of what the command led to, that it is carried out.
+
+    Until that ends, nobody removes what is kept of the writing.
+
+    Returns:
+        Whether it was cancelled, and leads to nothing; None if nothing is kept of it any more, as of what was deleted or erased.
+    """
+    cancelled: bool | None = await connection.fetchval(
         """
         update writings
         set in_hand_until = case when event_id = $2 then null else in_hand_until end, changed_at = clock_timestamp()
@@ -105,7 +111,7 @@ async def put_down(connection: Connection, command: Command) -> bool:
         command.content_id,
         command.event_id,
     )
-    return not cancelled
+    return cancelled
 
 
 async def put_down_to_wait(connection: Connection, command: Command, reason: str, wait: timedelta) -> None:

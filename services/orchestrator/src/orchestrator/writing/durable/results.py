@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -68,17 +69,42 @@ async def insert_result(
     return (await results_of(connection, workflow_id, step))[step]
 
 
-async def finish_steps(connection: Connection, workflow_id: UUID, steps: Sequence[str]) -> set[str]:
-    """Marks steps without a result as done; returns those not done before."""
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A step that is done and has no row yet."""
+
+    step: str
+    result: str = "null"
+    """As JSON, of `LARGE` bytes at most."""
+    took: timedelta | None = None
+    """None: no time."""
+    ago: timedelta = timedelta()
+    """Since it was done."""
+
+
+async def finish_steps(connection: Connection, workflow_id: UUID, steps: Sequence[Done]) -> set[str]:
+    """Notes that steps are done; returns those that had no row before."""
     rows = await connection.fetch(
         """
-        insert into workflow_steps (workflow_id, step, result) select $1, step, 'null' from unnest($2::text[]) as step
+        insert into workflow_steps (workflow_id, step, result, begun_at, finished_at)
+        select $1, step, result::jsonb, now() - ago - took, now() - ago
+        from unnest($2::text[], $3::text[], $4::interval[], $5::interval[]) as done (step, result, took, ago)
+        where not exists (select from large_results as r where (r.workflow_id, r.step) = ($1, done.step))
         on conflict do nothing returning step
         """,
         workflow_id,
-        steps,
+        [each.step for each in steps],
+        [each.result for each in steps],
+        [each.took for each in steps],
+        [each.ago for each in steps],
     )
     return {row["step"] for row in rows}
+
+
+async def delete_results(connection: Connection, workflow_id: UUID) -> None:
+    """What is large goes with the clean-up, once nothing refers to it."""
+    await connection.execute("delete from workflow_steps where workflow_id = $1", workflow_id)
+    await connection.execute("delete from large_results where workflow_id = $1", workflow_id)
 
 
 async def delete_old_workflows(connection: Connection, older_than: timedelta, limit: int) -> int:

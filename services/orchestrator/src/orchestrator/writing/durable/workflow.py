@@ -14,24 +14,46 @@ step whose row is there is not run again: its stored result is returned. Guarant
 * A step may *run* more than once (the process dies between work and row; two replicas run the same workflow), so its
   work has to be repeatable. Its *result* exists once: the first row stays, and everyone goes on with that one.
 * `finish` names a step to exactly one transaction that commits. What it guards is done once.
+* A step that is done `quick`ly, with `quick`, has its row once the workflow is finished, in the caller's transaction: it saves a commit,
+  and a process that dies before does the step again. If a replica has stored another result meanwhile, `finish` raises, and the next
+  run goes on with that one.
 * A result of more than 64 kB is kept once for all steps that have the same, and goes with the last of them.
 * Results are JSON of a pydantic type. Changing the type of a step means a new step name: a workflow that was under way
   during the upgrade would not understand its old result.
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from time import monotonic
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 from uuid import UUID
 
 from pydantic import TypeAdapter
 
 from chassis import Connection
-from messaging import Database
-from orchestrator.writing.durable.results import finish_steps, insert_result, results_of
+from messaging import Database, WaitFor
+from orchestrator.writing.durable.results import (
+    LARGE,
+    Done,
+    delete_results,
+    finish_steps,
+    insert_result,
+    results_of,
+)
 
 ResultT = TypeVar("ResultT")
+QUICK: Final = 1.0
+"""Seconds: what took longer is stored at once."""
+
+
+class StoredMeanwhileError(WaitFor):
+    """A replica has stored another result of a step of which we have one that is not stored."""
+
+    def __init__(self, workflow_id: UUID) -> None:
+        super().__init__(
+            "a replica", f"one has gone on with workflow {workflow_id}", after=timedelta(seconds=1)
+        )
 
 
 class Workflow:
@@ -41,6 +63,8 @@ class Workflow:
         self._database = database
         self.workflow_id = workflow_id
         self._results = results
+        self._unstored: list[tuple[float, Done]] = []
+        """Steps without a row yet, and when they were done."""
 
     @classmethod
     async def resume(cls, database: Database, workflow_id: UUID) -> Self:
@@ -49,9 +73,20 @@ class Workflow:
             return cls(database, workflow_id, await results_of(connection, workflow_id))
 
     async def step(
-        self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[], Awaitable[ResultT]]
+        self,
+        name: str,
+        result_type: TypeAdapter[ResultT],
+        work: Callable[[], Awaitable[ResultT]],
+        *,
+        quick: bool = False,
     ) -> ResultT:
         """The result of the step, from its row or else from doing the work.
+
+        Args:
+            name: of the step.
+            result_type: of its result.
+            work: what is done.
+            quick: whether doing it again costs less than a row: unless it took long, it is stored by `finish`.
 
         Raises:
             Exception: whatever `work` raises; nothing is stored then, and the next run tries the step again.
@@ -59,11 +94,14 @@ class Workflow:
         if name not in self._results:
             begun = monotonic()
             result = await work()
+            done = monotonic()
+            took = timedelta(seconds=done - begun)
+            stored = result_type.dump_json(result)
+            if quick and done - begun < QUICK and len(stored) <= LARGE:
+                self._unstored.append((done, Done(name, stored.decode(), took)))
+                return result
             async with self._database.connection() as connection:
-                took = timedelta(seconds=monotonic() - begun)
-                faster = await insert_result(
-                    connection, self.workflow_id, name, result_type.dump_json(result).decode(), took
-                )
+                faster = await insert_result(connection, self.workflow_id, name, stored.decode(), took)
             if faster is None:
                 return result
             self._results[name] = faster
@@ -74,5 +112,24 @@ class Workflow:
         return name in self._results
 
     async def finish(self, connection: Connection, *names: str) -> set[str]:
-        """Marks steps without a result as done, in the caller's transaction; returns those not done before."""
-        return await finish_steps(connection, self.workflow_id, names)
+        """Marks steps without a result as done, in the caller's transaction; returns those not done before.
+
+        What was quick is stored with them.
+
+        Raises:
+            StoredMeanwhileError: not all that these steps follow from is ours; the transaction must not commit.
+        """
+        unstored = [
+            replace(done, ago=timedelta(seconds=monotonic() - since)) for since, done in self._unstored
+        ]
+        if not unstored and not names:
+            return set()
+        found = await finish_steps(connection, self.workflow_id, [*unstored, *(Done(name) for name in names)])
+        fresh = found.intersection(names)
+        if not found.issuperset(done.step for done in unstored) and (fresh or not names):
+            raise StoredMeanwhileError(self.workflow_id)
+        return fresh
+
+    async def forget(self, connection: Connection) -> None:
+        """Removes its rows, in the caller's transaction: what it is about was removed."""
+        await delete_results(connection, self.workflow_id)

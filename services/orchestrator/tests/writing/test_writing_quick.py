@@ -1,0 +1,150 @@
+"""A writer that takes milliseconds: its steps have their rows with the article, and a crash before that leaves none."""
+
+import asyncio
+from contextlib import suppress
+from uuid import UUID
+
+import pytest
+from pydantic import TypeAdapter
+
+from envelope import DomainMessage, new_event_id
+from envelope.brand.payloads import ContentGenerate
+from messaging import Context, Database
+from orchestrator.writing import ContentWorkflow, Quick
+from orchestrator.writing.durable import workflow as durable
+from orchestrator.writing.durable.workflow import StoredMeanwhileError, Workflow
+from orchestrator.writing.extractive import ExtractiveWriter
+from orchestrator.writing.store import find_content
+from tests.fixtures.kilns import SOURCES
+from tests.fixtures.orchestrator.writing import Calls, sent_by
+
+NUMBER = TypeAdapter(int)
+TEXT = TypeAdapter(str)
+
+
+def quickly(database: Database, fetch: Calls) -> ContentWorkflow:
+    return ContentWorkflow(database, fetch, {"extractive": Quick(ExtractiveWriter())})
+
+
+async def steps_of(database: Database, workflow_id: UUID) -> dict[str, bool]:
+    """Whether it took time, by name."""
+    async with database.connection() as connection:
+        rows = await connection.fetch(
+            "select step, begun_at < finished_at as took_time from workflow_steps where workflow_id = $1",
+            workflow_id,
+        )
+        large = await connection.fetch("select step from large_results where workflow_id = $1", workflow_id)
+    return {row["step"]: bool(row["took_time"]) for row in rows} | {row["step"]: True for row in large}
+
+
+async def test_all_steps_have_their_rows_with_the_article_and_none_before(
+    orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
+) -> None:
+    record = await quickly(orchestrator_database, Calls(SOURCES)).generate(command, context)
+    before = await steps_of(orchestrator_database, command.payload.content_id)
+    async with orchestrator_database.transaction() as tx:
+        await record(tx)
+
+    assert before == {}
+    assert await steps_of(orchestrator_database, command.payload.content_id) == {
+        "fetch_research": True,
+        "write_article": True,
+        "store": False,
+        "announce": False,
+    }
+
+
+async def test_what_was_killed_before_its_article_was_stored_is_done_again_and_stored_once(
+    orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
+) -> None:
+    fetch = Calls(SOURCES)
+    lost = await quickly(orchestrator_database, fetch).generate(command, context)
+    with suppress(ZeroDivisionError):
+        async with orchestrator_database.transaction() as tx:
+            await lost(tx)
+            raise ZeroDivisionError
+
+    async def run() -> None:
+        record = await quickly(orchestrator_database, fetch).generate(command, context)
+        async with orchestrator_database.transaction() as tx:
+            await record(tx)
+
+    assert await steps_of(orchestrator_database, command.payload.content_id) == {}
+    await asyncio.gather(run(), run())
+    await run()
+
+    # Once by whoever was killed, once by the first of the others, by the second if it began before that was stored.
+    assert fetch.count in {2, 3}
+    assert [kind for kind, _ in await sent_by(orchestrator_database)] == ["content.generated"]
+
+
+async def test_a_refusal_shows_what_was_read(
+    orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
+) -> None:
+    record = await quickly(orchestrator_database, Calls(SOURCES[:1])).generate(command, context)
+    async with orchestrator_database.transaction() as tx:
+        await record(tx)
+
+    assert await steps_of(orchestrator_database, command.payload.content_id) == {"fetch_research": True}
+    assert [kind for kind, _ in await sent_by(orchestrator_database)] == ["content.refused"]
+
+
+@pytest.mark.parametrize("sources", [SOURCES, SOURCES[:1]], ids=["an article", "a refusal"])
+@pytest.mark.parametrize("keeps_row", [True, False], ids=["taken up again", "gone"])
+async def test_nothing_is_kept_of_what_was_deleted_while_it_was_written(
+    orchestrator_database: Database,
+    command: DomainMessage[ContentGenerate],
+    context: Context,
+    sources: tuple[object, ...],
+    keeps_row: bool,
+) -> None:
+    content_id = command.payload.content_id
+    record = await quickly(orchestrator_database, Calls(sources)).generate(command, context)
+    async with orchestrator_database.connection() as connection:
+        await connection.execute(
+            "insert into deleted_articles (content_id, brand_slug, address, deleted_by, reason) values ($1, $2, 'kiln', 'ann', 'no')",
+            content_id,
+            command.payload.brand_slug,
+        )
+        if not keeps_row:
+            await connection.execute("delete from writings where content_id = $1", content_id)
+
+    async with orchestrator_database.transaction() as tx:
+        await record(tx)
+
+    async with orchestrator_database.connection() as connection:
+        assert await find_content(connection, content_id) is None
+    assert await steps_of(orchestrator_database, content_id) == {}
+    assert await sent_by(orchestrator_database) == []
+
+
+async def test_who_finds_another_result_stored_goes_on_with_that(orchestrator_database: Database) -> None:
+    workflow_id = new_event_id()
+    quick, slow = [await Workflow.resume(orchestrator_database, workflow_id) for _ in range(2)]
+    assert await quick.step("step", NUMBER, Calls(1), quick=True) == 1
+    assert await slow.step("step", NUMBER, Calls(2)) == 2
+
+    with pytest.raises(StoredMeanwhileError):
+        async with orchestrator_database.transaction() as tx:
+            await quick.finish(tx.connection, "store")
+
+    again = await Workflow.resume(orchestrator_database, workflow_id)
+    assert await again.step("step", NUMBER, Calls(3), quick=True) == 2
+    async with orchestrator_database.transaction() as tx:
+        assert await again.finish(tx.connection, "store") == {"store"}
+    # Whoever comes after it is done finds nothing to do.
+    late = await Workflow.resume(orchestrator_database, workflow_id)
+    async with orchestrator_database.transaction() as tx:
+        assert await late.finish(tx.connection, "store") == set()
+
+
+async def test_what_took_long_or_is_large_is_stored_at_once(
+    orchestrator_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow = await Workflow.resume(orchestrator_database, new_event_id())
+    await workflow.step("small", TEXT, Calls("x"), quick=True)
+    await workflow.step("large", TEXT, Calls("x" * 70_000), quick=True)
+    monkeypatch.setattr(durable, "QUICK", 0.0)
+    await workflow.step("long", TEXT, Calls("x"), quick=True)
+
+    assert await steps_of(orchestrator_database, workflow.workflow_id) == {"large": True, "long": True}
