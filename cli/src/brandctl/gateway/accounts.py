@@ -36,7 +36,7 @@ For example:
 )
 
 _STDIN: Final = Path("-")
-_SECRETS: Final = {
+SECRETS: Final = {
     "bluesky": "password",
     "devto": "key",
     "discord": "url",
@@ -62,10 +62,10 @@ PLACES: Final = {
     "wordpress": "https://acme.example",
 }
 """Kinds of which nobody but the user knows where they are, with an example."""
-_MAY_HAVE_NONE: Final = frozenset({"smtp", "webhook"})
-_NOT_ASKED: Final = frozenset({"indexnow", "webhook"})
+MAY_HAVE_NONE: Final = frozenset({"smtp", "webhook"})
+NOT_ASKED: Final = frozenset({"indexnow", "webhook"})
 """Kinds that take messages and no questions."""
-_LOGINS: Final = frozenset({"instagram", "linkedin", "threads", "x"})
+LOGINS: Final = frozenset({"instagram", "linkedin", "threads", "x"})
 Kind = Annotated[
     Literal[
         "bluesky",
@@ -84,7 +84,7 @@ Kind = Annotated[
         "wordpress",
         "x",
     ],
-    typer.Argument(metavar="KIND", help=", ".join(_SECRETS)),
+    typer.Argument(metavar="KIND", help=", ".join(SECRETS)),
 ]
 LoginKind = Annotated[
     Literal["instagram", "linkedin", "threads", "x"], typer.Argument(metavar="instagram|linkedin|threads|x")
@@ -205,7 +205,7 @@ def connect(
             raise UsageError(f"say where it is: --url, such as {PLACES[kind]}")
         body: dict[str, Any] = {"kind": kind, "brands": brands, "settings": settings}
         made = None
-        if kind in _LOGINS and not (token or keep):
+        if kind in LOGINS and not (token or keep):
             redirect = redirect_uri if paste else None
             _log_in(gateway, name, body, port=port, paste=paste, redirect_uri=redirect)
         else:
@@ -364,12 +364,12 @@ def _credentials(kind: str, user: str | None, file: Path, *, no_secret: bool) ->
         )
         raise UsageError(told)
     who = {} if user is None else {USERS[kind]: user}
-    if not _SECRETS[kind]:
+    if not SECRETS[kind]:
         return who
     if not no_secret:
-        return who | {_SECRETS[kind]: _read(file, _SECRETS[kind])}
-    if kind not in _MAY_HAVE_NONE:
-        raise UsageError(f"{kind} cannot be connected without its {_SECRETS[kind]}")
+        return who | {SECRETS[kind]: _read(file, SECRETS[kind])}
+    if kind not in MAY_HAVE_NONE:
+        raise UsageError(f"{kind} cannot be connected without its {SECRETS[kind]}")
     return who
 
 
@@ -425,7 +425,7 @@ def _tell(found: dict[str, Any], *, was_asked: bool) -> None:
             raise CommandError(
                 f"{found['name']} is connected{who}, but did not answer now; it did at {seen} UTC"
             )
-        case "ok" if found["kind"] in _NOT_ASKED:
+        case "ok" if found["kind"] in NOT_ASKED:
             note(
                 f"{found['name']} is connected; whether it is right shows when the first message is sent there"
             )

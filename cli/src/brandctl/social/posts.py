@@ -7,42 +7,13 @@ from uuid import UUID
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile, ServiceClient
+from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing, OfBrand
+from brandctl.social.client import Posts, SocialUrl, moment
+from brandctl.social.reach import reach
+from brandctl.social.rules import remove_rules, rules, set_rules
 from brandctl.terminal import note, out, print_json, printable
-
-
-class Posts(ServiceClient):
-    """A client of social; use it as a context manager. Every method may raise `ServiceError`."""
-
-    service = "social"
-
-    def page(self, **query: str | int | None) -> dict[str, Any]:
-        return self._ask("GET", "/v1/posts", params=query)
-
-    def post(self, post_id: UUID) -> dict[str, Any]:
-        return self._ask("GET", f"/v1/posts/{post_id}")
-
-    def rules(self, brand: str) -> dict[str, Any]:
-        return self._ask("GET", f"/v1/brands/{brand}/channels")
-
-    def set_rules(self, brand: str, channel: str, rules: dict[str, Any]) -> dict[str, Any]:
-        return self._ask("PUT", f"/v1/brands/{brand}/channels/{channel}", json=rules)
-
-    def remove_rules(self, brand: str, channel: str) -> None:
-        self._ask("DELETE", f"/v1/brands/{brand}/channels/{channel}")
-
-    def reach(self, brand: str, articles: list[str], *, after: int | None, limit: int) -> dict[str, Any]:
-        query = {"article": articles, "limit": limit, "after": after}
-        return self._ask("GET", f"/v1/brands/{brand}/reach", params=query)
-
-    def decisions(self, post_id: UUID) -> dict[str, Any]:
-        return self._ask("GET", f"/v1/posts/{post_id}/decisions")
-
-    def decide(self, post_id: UUID, what: str, **body: Any) -> dict[str, Any]:
-        return self._ask("POST", f"/v1/posts/{post_id}/{what}", json=body)
-
 
 app = typer.Typer(
     name="posts",
@@ -63,7 +34,6 @@ PostId = Annotated[UUID, typer.Argument(metavar="ID", help="`post_id`, as `list`
 Version = Annotated[
     int | None, typer.Option(min=1, help="The version that you looked at.", show_default="the newest")
 ]
-SocialUrl = Annotated[str | None, Posts.address_option()]
 
 
 class State(StrEnum):
@@ -78,11 +48,7 @@ class State(StrEnum):
 
 
 def _when(post: dict[str, Any]) -> str:
-    return "" if post["publish_at"] is None else _moment(post["publish_at"])
-
-
-def _moment(text: str) -> str:
-    return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return "" if post["publish_at"] is None else moment(post["publish_at"])
 
 
 _POSTS: Final = Listing[dict[str, Any]](
@@ -256,142 +222,9 @@ def reject(
         _decided(posts.decide(post_id, "reject", version=seen, reason=reason), as_json=as_json)
 
 
-_RULES: Final = Listing[dict[str, Any]](
-    {
-        "channel": lambda rules: rules["channel"],
-        "link": lambda rules: rules["link"],
-        "hashtags": lambda rules: " ".join(f"#{each}" for each in rules["hashtags"]),
-        "at most": lambda rules: str(rules["most_hashtags"]),
-        "reach": lambda rules: "asked" if rules["reach"] else "",
-        "set": lambda rules: "yes" if rules["is_set"] else "",
-    },
-    nothing="no channels",
-)
-Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
-
-
-@app.command()
-def rules(
-    brand: Brand, as_json: AsJson = False, social_url: SocialUrl = None, key_file: KeyFile = None
-) -> None:
-    """Shows what holds for a brand's posts on each channel: where the link stands, and which hashtags.
-
-    For example:
-
-        brandctl posts rules acme
-    """
-    with Posts.at(social_url, key_file) as posts:
-        answer = posts.rules(brand)
-    _RULES.show(answer["items"], answer, as_json=as_json, more=None)
-
-
-@app.command()
-def set_rules(
-    brand: Brand,
-    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="Its kind, such as x.")],
-    link: Annotated[
-        str | None,
-        typer.Option(help="in_text, first_comment or none.", show_default="as usual there"),
-    ] = None,
-    hashtag: Annotated[
-        list[str] | None, typer.Option(help="Before those of the article; once for each.")
-    ] = None,
-    most_hashtags: Annotated[int | None, typer.Option(min=0, max=30, show_default="as usual there")] = None,
-    reach: Annotated[
-        bool,
-        typer.Option("--reach", help="Ask the platform daily how posts are received: mastodon, bluesky."),
-    ] = False,
-    as_json: AsJson = False,
-    social_url: SocialUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Says where the link stands in a brand's posts on a channel, and which hashtags they have; what is left out is as usual there.
-
-    For example:
-
-        brandctl posts set-rules acme x --link first_comment --hashtag HomeCoffee
-        brandctl posts set-rules acme mastodon --reach
-    """
-    wanted = {"link": link, "hashtags": hashtag or [], "most_hashtags": most_hashtags}
-    if reach:
-        wanted["reach"] = True
-    with Posts.at(social_url, key_file) as posts:
-        answer = posts.set_rules(brand, channel, wanted)
-    if as_json:
-        print_json(answer)
-    else:
-        tags = " ".join(f"#{each}" for each in answer["hashtags"]) or "those of the article"
-        note(
-            f"{brand} on {channel}: link {answer['link']}, hashtags {tags}, {answer['most_hashtags']} at most"
-            f"{', asked how posts are received' if answer['reach'] else ''}"
-        )
-
-
-@app.command()
-def remove_rules(
-    brand: Brand,
-    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="Its kind, such as x.")],
-    as_json: AsJson = False,
-    social_url: SocialUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Has a brand's posts on a channel be as usual there from now on.
-
-    For example:
-
-        brandctl posts remove-rules acme x
-    """
-    with Posts.at(social_url, key_file) as posts:
-        posts.remove_rules(brand, channel)
-    if as_json:
-        print_json({"brand": brand, "channel": channel})
-    note(f"{brand} on {channel}: as usual there")
-
-
-_REACH: Final = Listing[dict[str, Any]](
-    {
-        "account": lambda post: post["account"],
-        "posted": lambda post: _moment(post["posted_at"]),
-        "likes": lambda post: _latest(post, "likes"),
-        "shares": lambda post: _latest(post, "shares"),
-        "replies": lambda post: _latest(post, "replies"),
-        "where": lambda post: post["post_url"] or "",
-        "why not": lambda post: post["detail"],
-    },
-    nothing="no post was asked about; brandctl posts set-rules BRAND CHANNEL --reach has it so, a day after a post",
-)
-
-
-@app.command()
-def reach(
-    brand: Brand,
-    after: Annotated[
-        int | None, typer.Option(help="Where the page before says that this one begins.")
-    ] = None,
-    limit: Limit = 50,
-    as_json: AsJson = False,
-    social_url: SocialUrl = None,
-    key_file: KeyFile = None,
-) -> None:
-    """Lists how a brand's posts elsewhere were received, the newest first, as the platforms told it last.
-
-    For example:
-
-        brandctl posts reach acme
-    """
-    with Posts.at(social_url, key_file) as posts:
-        answer = posts.reach(brand, [], after=after, limit=limit)
-    _REACH.show(answer["items"], answer, as_json=as_json, more=answer["next"])
-
-
-def _latest(post: dict[str, Any], what: str) -> str:
-    told = post["days"][-1][what] if post["days"] else None
-    return "" if told is None else str(told)
-
-
 _DECISIONS: Final = Listing[dict[str, Any]](
     {
-        "at": lambda each: _moment(each["at"]),
+        "at": lambda each: moment(each["at"]),
         "decision": lambda each: each["decision"].replace("_", " "),
         "version": lambda each: str(each["version"]),
         "by": lambda each: each["by"],
@@ -430,6 +263,10 @@ def retry(
         _decided(posts.decide(post_id, "retry"), as_json=as_json)
 
 
+for command in (rules, set_rules, remove_rules, reach):
+    app.command()(command)
+
+
 def _decided(post: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(post)
@@ -450,7 +287,7 @@ def _told(post: dict[str, Any]) -> str:
     if post.get("detail"):
         parts.append(f"{post['reason']}: {post['detail']}")
     if post.get("retry_at"):
-        parts.append(f"it is tried again on {_moment(post['retry_at'])}")
+        parts.append(f"it is tried again on {moment(post['retry_at'])}")
     if post["post_url"]:
         parts.append(post["post_url"])
     return "\n  ".join(parts)
