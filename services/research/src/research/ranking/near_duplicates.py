@@ -13,13 +13,13 @@ MAX_CHARACTERS: Final = 20_000
 
 _WORD: Final = re.compile(r"\w+")
 
-Shingles = frozenset[str]
+Shingles = frozenset[tuple[str, ...]]
 
 
 def shingles(texts: Iterable[str]) -> Shingles:
     """All runs of five words; none in a text that is shorter."""
     words = _WORD.findall("\n".join(texts)[:MAX_CHARACTERS].casefold())
-    return frozenset(" ".join(words[at : at + WORDS]) for at in range(len(words) - WORDS + 1))
+    return frozenset(zip(*(words[at:] for at in range(WORDS)), strict=False))
 
 
 def are_one_text(one: Shingles, other: Shingles) -> bool:

@@ -40,7 +40,9 @@ def abbreviation(keyword: str, texts: Iterable[str]) -> str | None:
         return None
     spelled = r"[\W_]+".join(map(re.escape, words))
     introduction = re.compile(rf"(?i:{spelled})\s*\({re.escape(initials)}\)")
-    return initials if any(introduction.search(text) for text in texts) else None
+    # Most texts have no such brackets, and looking for those takes no time.
+    told = any(f"({initials})" in text and introduction.search(text) for text in texts)
+    return initials if told else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def _defines(query: Query, candidate: Candidate) -> bool:
     text = candidate.passage.text
     if _is_entry_of(query, candidate):
         return definitions.is_entry(text)
-    return definitions.says_what_is(normalise_keyword(query.keyword), text)
+    return definitions.says_what_is(query.normalised, text)
 
 
 def _opens(query: Query, candidate: Candidate) -> bool:
@@ -138,17 +140,15 @@ def _opens(query: Query, candidate: Candidate) -> bool:
     on_it = names(query, candidate.title_hits)
     begins = on_it and (candidate.position == 0 or definitions.NAME_LINE.match(text) is not None)
     headed = on_it or names(query, candidate.heading_hits)
-    return begins or (headed and definitions.goes_on_about(normalise_keyword(query.keyword), text))
+    return begins or (headed and definitions.goes_on_about(query.normalised, text))
 
 
 def _is_entry_of(query: Query, candidate: Candidate) -> bool:
     """Whether the heading is the keyword and nothing else, as in a glossary."""
+    if not names(query, candidate.heading_hits):
+        return False
     heading = _ASIDE.sub("", candidate.passage.heading or "")
-    return (
-        heading[:1].isalnum()
-        and len(DASHES.sub(" ", heading).split()) == len(query.terms)
-        and names(query, candidate.heading_hits)
-    )
+    return heading[:1].isalnum() and len(DASHES.sub(" ", heading).split()) == len(query.terms)
 
 
 def _title_share(query: Query, candidate: Candidate) -> float:

@@ -7,7 +7,10 @@ index.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+
+from research.domain import normalise_keyword
 
 # Below this share of the keyword's weight a passage is about something else: with "cybersecurity small business",
 # a passage about small businesses covers less than half, because the rare word is the one that is missing.
@@ -36,32 +39,45 @@ class Term:
     near: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Query:
     keyword: str
     terms: tuple[Term, ...]
     corpus_passages: int
 
-    @property
+    # Asked for each passage, and several times: they are made once.
+    @cached_property
+    def normalised(self) -> str:
+        return normalise_keyword(self.keyword)
+
+    @cached_property
     def lexemes(self) -> frozenset[str]:
         return frozenset(term.lexeme for term in self.terms)
 
-    @property
+    @cached_property
     def wanted(self) -> frozenset[str]:
         """All stemmed words by which passages are found: those of the keyword, and others for them."""
         others = (term.equal | (term.near if len(self.terms) > 1 else frozenset()) for term in self.terms)
         return self.lexemes.union(*others)
 
-    def weight(self, lexeme: str) -> float:
-        frequency = next(term.frequency for term in self.terms if term.lexeme == lexeme)
-        return math.log(1 + (self.corpus_passages - frequency + 0.5) / (frequency + 0.5))
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """Of each lexeme: rare words weigh more."""
+        weight_of = {
+            term.lexeme: math.log(1 + (self.corpus_passages - term.frequency + 0.5) / (term.frequency + 0.5))
+            for term in self.terms
+        }
+        return {lexeme: weight_of[lexeme] for lexeme in self.lexemes}
+
+    @cached_property
+    def _total(self) -> float:
+        return sum(self.weights.values())
 
     def coverage(self, hits: Places) -> float:
         """Share (0..1) of the keyword's weight that the hit words carry."""
-        total = sum(self.weight(lexeme) for lexeme in self.lexemes)
-        return (
-            sum(self.weight(lexeme) for lexeme in self.lexemes if hits.get(lexeme)) / total if total else 0.0
-        )
+        if not self._total:
+            return 0.0
+        return sum(weight for lexeme, weight in self.weights.items() if hits.get(lexeme)) / self._total
 
 
 def translated(query: Query, hits: Places, *, loosely: bool) -> Places:
