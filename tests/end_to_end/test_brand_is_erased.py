@@ -31,9 +31,10 @@ from envelope.brand.payloads import (
     ResearchRequested,
     SocialCreate,
 )
-from messaging import Context, Database, DeadLetter, Reason, Together
+from messaging import Context, Database, DeadLetter, Reason
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
+from messaging.testing import written
 from monitor import erasure as of_monitor
 from monitor.dead_letters import handlers as monitor_handlers
 from orchestrator.api import http_api
@@ -527,10 +528,7 @@ async def test_what_comes_late_is_dropped_and_makes_nothing_anew(everything: Eve
         ),
     ):
         async with everything.databases[service].transaction() as tx:
-            if isinstance(record, Together):
-                await record.write(tx, [record.row])
-            else:
-                await record(tx)
+            await written(tx, record)
     assert await everything.places_of(SECRET) == ["orchestrator.audit_log"]
     assert [await everything.sent_by(service) for service in SERVICES] == [[]] * 5
 
@@ -548,7 +546,7 @@ async def test_what_is_under_way_when_the_brand_is_erased_is_not_stored(everythi
     handlers = PublisherHandlers(everything.databases["publisher"], Reading(), urls)  # type: ignore[arg-type]
     record = await handlers.content_publish(publish, CONTEXT)
     async with everything.databases["publisher"].transaction() as tx:
-        await record(tx)
+        await written(tx, record)
         assert tx.outgoing == []
     assert await everything.count("publisher", "select count(*) from sites where brand_slug = 'acme'") == 0
 

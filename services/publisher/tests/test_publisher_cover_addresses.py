@@ -39,7 +39,8 @@ class Web:
         moment = datetime(2026, 1, 1, 10, tzinfo=UTC) + timedelta(minutes=minute)
         article = self.publication(**{"content_id": CONTENT, "updated_at": moment.isoformat()} | changes)
         async with self.database.transaction() as tx:
-            return await store.publish(tx.connection, article)
+            (slug,) = (await store.publish(tx.connection, article)).values()
+        return slug
 
     async def addresses(self, path: str = PATH) -> list[str]:
         """Of the page's pictures, from what it says to programs: for links, for Instagram."""

@@ -17,6 +17,7 @@ from chassis.http.client import UnavailableError
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentDelete, ContentPublish
 from messaging import Context, Database, Dependency, RetryLater, Unprocessable
+from messaging.testing import written
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import BrandSlug, Page, PageSlug, SiteSettings
@@ -25,6 +26,19 @@ from publisher.site_settings import store as site_settings
 from publisher.urls import SiteUrls
 
 GRIND = BrandSlug("daily-grind")
+
+
+def publish_command(
+    content_id: UUID, *, target: str = "site", brand: str = "daily-grind"
+) -> DomainMessage[ContentPublish]:
+    return DomainMessage[ContentPublish](
+        event_id=new_event_id(),
+        type="content.publish",
+        source="orchestrator",
+        timestamp=datetime.now(UTC),
+        correlation_id="chain-1",
+        payload=ContentPublish(brand_slug=brand, content_id=content_id, target=target),
+    )
 
 
 class Publisher:
@@ -46,22 +60,29 @@ class Publisher:
         self, content_id: UUID, *, target: str = "site", brand: str = "daily-grind"
     ) -> list[dict[str, Any]]:
         """Handles one command and returns what it sent."""
-        command = DomainMessage[ContentPublish](
-            event_id=new_event_id(),
-            type="content.publish",
-            source="orchestrator",
-            timestamp=datetime.now(UTC),
-            correlation_id="chain-1",
-            payload=ContentPublish(brand_slug=brand, content_id=content_id, target=target),
-        )
+        command = publish_command(content_id, target=target, brand=brand)
         record = await self._handlers.content_publish(command, self._context)
         async with self.database.transaction() as tx:
-            await record(tx)
+            await written(tx, record)
             messages: list[dict[str, Any]] = [json.loads(row.body) for row in tx.outgoing]
         for message in messages:
             assert message["correlation_id"] == "chain-1"
             assert message["causation_id"] == str(command.event_id)
         return messages
+
+    async def together(self, *content_ids: UUID) -> tuple[list[dict[str, Any]], list[str]]:
+        """Handles a command about each in one transaction; what they sent, and the statements of that transaction."""
+        commands = [publish_command(content_id) for content_id in content_ids]
+        records = await asyncio.gather(
+            *(self._handlers.content_publish(command, self._context) for command in commands)
+        )
+        statements: list[str] = []
+        async with self.database.transaction() as tx:
+            with tx.connection.query_logger(lambda query: statements.append(query.query)):
+                await written(tx, *records)
+            # A connection asks once, in capitals, what a type is that it has not met.
+            statements = [each for each in statements if each.lstrip()[:4].islower()]
+            return [json.loads(row.body) for row in tx.outgoing], statements
 
     async def delete(self, content_id: UUID) -> None:
         command = DomainMessage[ContentDelete](
@@ -262,6 +283,55 @@ async def test_articles_published_at_the_same_moment_do_not_share_an_address(
     urls = await asyncio.gather(*(publisher.url(content_id) for content_id in content_ids))
     base = "https://example.org/news/sites/daily-grind/cold-brew"
     assert sorted(urls) == [base, *(f"{base}-{number}" for number in range(2, 7))]
+
+
+async def test_what_is_stored_together_is_what_is_stored_one_by_one(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    first, second = orchestrator.add(title="First"), orchestrator.add(title="Second")
+    elsewhere = orchestrator.add(slug="iced-tea")
+    await publisher.publish(elsewhere)
+    orchestrator.documents[elsewhere] |= {"slug": "iced", "updated_at": "2026-01-02T10:00:00Z"}
+    wants_the_former = orchestrator.add(slug="iced-tea")
+    gone, down = orchestrator.add(slug="gone"), orchestrator.add(slug="down")
+    await publisher.delete(gone)
+    orchestrator.documents[down]["taken_down_at"] = "2026-01-02T10:00:00Z"
+    unchanged = orchestrator.add(slug="unchanged")
+    before = await publisher.publish(unchanged)
+
+    sent, _ = await publisher.together(
+        first, second, gone, elsewhere, first, wants_the_former, down, unchanged
+    )
+    told = {
+        (
+            message["payload"]["content_id"],
+            message["payload"].get("published_url") or message["payload"]["reason"],
+        )
+        for message in sent
+    }
+    site = "https://example.org/news/sites/daily-grind"
+    assert told == {
+        (str(first), f"{site}/cold-brew"),
+        (str(second), f"{site}/cold-brew-2"),
+        (str(gone), "deleted"),
+        (str(elsewhere), f"{site}/iced"),
+        (str(wants_the_former), f"{site}/iced-tea-2"),
+        (str(down), "taken_down"),
+        (str(unchanged), before["payload"]["published_url"]),
+    }
+    assert len(sent) == 8
+    async with publisher.database.connection() as connection:
+        assert len(await store.newest(connection, GRIND, 10)) == 5
+        assert (await store.former(connection, GRIND, PageSlug("iced-tea"))).moved_to == "iced"  # type: ignore[union-attr]
+
+
+async def test_many_articles_are_stored_by_as_many_statements_as_one(
+    publisher: Publisher, orchestrator: Any
+) -> None:
+    _, of_one = await publisher.together(orchestrator.add(slug="alone"))
+    _, of_many = await publisher.together(*(orchestrator.add(slug=f"article-{n}") for n in range(12)))
+    assert of_many == of_one
+    assert len(of_one) <= 9
 
 
 async def test_one_article_published_twice_at_the_same_moment_is_one_page(

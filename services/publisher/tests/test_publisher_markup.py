@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html as lxml_html
+from markdown_it.rules_core import inline
 
+from publisher import markup as markup_module
 from publisher.domain import Section
 from publisher.markup import ATTRIBUTES, SCHEMES, TAGS, Home, sanitise, to_html
 
@@ -167,6 +169,21 @@ def test_hostile_markdown_comes_out_harmless(markdown: str) -> None:
 @pytest.mark.parametrize("html", HOSTILE)
 def test_hostile_html_is_sanitised_again_where_it_is_shown(html: str) -> None:
     assert_harmless(sanitise(html))
+
+
+_PIECES = st.sampled_from(["word", " ", "[1]", "[12]", "[0]", "(", ")", "[", "]", "![", "*", "_", "~~", "`", "<", "&amp;", "\\", "\n", "\n\n",
+                          "# ", "- ", "> ", "| a |\n| - |\n", "https://e.org", "\u00a0", "é", ":", "!", "http://[::1]"])  # fmt: skip
+
+
+@given(st.lists(_PIECES, max_size=30).map("".join))
+@settings(max_examples=500, deadline=None)
+def test_what_is_plain_reads_as_the_parser_itself_reads_it(text: str) -> None:
+    markup_module._PARSER.core.ruler.at("inline", inline)
+    try:
+        by_the_parser = to_html(text, ONE_TO_THREE)
+    finally:
+        markup_module._PARSER.core.ruler.at("inline", markup_module._parse_inline)
+    assert to_html(text, ONE_TO_THREE) == by_the_parser
 
 
 @settings(max_examples=150, deadline=None)

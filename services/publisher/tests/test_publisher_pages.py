@@ -41,7 +41,8 @@ class Web:
 
     async def publish(self, **changes: Any) -> str:
         async with self._database.transaction() as tx:
-            return await store.publish(tx.connection, self._publication(**changes))
+            (slug,) = (await store.publish(tx.connection, self._publication(**changes))).values()
+        return slug
 
     async def take_down(self, **changes: Any) -> None:
         async with self._database.transaction() as tx:

@@ -17,7 +17,7 @@ from publisher.http_api import create_app
 from publisher.indexnow import IndexNow
 from publisher.links import Clicks, ShortLinks, register
 from publisher.settings import Settings
-from publisher.targets import Bringing, Files, Pictures, ask_again
+from publisher.targets import AT_ONCE, Bringing, Files, Pictures, ask_again
 from publisher.urls import SiteUrls
 from publisher.views import Views
 from receipts import Door, Receipts
@@ -59,7 +59,7 @@ def build(settings: Settings) -> Service:
         on_batch(erase, ContentErase),
         on_batch(register, LinkRegister),
         policy=QueuePolicy(
-            max_concurrency=8, handler_timeout=settings.content_timeout_seconds + _WRITING_SECONDS
+            max_concurrency=AT_ONCE, handler_timeout=settings.content_timeout_seconds + _WRITING_SECONDS
         ),
     )
     views = Views(service.database)

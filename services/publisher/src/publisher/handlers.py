@@ -2,12 +2,12 @@
 
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentDelete, ContentPublish
-from messaging import Context, Database, Record, Transaction
+from messaging import Context, Database, Record, Together, Transaction
 from publisher import store
 from publisher.clients.orchestrator import OrchestratorClient
 from publisher.domain import BrandSlug, Refusal
 from publisher.erasure import is_late
-from publisher.targets import SITE, Bringing, BuiltInSite, failed
+from publisher.targets import SITE, Bringing, Brought, BuiltInSite, failed
 from publisher.urls import SiteUrls
 
 Command = DomainMessage[ContentPublish]
@@ -26,13 +26,13 @@ class Handlers:
         self._site = BuiltInSite(database, orchestrator, urls)
         self._elsewhere = elsewhere
 
-    async def content_publish(self, command: Command, context: Context) -> Record:
-        async with self._database.connection() as connection:
-            if await is_late(connection, command):
-                return _nothing
+    async def content_publish(self, command: Command, context: Context) -> Record | Together[Brought]:
         target = command.payload.target
         if target == SITE:
             return await self._site.bring(command, context)
+        async with self._database.connection() as connection:
+            if await is_late(connection, command):
+                return _nothing
         if self._elsewhere is None:
             return failed(command, Refusal("unknown_target", f"There is no target {target!r}."), context)
         return await self._elsewhere.bring(command, context)

@@ -44,6 +44,8 @@ _ALLOWED_VALUES = {
     ),
 }
 _CITATION = re.compile(r"[ \u00a0]?\[([1-9][0-9]{0,2})\]")
+# What says nothing but itself in Markdown, numbers in brackets included.
+_PLAIN = re.compile(r"(?:[^\n\\`*_~<>&!\[\]]++|\[[0-9]++\](?!\())*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def _parser() -> MarkdownIt:
     # A quoted "[1]: https://…" must not turn every citation [1] into a link to that address.
     parser.disable("reference")
     parser.add_render_rule("image", _plain_image)
+    parser.core.ruler.at("inline", _parse_inline)
     # Before escaped characters are put back among the others: "\\[1]" is what a source says, no citation.
     parser.core.ruler.before("text_join", "citations", _link_citations)
     return parser
@@ -168,6 +171,17 @@ def _plain_text(inline: Token) -> str:
         elif not inside_citation:
             parts.append(" " if child.type in {"softbreak", "hardbreak"} else child.content)
     return "".join(parts)
+
+
+def _parse_inline(state: StateCore) -> None:
+    """As the parser's own rule does; most paragraphs are plain, and looking for marks in them is half of all work."""
+    for token in state.tokens:
+        if token.type == "inline":
+            token.children = []
+            if token.content and _PLAIN.fullmatch(token.content):
+                token.children.append(_text(token.content))
+            else:
+                state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
 def _link_citations(state: StateCore) -> None:

@@ -1,16 +1,17 @@
 """Sites and pages in the publisher's database: each statement beside the function that runs it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
 from pydantic import TypeAdapter
 
 from chassis import Connection
+from publisher.covers import Cover
 from publisher.domain import (
     Article,
     BrandSlug,
@@ -45,44 +46,90 @@ class Publication:
     etag: str | None
 
 
-async def known_etag(
-    connection: Connection, content_id: UUID, brand: BrandSlug, canonical_url: str | None = None
-) -> str | None:
-    """The entity tag of the article as it was last published for the brand, unless it has to be rendered anew, or its home is elsewhere now."""
-    value = await connection.fetchval(
+class Asked(NamedTuple):
+    """What a command is about."""
+
+    content_id: UUID
+    brand: BrandSlug
+    canonical_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of an article before it is read."""
+
+    etag: str | None
+    """Its entity tag as it was last published for the brand; None: it has to be read, as it has to be rendered anew or has another home now."""
+    address: str | None
+    """The origin of its own that the brand's site has, if any."""
+    erased_at: datetime | None
+    """When a brand of this name was erased last."""
+
+
+async def known(connection: Connection, asked: Sequence[Asked]) -> dict[Asked, Known]:
+    # Of another brand's page nothing is known: its article is read again, and shows whose it is.
+    rows = await connection.fetch(
         """
-        select content_etag from pages
-        where content_id = $1 and brand_slug = $2 and markup_version = $3 and canonical_url is not distinct from $4
+        select asked.content_id, brand, asked.canonical_url, content_etag, address,
+               (select max(asked_at) from erased_brands as erased where erased.brand_slug = brand) as erased_at
+        from unnest($1::uuid[], $2::text[], $3::text[]) as asked (content_id, brand, canonical_url)
+            left join pages on pages.content_id = asked.content_id and pages.brand_slug = brand and markup_version = $4
+                and pages.canonical_url is not distinct from asked.canonical_url
+            left join site_settings on site_settings.brand_slug = brand
         """,
-        content_id,
-        brand,
+        [each.content_id for each in asked],
+        [each.brand for each in asked],
+        [each.canonical_url for each in asked],
         MARKUP_VERSION,
-        canonical_url,
     )
-    return None if value is None else str(value)
+    return {
+        Asked(row["content_id"], row["brand"], row["canonical_url"]): Known(
+            row["content_etag"], row["address"], row["erased_at"]
+        )
+        for row in rows
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where an article is found, and which state of it is shown there."""
 
+    brand: BrandSlug
     slug: PageSlug
     as_of: datetime
     """The article's `updated_at`."""
     address: str | None
     """The origin of its own that the site has, if any."""
+    canonical_url: str | None
+    cover: Cover | None
+    """None while the page is taken down."""
 
 
-async def place_of(connection: Connection, content_id: UUID, brand: BrandSlug) -> Place | None:
-    row = await connection.fetchrow(
+async def places(connection: Connection, content_ids: Collection[UUID]) -> dict[UUID, Place]:
+    """Of those of the articles that have a page."""
+    rows = await connection.fetch(
         """
-        select slug, content_updated_at, address from pages left join site_settings using (brand_slug)
-        where content_id = $1 and brand_slug = $2
+        select content_id, pages.brand_slug, slug, content_updated_at, address, canonical_url, taken_down_at is not null as is_down,
+               title, name, logos.digest as logo, settings ->> 'accent' as accent
+        from pages join sites using (brand_slug) left join logos using (brand_slug) left join site_settings using (brand_slug)
+        where content_id = any ($1::uuid[])
         """,
-        content_id,
-        brand,
+        list(content_ids),
     )
-    return None if row is None else Place(PageSlug(row["slug"]), row["content_updated_at"], row["address"])
+    return {row["content_id"]: _place(row) for row in rows}
+
+
+def _place(row: Record) -> Place:
+    brand = BrandSlug(row["brand_slug"])
+    cover = Cover.of(row["content_id"], row["title"], row["name"], brand, row["logo"], row["accent"])
+    return Place(
+        brand=brand,
+        slug=PageSlug(row["slug"]),
+        as_of=row["content_updated_at"],
+        address=row["address"],
+        canonical_url=row["canonical_url"],
+        cover=None if row["is_down"] else cover,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +166,13 @@ async def moves(connection: Connection, brand: BrandSlug, limit: int) -> list[tu
     return [(PageSlug(row["before"]), PageSlug(row["now"])) for row in rows]
 
 
-async def is_deleted(connection: Connection, article: Article) -> bool:
-    """Whether the article was deleted while it was read; if not, nobody deletes it before the transaction ends."""
-    await _lock_deleting(connection, article.content_id)
-    return bool(
-        await connection.fetchval(
-            "select exists (select from deleted_articles where content_id = $1)", article.content_id
-        )
+async def deleted(connection: Connection, content_ids: Collection[UUID]) -> set[UUID]:
+    """Those of the articles that were deleted, while they were read or before; nobody deletes the others before the transaction ends."""
+    await _lock_deleting(connection, content_ids)
+    rows = await connection.fetch(
+        "select content_id from deleted_articles where content_id = any ($1::uuid[])", list(content_ids)
     )
+    return {row["content_id"] for row in rows}
 
 
 async def delete(connection: Connection, content_id: UUID, brand: BrandSlug) -> bool:
@@ -135,7 +181,7 @@ async def delete(connection: Connection, content_id: UUID, brand: BrandSlug) -> 
     Returns:
         Whether there was a page.
     """
-    await _lock_deleting(connection, content_id)
+    await _lock_deleting(connection, [content_id])
     await connection.execute(
         "insert into deleted_articles (content_id, brand_slug) values ($1, $2) on conflict do nothing",
         content_id,
@@ -156,63 +202,98 @@ async def delete(connection: Connection, content_id: UUID, brand: BrandSlug) -> 
     return removed is True
 
 
-async def _lock_deleting(connection: Connection, content_id: UUID) -> None:
+async def _lock_deleting(connection: Connection, content_ids: Collection[UUID]) -> None:
+    # In one order everywhere, so that two batches wait for each other instead of locking each other out.
     await connection.execute(
-        "select pg_advisory_xact_lock(hashtextextended('publisher.article.' || $1::text, 0))", str(content_id)
+        "select pg_advisory_xact_lock(hashtextextended('publisher.article.' || each, 0)) from unnest($1::text[]) as each",
+        sorted(map(str, content_ids)),
     )
 
 
-async def publish(connection: Connection, publication: Publication) -> PageSlug:
-    """Stores the page, in the caller's transaction, and returns where it is found on the brand's site.
+async def publish(connection: Connection, *publications: Publication) -> dict[UUID, PageSlug]:
+    """Stores the pages, in the caller's transaction, and returns where they are found on their brands' sites.
 
     An article that asks for another address than before gets it, and the one before leads there from then on. An older
-    version of the article than the stored one changes nothing.
+    version of an article than the stored one changes nothing. Of several versions of one, the latest counts.
     """
-    # The site's row lock is held to the end: of two articles that want one address, the second sees what the first got.
-    site_changed = await _save_site(connection, publication.article)
-    before, slug = await _address(connection, publication.article)
-    if before is not None and before != slug:
-        await _move(connection, publication.article, before, slug)
-    await _save_page(connection, slug, publication, site_changed=site_changed)
-    return slug
+    latest: dict[UUID, Publication] = {}
+    for each in publications:
+        other = latest.get(each.article.content_id)
+        if other is None or other.article.updated_at <= each.article.updated_at:
+            latest[each.article.content_id] = each
+    wanted = list(latest.values())
+    # The sites' row locks are held to the end: of two articles that want one address, the second sees what the first got.
+    changed_sites = await _save_sites(connection, [each.article for each in wanted])
+    slugs = await _addresses(connection, [each.article for each in wanted])
+    await _save_pages(connection, slugs, wanted, changed_sites)
+    return slugs
 
 
-async def _save_site(connection: Connection, article: Article) -> bool:
-    """Whether anything about the site changed; its row is locked either way."""
-    changed = await connection.fetchval(
+async def _save_sites(connection: Connection, articles: Sequence[Article]) -> set[str]:
+    """Those of which anything changed; the rows of all are locked."""
+    # What the last of them says of its brand counts, as if they came one after the other.
+    brands = {article.brand.slug: article.brand for article in articles}
+    ordered = [brands[slug] for slug in sorted(brands)]
+    rows = await connection.fetch(
         """
-        insert into sites as site (brand_slug, name, description, language) values ($1, $2, $3, $4)
+        insert into sites as site (brand_slug, name, description, language)
+        select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])
         on conflict (brand_slug) do update
             set (name, description, language) = (excluded.name, excluded.description, excluded.language)
             where (site.name, site.description, site.language)
                   is distinct from (excluded.name, excluded.description, excluded.language)
-        returning true
+        returning brand_slug
         """,
-        article.brand.slug,
-        article.brand.name,
-        article.brand.description,
-        language_tag(article.brand.language),
+        [brand.slug for brand in ordered],
+        [brand.name for brand in ordered],
+        [brand.description for brand in ordered],
+        [language_tag(brand.language) for brand in ordered],
     )
-    return bool(changed)
+    return {row["brand_slug"] for row in rows}
 
 
-async def _address(connection: Connection, article: Article) -> tuple[PageSlug | None, PageSlug]:
-    """The page's address until now, if it has one, and from now on: what the article asks for, or the next that is free.
+async def _addresses(connection: Connection, articles: Sequence[Article]) -> dict[UUID, PageSlug]:
+    """The pages' addresses from now on: what each article asks for, or the next that is free.
 
     What another article has, or had once, is not free.
     """
-    brand, wanted = BrandSlug(article.brand.slug), wanted_slug(article)
-    row = await connection.fetchrow(
-        "select slug, content_updated_at > $2 as is_newer from pages where content_id = $1",
-        article.content_id,
-        article.updated_at,
+    wanted = {article.content_id: wanted_slug(article) for article in articles}
+    rows = await connection.fetch(
+        """
+        select asked.content_id, pages.slug as own, coalesce(pages.content_updated_at > asked.updated_at, false) as is_newer,
+               exists (select from pages as other where (other.brand_slug, other.slug) = (asked.brand, asked.slug)
+                       and other.content_id <> asked.content_id)
+               or exists (select from former_addresses as other where (other.brand_slug, other.slug) = (asked.brand, asked.slug)
+                       and other.content_id <> asked.content_id) as is_taken
+        from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[]) as asked (content_id, brand, slug, updated_at)
+            left join pages on pages.content_id = asked.content_id
+        """,
+        [article.content_id for article in articles],
+        [article.brand.slug for article in articles],
+        [wanted[article.content_id] for article in articles],
+        [article.updated_at for article in articles],
     )
-    own = None
-    if row is not None:
-        own = PageSlug(row["slug"])
-        if own == wanted or row["is_newer"]:
-            return own, own
-    taken = await connection.fetch(
+    found = {row["content_id"]: row for row in rows}
+    given: set[tuple[str, str]] = set()
+    slugs: dict[UUID, PageSlug] = {}
+    for article in articles:
+        row, brand, slug = found[article.content_id], article.brand.slug, wanted[article.content_id]
+        if row["own"] is not None and (row["own"] == slug or row["is_newer"]):
+            slug = PageSlug(row["own"])
+        elif row["is_taken"] or (brand, slug) in given:
+            slug = free_slug(
+                slug, await _taken(connection, article, slug) | {s for b, s in given if b == brand}
+            )
+        if row["own"] is not None and row["own"] != slug:
+            await _move(connection, article, PageSlug(row["own"]), slug)
+        given.add((brand, slug))
+        slugs[article.content_id] = slug
+    return slugs
+
+
+async def _taken(connection: Connection, article: Article, wanted: PageSlug) -> set[str]:
+    """Addresses like the wanted one that other articles have, or had once."""
+    rows = await connection.fetch(
         """
         select slug from (
             select slug, content_id from pages where brand_slug = $1
@@ -221,11 +302,11 @@ async def _address(connection: Connection, article: Article) -> tuple[PageSlug |
         ) as known
         where content_id <> $3 and (slug = $2 or starts_with(slug, $2 || '-'))
         """,
-        brand,
+        article.brand.slug,
         wanted,
         article.content_id,
     )
-    return own, free_slug(wanted, {each["slug"] for each in taken})
+    return {row["slug"] for row in rows}
 
 
 async def _move(connection: Connection, article: Article, before: PageSlug, slug: PageSlug) -> None:
@@ -241,17 +322,26 @@ async def _move(connection: Connection, article: Article, before: PageSlug, slug
     )
 
 
-async def _save_page(
-    connection: Connection, slug: PageSlug, publication: Publication, *, site_changed: bool
+async def _save_pages(
+    connection: Connection,
+    slugs: Mapping[UUID, PageSlug],
+    publications: Sequence[Publication],
+    changed_sites: Collection[str],
 ) -> None:
-    """Stores the page, and the time of the site's change if a reader would see a difference."""
-    article, markup = publication.article, publication.markup
+    """Stores the pages, and the time of their sites' change where a reader would see a difference."""
+    ordered = sorted(publications, key=lambda each: each.article.content_id)
+    articles = [each.article for each in ordered]
     await connection.execute(
         """
-        with before as (select updated_at from pages where content_id = $1), saved as (
+        with before as (select content_id, updated_at from pages where content_id = any ($1::uuid[])), saved as (
         insert into pages as page (content_id, brand_slug, slug, keyword, title, meta_description, body_html,
             sections, sources, cited, label, word_count, content_etag, content_updated_at, markup_version)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+        select content_id, brand_slug, slug, keyword, title, meta_description, body_html,
+            sections::jsonb, sources::jsonb, cited::integer[], label, word_count, content_etag, content_updated_at, $15
+        from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+                    $10::text[], $11::text[], $12::integer[], $13::text[], $14::timestamptz[])
+             as new (content_id, brand_slug, slug, keyword, title, meta_description, body_html,
+                     sections, sources, cited, label, word_count, content_etag, content_updated_at)
         on conflict (content_id) do update set
             (slug, keyword, title, meta_description, body_html, sections, sources, cited, label, word_count,
              content_etag, content_updated_at, markup_version, taken_down_at)
@@ -266,38 +356,41 @@ async def _save_page(
                       excluded.sections, excluded.sources, excluded.cited, excluded.label, excluded.word_count, null)
                 then clock_timestamp() else page.updated_at end
         where page.content_updated_at <= excluded.content_updated_at
-        returning page.updated_at is distinct from (select before.updated_at from before) as changed)
+        returning page.content_id, page.brand_slug, page.updated_at)
         update sites set changed_at = clock_timestamp()
-        where brand_slug = $2 and ($16 or (select changed from saved))
+        where brand_slug = any ($16::text[]) or brand_slug in (
+            select saved.brand_slug from saved left join before using (content_id)
+            where saved.updated_at is distinct from before.updated_at)
         """,
-        article.content_id,
-        article.brand.slug,
-        slug,
-        article.keyword,
-        article.title,
-        article.meta_description,
-        markup.html,
-        _as_json(markup.sections),
-        _as_json(article.sources),
-        sorted(markup.cited),
-        article.label,
-        article.word_count,
-        publication.etag,
-        article.updated_at,
+        [article.content_id for article in articles],
+        [article.brand.slug for article in articles],
+        [slugs[article.content_id] for article in articles],
+        [article.keyword for article in articles],
+        [article.title for article in articles],
+        [article.meta_description for article in articles],
+        [each.markup.html for each in ordered],
+        [_as_json(each.markup.sections) for each in ordered],
+        [_as_json(article.sources) for article in articles],
+        [f"{{{','.join(map(str, sorted(each.markup.cited)))}}}" for each in ordered],
+        [article.label for article in articles],
+        [article.word_count for article in articles],
+        [each.etag for each in ordered],
+        [article.updated_at for article in articles],
         MARKUP_VERSION,
-        site_changed,
+        list(changed_sites),
     )
 
 
-async def note_home(connection: Connection, article: Article, canonical_url: str | None) -> None:
-    """Which address the article's page names as the canonical one; None: its own."""
+async def note_homes(connection: Connection, homes: Mapping[UUID, str | None]) -> None:
+    """Which addresses articles' pages name as the canonical ones; None: their own."""
     await connection.execute(
         """
-        update pages set canonical_url = $2, updated_at = clock_timestamp()
-        where content_id = $1 and canonical_url is distinct from $2
+        update pages set canonical_url = home.url, updated_at = clock_timestamp()
+        from unnest($1::uuid[], $2::text[]) as home (content_id, url)
+        where pages.content_id = home.content_id and canonical_url is distinct from home.url
         """,
-        article.content_id,
-        canonical_url,
+        list(homes),
+        list(homes.values()),
     )
 
 
@@ -322,7 +415,8 @@ async def take_down(connection: Connection, article: Article) -> bool:
         await connection.execute(
             "update sites set changed_at = clock_timestamp() where brand_slug = $1", article.brand.slug
         )
-    return await place_of(connection, article.content_id, BrandSlug(article.brand.slug)) is not None
+    place = (await places(connection, [article.content_id])).get(article.content_id)
+    return place is not None and place.brand == article.brand.slug
 
 
 def _as_json(models: Sequence[Section] | Sequence[Source]) -> str:

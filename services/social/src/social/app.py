@@ -41,9 +41,9 @@ def build(settings: Settings) -> Service:
     urls = FeedUrls.under(settings.public_url)
     tick = timedelta(seconds=settings.post_tick_seconds)
     due = DuePosts(service.database, Slots(), at_once=settings.posts_at_once, tick=tick)
-    # Composing takes a few milliseconds a command; small batches keep the pages answering meanwhile.
+    # Composing a long text takes milliseconds; batches that are not large keep the pages answering meanwhile.
     policy = QueuePolicy(
-        max_batch_size=25,
+        max_batch_size=50,
         max_concurrency=16,
         handler_timeout=max(each.sending.seconds for each in CHANNELS.values() if each.sending)
         + _MORE_SECONDS,

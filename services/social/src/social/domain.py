@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, NewType, Self
 from uuid import UUID, uuid5
 
@@ -118,7 +118,7 @@ class Post:
     @property
     def drafts(self) -> tuple[Draft, ...]:
         """How it would read elsewhere: composed when it is asked for, as hardly anybody does."""
-        return self.kept_drafts if self.story is None else tuple(drafts(self.story))
+        return self.kept_drafts if self.story is None else _drafts(self.story)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +244,12 @@ def drafts(story: Story) -> Iterator[Draft]:
             yield compose(channel, story)
         except LinkTooLongError:
             continue
+
+
+@lru_cache(maxsize=32)
+def _drafts(story: Story) -> tuple[Draft, ...]:
+    # What is looked at again and again is not composed again and again: long texts take their time.
+    return tuple(drafts(story))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,23 +2,16 @@
 
 from typing import Final
 
-from chassis import Connection
 from envelope.brand.payloads import Picture
-from publisher.covers import store
-from publisher.covers.cover import Format
+from publisher.covers.cover import Cover, Format
 from publisher.domain import BrandSlug, PageSlug
 from publisher.urls import SiteUrls
 
 _MOST_ALTERNATIVE_TEXT: Final = 1000
 
 
-async def picture_of(
-    connection: Connection, urls: SiteUrls, brand: BrandSlug, slug: PageSlug
-) -> Picture | None:
-    """The page's cover in both formats, whose files are drawn once somebody asks for them; None if there is no such page."""
-    cover = await store.cover(connection, brand, slug)
-    if cover is None:
-        return None
+def picture_of(urls: SiteUrls, brand: BrandSlug, slug: PageSlug, cover: Cover) -> Picture:
+    """The page's cover in both formats, whose files are drawn once somebody asks for them."""
     address = {format_: urls.absolute(urls.cover(brand, slug, cover.file(format_))) for format_ in Format}
     width, height = Format.LINK.size
     return Picture(

@@ -8,5 +8,6 @@ from publisher.links.announcing import ShortLinks, register
 from publisher.links.counting import Clicks
 from publisher.links.following import Follow
 from publisher.links.routes import measure_routes
+from publisher.links.store import Leading
 
-__all__ = ["Clicks", "Follow", "ShortLinks", "measure_routes", "register"]
+__all__ = ["Clicks", "Follow", "Leading", "ShortLinks", "measure_routes", "register"]

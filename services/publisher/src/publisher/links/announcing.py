@@ -15,7 +15,8 @@ from messaging import Transaction
 from messaging.erasure import comes_too_late
 from publisher.domain import BrandSlug
 from publisher.erasure import ERASURES
-from publisher.links import codes, store
+from publisher.links import store
+from publisher.links.store import Leading
 from publisher.site_settings import address_of
 from publisher.urls import SiteUrls
 
@@ -40,11 +41,18 @@ class ShortLinks:
         title: str | None = None,
     ) -> str | None:
         """The short link to an article that is at home at this target, the same each time; None where nobody outside would find it."""
-        home = self._urls.at(brand, await address_of(connection, brand))
-        if not is_public(home.origin):
-            return None
-        code = await store.ensure(connection, codes.fresh_code(), content_id, brand, target, title)
-        return None if code is None else home.absolute(home.short(code))
+        leading = Leading(content_id, brand, target, await address_of(connection, brand), title)
+        return (await self.of_several(connection, [leading])).get(content_id)
+
+    async def of_several(self, connection: Connection, articles: Sequence[Leading]) -> dict[UUID, str]:
+        """The same of several articles; those without one are left out."""
+        homes = {each.content_id: self._urls.at(each.brand, each.address) for each in articles}
+        found = [each for each in articles if is_public(homes[each.content_id].origin)]
+        codes = await store.ensure(connection, found) if found else {}
+        return {
+            content_id: homes[content_id].absolute(homes[content_id].short(code))
+            for content_id, code in codes.items()
+        }
 
 
 async def register(commands: Sequence[DomainMessage[LinkRegister]], tx: Transaction) -> None:

@@ -8,6 +8,20 @@ from uuid import UUID
 
 from chassis import Connection
 from publisher.domain import BrandSlug, PageSlug
+from publisher.links.codes import fresh_code
+
+
+class Leading(NamedTuple):
+    """An article that a short link is to lead to."""
+
+    content_id: UUID
+    brand: BrandSlug
+    target: str
+    """At which it is at home."""
+    address: str | None
+    """The origin of its own that the brand's site has, if any."""
+    title: str | None = None
+    """Of an article that has no page here."""
 
 
 class Followed(NamedTuple):
@@ -62,24 +76,25 @@ class PostClicks:
     clicks: int
 
 
-async def ensure(
-    connection: Connection, code: str, content_id: UUID, brand: BrandSlug, target: str, title: str | None
-) -> str | None:
-    """The code of an article that is at home at a target: the one that it has, or else this one. None: it is another brand's."""
-    known: str | None = await connection.fetchval(
+async def ensure(connection: Connection, articles: Sequence[Leading]) -> dict[UUID, str]:
+    """The codes of articles: those that they have, or else new ones. Left out are those of other brands."""
+    # In one order everywhere, so that two batches wait for each other instead of locking each other out; each once.
+    ordered = sorted({each.content_id: each for each in articles}.values(), key=lambda each: each.content_id)
+    rows = await connection.fetch(
         """
-        insert into short_links as known (code, content_id, brand_slug, target, title) values ($1, $2, $3, $4, $5)
+        insert into short_links as known (code, content_id, brand_slug, target, title)
+        select * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[])
         on conflict (content_id) do update set target = excluded.target, title = coalesce(excluded.title, known.title)
             where known.brand_slug = excluded.brand_slug
-        returning code
+        returning content_id, code
         """,
-        code,
-        content_id,
-        brand,
-        target,
-        title,
+        [fresh_code() for _ in ordered],
+        [each.content_id for each in ordered],
+        [each.brand for each in ordered],
+        [each.target for each in ordered],
+        [each.title for each in ordered],
     )
-    return known
+    return {row["content_id"]: row["code"] for row in rows}
 
 
 async def name_mark(

@@ -9,11 +9,13 @@ from publisher.targets.files import Files
 from publisher.targets.pictures import Pictures
 from publisher.targets.places import SITE
 from publisher.targets.routes import target_routes
-from publisher.targets.site import BuiltInSite
+from publisher.targets.site import AT_ONCE, Brought, BuiltInSite
 
 __all__ = [
+    "AT_ONCE",
     "SITE",
     "Bringing",
+    "Brought",
     "BuiltInSite",
     "Files",
     "Pictures",

@@ -353,7 +353,7 @@ class Bringing:
         async def record(tx: Transaction) -> None:
             if await is_late(tx.connection, errand.command):
                 return
-            if await store.is_deleted(tx.connection, article):
+            if await store.deleted(tx.connection, [article.content_id]):
                 raise RetryLater("the article was deleted while it was published; it is taken away again")
             await self._settle(tx, errand, outcome)
             url = outcome.url or errand.publication.url or payload.canonical_url

@@ -23,8 +23,10 @@ class Pictures:
             accent = await connection.fetchval(
                 "select settings ->> 'accent' from site_settings where brand_slug = $1", brand
             )
-            place = await store.place_of(connection, article.content_id, brand)
-            page = place and await picture_of(connection, self._urls, brand, place.slug)
+            place = (await store.places(connection, [article.content_id])).get(article.content_id)
+        page = None
+        if place is not None and place.brand == brand and place.cover is not None:
+            page = picture_of(self._urls, brand, place.slug, place.cover)
         cover = Cover.of(
             article.content_id,
             article.title,

@@ -1,5 +1,6 @@
-"""For tests of what travels over a broker; `chassis.testing` has the rest."""
+"""For tests of what travels over a broker, and of what handlers leave to be written; `chassis.testing` has the rest."""
 
 from messaging.testing.broker import Broker
+from messaging.testing.records import written
 
-__all__ = ["Broker"]
+__all__ = ["Broker", "written"]
