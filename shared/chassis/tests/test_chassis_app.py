@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from chassis import App, AppSettings, Connection
+from chassis.app import pause_after_failure
 from chassis.database.migrations import MigrationError, NotMigratedError, migrate, read
 from chassis.testing import ServerProxy, Towards, eventually, running
 
@@ -123,6 +124,17 @@ async def test_a_background_task_that_fails_is_started_again(migrated: str) -> N
     async with running(app), asyncio.timeout(30):
         await again.wait()
     assert runs == 2
+
+
+def test_a_background_task_that_keeps_failing_is_left_alone_for_longer_and_longer_until_it_has_worked() -> (
+    None
+):
+    pauses = [0.0]
+    for _ in range(9):
+        pauses.append(pause_after_failure(pauses[-1], ran=0.5))
+    assert pauses[1:] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert pause_after_failure(60.0, ran=59.0) == 60
+    assert pause_after_failure(60.0, ran=3600.0) == 1
 
 
 async def test_an_applied_migration_that_has_changed_is_refused(migrated: str, migrations: Path) -> None:

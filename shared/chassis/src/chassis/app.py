@@ -4,7 +4,7 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import asyncpg
 import structlog
@@ -29,6 +29,10 @@ from chassis.tasks import cancel_all
 log = structlog.get_logger(__name__)
 
 Background = Callable[[], Awaitable[None]]
+
+
+_LONGEST_PAUSE: Final = 60.0
+"""Seconds before a background task that keeps failing is started again; one that has run for so long had worked."""
 
 
 class Closeable(Protocol):
@@ -173,17 +177,19 @@ class App:
             tasks.append(asyncio.create_task(self._keep_running(name, task), name=name))
 
     async def _keep_running(self, name: str, task: Background) -> None:
-        delay = 1.0
+        clock = asyncio.get_running_loop().time
+        pause = 0.0
         while True:
+            began = clock()
             try:
                 await task()
             except DatabaseUnavailableError as error:
                 log.warning("background_task_paused", task=name, error=str(error))
                 await self.connections.wait_until_available()
             except Exception:
-                log.exception("background_task_failed", task=name, retry_seconds=delay)
-                await asyncio.sleep(delay)
-                delay = min(delay * 2, 60.0)
+                pause = pause_after_failure(pause, ran=clock() - began)
+                log.exception("background_task_failed", task=name, retry_seconds=pause)
+                await asyncio.sleep(pause)
             else:
                 # Done for good; the process goes on without it, until this is cancelled with the rest.
                 await asyncio.get_running_loop().create_future()
@@ -239,6 +245,11 @@ class App:
         if not await self.connections.answers():
             found["database"] = "does not answer"
         return found
+
+
+def pause_after_failure(last: float, *, ran: float) -> float:
+    """Seconds until a background task is started again that failed after `ran` seconds, having paused for `last` before (0: never)."""
+    return 1.0 if not last or ran >= _LONGEST_PAUSE else min(last * 2, _LONGEST_PAUSE)
 
 
 def _known_keys(name: str, settings: AppSettings) -> Iterator[str]:

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import structlog
 
-from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import Caller
 from envelope.brand.payloads import SocialFailed, SocialPosted
 from messaging import Database, Transaction, WaitFor
@@ -216,16 +215,9 @@ class Appointments:
         """Goes on until it is cancelled, asleep until the next is due, or the alarm rings."""
         while True:
             rung = self._alarm.next()
-            try:
-                while await self.keep():
-                    pass
-                pause = await self._rest()
-            except DatabaseUnavailableError:
-                raise
-            except Exception:
-                log.exception("appointment_failed")
-                pause = LONGEST_SLEEP
-            await sleep_until(rung, pause)
+            while await self.keep():
+                pass
+            await sleep_until(rung, await self._rest())
 
     async def keep(self) -> bool:
         """Posts what has been due the longest, unless something keeps it; False if nothing is due."""

@@ -5,18 +5,13 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Final, Protocol
 
-import structlog
-
 from chassis import Connection
-from chassis.database.pool import DatabaseUnavailableError
 from envelope import Message
 from envelope.brand.payloads import PostSend
 from messaging import Database, Transaction
 from social.domain import Refusal
 from social.sending import store
 from social.sending.domain import ChannelPost, Time
-
-log = structlog.get_logger(__name__)
 
 SHORTEST_SLEEP: Final = timedelta(milliseconds=100)
 """Between two looks while more is due than may be sent at once."""
@@ -92,15 +87,8 @@ class DuePosts:
         """Goes on until it is cancelled, asleep until the next is due."""
         while True:
             rung = self.alarm.next()
-            try:
-                await self.tick()
-                pause = await self._rest()
-            except DatabaseUnavailableError:
-                raise
-            except Exception:
-                log.exception("due_posts_failed")
-                pause = self._tick
-            await sleep_until(rung, pause)
+            await self.tick()
+            await sleep_until(rung, await self._rest())
 
     async def tick(self) -> int:
         """Has what is due sent; returns how many."""
