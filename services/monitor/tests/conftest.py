@@ -274,8 +274,7 @@ class Office:
 
     async def tell(self) -> None:
         """Composes what is due, and sends it to the end."""
-        await self.telling.compose()
-        await self.telling._begin_sending()
+        await self.telling._tell()
         while self.telling._sending:
             await asyncio.wait(list(self.telling._sending.values()))
             await self.telling._begin_sending()

@@ -34,18 +34,15 @@ class Noticing:
     async def keep_looking(self, source: Source) -> None:
         """Goes on until it is cancelled. Without a route nobody is told of anything, and nobody is asked."""
         while True:
-            async with self._database.connection() as connection:
-                wanted = await store.there_are_routes(connection)
-            if wanted:
-                await self.look(source)
+            await self.look(source)
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def look(self, source: Source) -> bool:
-        """Looks there if it is time; whether it was."""
-        async with self._database.transaction() as tx:
-            if not await store.claim_source(tx.connection, source.name, source.every):
-                return False
-            began: datetime = await tx.connection.fetchval("select clock_timestamp()")
+        """Looks there if it is time and there is a route; whether it did."""
+        async with self._database.connection() as connection:
+            began = await store.claim_source(connection, source.name, source.every)
+        if began is None:
+            return False
         try:
             seen = await source.look()
         except DatabaseUnavailableError:

@@ -30,19 +30,50 @@ class Claimed:
     is_failing: bool
 
 
+_FOR_A_ROUTE: Final = """
+    notifications as n join notification_routes as r
+        on (r.brand_slug is null or r.brand_slug = n.brand_slug)
+        -- Whatever operators asked to be told of: that others are not told is for each of them.
+        and (r.kinds = '{}' or n.kind = any (r.kinds) or (n.kind = 'routes' and r.brand_slug is null))
+        and not (n.kind = 'routes' and n.key = r.name)
+    where n.resolved_at is null and n.acknowledged_at is null and (not n.is_event or n.noticed_at >= r.created_at)
+"""
+_OPEN: Final = "notification_tellings where closed_at is null and message_id is null"
+_DUE: Final = "((m.state = 'waiting' and m.due_at <= clock_timestamp()) or (m.state = 'sending' and m.lease_until < clock_timestamp()))"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What there is to do."""
+
+    summary: bool
+    """A summary is due."""
+    news: bool
+    """There may be something to tell on a route."""
+    sending: bool
+    """A message is due."""
+
+
+async def wanted(connection: Connection) -> Wanted:
+    """By one statement, for whoever asks all the time; most of the time it is nothing."""
+    row = await connection.fetchrow(
+        f"""
+        select exists (select from notification_routes where summary_due_at <= clock_timestamp()) as summary,
+               exists (select from {_OPEN})
+                   or exists (select from {_FOR_A_ROUTE} and not exists (
+                       select from notification_tellings as t where t.notification_id = n.id and t.route = r.name)) as news,
+               exists (select from notification_messages as m where {_DUE}) as sending
+        """  # noqa: S608  (constants of this module)
+    )
+    assert row is not None
+    return Wanted(**row)
+
+
 async def assign(connection: Connection) -> None:
     """Every route is to be told of what it is for; what has happened before there was the route, it is not told of."""
     await connection.execute(
-        """
-        insert into notification_tellings (notification_id, route)
-        select n.id, r.name from notifications as n join notification_routes as r
-            on (r.brand_slug is null or r.brand_slug = n.brand_slug)
-            -- Whatever operators asked to be told of: that others are not told is for each of them.
-            and (r.kinds = '{}' or n.kind = any (r.kinds) or (n.kind = 'routes' and r.brand_slug is null))
-            and not (n.kind = 'routes' and n.key = r.name)
-        where n.resolved_at is null and n.acknowledged_at is null and (not n.is_event or n.noticed_at >= r.created_at)
-        on conflict do nothing
-        """
+        f"insert into notification_tellings (notification_id, route) select n.id, r.name from {_FOR_A_ROUTE}"  # noqa: S608  (as above)
+        " on conflict do nothing"
     )
 
 
@@ -63,9 +94,7 @@ async def hold_ready_route(connection: Connection, name: str) -> tuple[Route, da
 
 
 async def routes_with_something_open(connection: Connection) -> list[str]:
-    rows = await connection.fetch(
-        "select distinct route from notification_tellings where closed_at is null and message_id is null order by route"
-    )
+    rows = await connection.fetch(f"select distinct route from {_OPEN} order by route")  # noqa: S608  (as above)
     return [row["route"] for row in rows]
 
 
@@ -137,10 +166,10 @@ async def claim_message(
 ) -> Claimed | None:
     """The one that has been due the longest, of a route that is not among the `busy`; for whoever has the lease."""
     row = await connection.fetchrow(
-        """
+        f"""
         with due as (
             select m.id from notification_messages as m
-            where ((m.state = 'waiting' and m.due_at <= clock_timestamp()) or (m.state = 'sending' and m.lease_until < clock_timestamp()))
+            where {_DUE}
               and m.route <> all ($2::text[]) and ($3::uuid is null or m.id = $3)
             order by m.due_at, m.id limit 1 for update skip locked
         ), taken as (
@@ -150,7 +179,7 @@ async def claim_message(
         )
         select r.*, taken.id, taken.purpose, taken.content, taken.attempts, taken.made_at, clock_timestamp() - taken.made_at as age
         from taken join notification_routes as r on r.name = taken.route
-        """,
+        """,  # noqa: S608  (as above)
         lease,
         list(busy),
         only,

@@ -80,11 +80,6 @@ async def routes(
     return [{**row, "set": route_of(row)} for row in rows]
 
 
-async def there_are_routes(connection: Connection) -> bool:
-    found: bool = await connection.fetchval("select exists (select from notification_routes)")
-    return found
-
-
 async def failing_routes(connection: Connection) -> list[dict[str, Any]]:
     rows = await connection.fetch(
         "select name, problem, failing_since from notification_routes where failing_since is not null order by name"
@@ -119,20 +114,21 @@ def route_of(row: Any) -> Route:
 # -- sources -------------------------------------------------------------------------------------------------------------
 
 
-async def claim_source(connection: Connection, name: str, every: timedelta) -> bool:
-    """Whether it is time to look there, and nobody else does."""
-    await connection.execute(
-        "insert into notification_sources (name) values ($1) on conflict do nothing", name
-    )
-    claimed = await connection.fetchval(
+async def claim_source(connection: Connection, name: str, every: timedelta) -> datetime | None:
+    """The database's time, if it is time to look there, somebody is told of what is seen, and nobody else looks."""
+    began: datetime | None = await connection.fetchval(
         """
-        update notification_sources set look_at = clock_timestamp() + $2::interval
-        where name = $1 and look_at <= clock_timestamp() returning true
+        insert into notification_sources as s (name, look_at)
+        select $1, clock_timestamp() + $2::interval
+        where exists (select from notification_routes)
+          and not exists (select from notification_sources where name = $1 and look_at > clock_timestamp())
+        on conflict (name) do update set look_at = excluded.look_at where s.look_at <= clock_timestamp()
+        returning clock_timestamp()
         """,
         name,
         every,
     )
-    return claimed is not None
+    return began
 
 
 async def note_look(connection: Connection, name: str, problem: str | None) -> timedelta:

@@ -56,8 +56,7 @@ class Telling:
         try:
             while True:
                 try:
-                    await self.compose()
-                    await self._begin_sending()
+                    await self._tell()
                 except DatabaseUnavailableError:
                     raise
                 except Exception:
@@ -65,6 +64,14 @@ class Telling:
                 await asyncio.sleep(_PAUSE_SECONDS)
         finally:
             await cancel_all(self._sending.values())
+
+    async def _tell(self) -> None:
+        async with self._database.connection() as connection:
+            wanted = await outgoing.wanted(connection)
+        if wanted.summary or wanted.news:
+            await self.compose()
+        if wanted.summary or wanted.news or wanted.sending:
+            await self._begin_sending()
 
     async def compose(self) -> None:
         """Makes messages of what is to be told now, on every route, and summaries that are due."""
