@@ -19,7 +19,7 @@ from publisher.covers import Covers, Format
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, clean_line, is_slug, tag_slug
 from publisher.erasure import is_erased
 from publisher.indexnow import key_of
-from publisher.kept import Answer, Kept, Standing, standing_of
+from publisher.kept import Answer, Kept, Standings
 from publisher.links import Clicks, Follow
 from publisher.previews import Drafts, Previews
 from publisher.rendering import Listing, Renderer
@@ -125,6 +125,7 @@ class Pages:
         self._articles_per_page = articles_per_page
         self._covers = covers
         self._views = views
+        self._standings = Standings(database)
         self._kept = Kept()
 
     async def sites(self, request: Request) -> Response:
@@ -232,7 +233,8 @@ class Pages:
     async def article(self, request: Request) -> Response:
         brand, slug = request.path_params["brand"], request.path_params["slug"]
         place = _urls(request), brand, slug
-        standing = await self._standing(brand, slug)
+        are_slugs = is_slug(brand) and is_slug(slug)
+        standing = await self._standings.of(BrandSlug(brand), PageSlug(slug)) if are_slugs else None
         if standing is None:
             self._kept.drop(place)
             return await self._without_article(request)
@@ -245,12 +247,6 @@ class Pages:
         if self._views is not None:
             self._views.note(standing.content_id, request.method, request.headers)
         return answer.to(request)
-
-    async def _standing(self, brand: str, slug: str) -> Standing | None:
-        if not (is_slug(brand) and is_slug(slug)):
-            return None
-        async with self._database.connection() as connection:
-            return await standing_of(connection, BrandSlug(brand), PageSlug(slug))
 
     async def _article(self, request: Request) -> Answer | None:
         """None if it is gone meanwhile."""

@@ -1,5 +1,6 @@
 """Pages that are sent again as they were made: by whichever replica, never once anything that they show has changed."""
 
+import asyncio
 import gzip
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -9,6 +10,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+from lxml import html as lxml_html
 from pydantic import SecretStr
 from starlette.requests import Request
 
@@ -107,6 +109,27 @@ async def test_a_page_is_made_once_however_it_is_asked_for(replicas: Replicas) -
     head = await replicas.clients[0].head(PAGE)
     assert (head.status_code, head.headers["etag"]) == (200, etag)
     assert replicas.made == 2
+
+
+async def test_many_who_come_at_once_each_see_the_page_that_they_asked_for(replicas: Replicas) -> None:
+    titles = {f"brew-{number}": f"Brew no. {number} at home" for number in range(5)}
+    for slug, title in titles.items():
+        await replicas.publish(content_id=str(uuid4()), slug=slug, title=title)
+    gone = replicas.publication(slug="gone", updated_at=LATER)
+    await replicas.publish(slug="gone")
+    async with replicas.database.transaction() as tx:
+        assert await store.take_down(tx.connection, gone.article)
+
+    async def one(slug: str) -> tuple[int, str]:
+        answer = await replicas.clients[0].get(f"/sites/daily-grind/{slug}")
+        heading = lxml_html.fromstring(answer.text).findtext(".//h1")
+        return answer.status_code, heading if slug in titles else slug
+
+    slugs = [*titles, "gone", "never-was"] * 10
+    seen = await asyncio.gather(*map(one, slugs))
+    assert seen == [
+        (200, titles[slug]) if slug in titles else (410 if slug == "gone" else 404, slug) for slug in slugs
+    ]
 
 
 async def test_a_new_text_is_seen_at_once(replicas: Replicas) -> None:

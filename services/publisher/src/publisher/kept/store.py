@@ -1,6 +1,6 @@
 """In what state pages are: one statement, so that all it tells is of one moment."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -17,19 +17,23 @@ class Standing:
     """Another one whenever anything that the page shows may be another."""
 
 
-async def standing_of(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Standing | None:
-    """None if there is no page, or it was taken down.
+async def standings_of(
+    connection: Connection, places: Sequence[tuple[BrandSlug, PageSlug]]
+) -> dict[tuple[BrandSlug, PageSlug], Standing]:
+    """Of those places where there is a page that was not taken down.
 
     A page shows its own row, its site's, the logo and what the brand has decided: `xmin` is the transaction that wrote each of these last.
     What it shows of other pages (those to read next) is in `changed_at`, which is set with each change that a visitor can see anywhere on the site.
     """
-    row = await connection.fetchrow(
+    rows = await connection.fetch(
         """
-        select pages.content_id, sites.changed_at, sites.xmin, pages.xmin, logos.xmin, site_settings.xmin
-        from pages join sites using (brand_slug) left join logos using (brand_slug) left join site_settings using (brand_slug)
-        where brand_slug = $1 and slug = $2 and taken_down_at is null
+        select brand_slug, slug, pages.content_id, sites.changed_at, sites.xmin, pages.xmin, logos.xmin, site_settings.xmin
+        from unnest($1::text[], $2::text[]) as asked (brand_slug, slug)
+             join pages using (brand_slug, slug) join sites using (brand_slug)
+             left join logos using (brand_slug) left join site_settings using (brand_slug)
+        where taken_down_at is null
         """,
-        brand,
-        slug,
+        [brand for brand, _ in places],
+        [slug for _, slug in places],
     )
-    return None if row is None else Standing(row[0], tuple(row)[1:])
+    return {(row[0], row[1]): Standing(row[2], tuple(row)[3:]) for row in rows}
