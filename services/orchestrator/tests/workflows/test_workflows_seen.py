@@ -157,7 +157,11 @@ async def test_of_two_commands_for_an_article_one_has_it_in_hand(orchestrator_da
         assert timedelta(minutes=59) < wait.value.after <= HOUR
         # Its own command comes again after a crash.
         assert await take_up(connection, first, HOUR) == first.event_id
-        assert await put_down(connection, first) is False
+        stranger = Command(UUID(int=8), new_event_id(), revision=None, attempt=1)
+        kept = await put_down(connection, [stranger, first])
+        assert {content_id: (each.event_id, each.cancelled) for content_id, each in kept.items()} == {
+            UUID(int=9): (first.event_id, False)
+        }
         assert await take_up(connection, second, HOUR) == second.event_id
 
 

@@ -1,7 +1,9 @@
 """A writer that takes milliseconds: its steps have their rows with the article, and a crash before that leaves none."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -16,10 +18,13 @@ from orchestrator.writing.durable.workflow import StoredMeanwhileError, Workflow
 from orchestrator.writing.extractive import ExtractiveWriter
 from orchestrator.writing.store import find_content
 from tests.fixtures.kilns import SOURCES
-from tests.fixtures.orchestrator.writing import Calls, sent_by
+from tests.fixtures.orchestrator.writing import Calls, MessageOf, sent_by
 
 NUMBER = TypeAdapter(int)
 TEXT = TypeAdapter(str)
+DELETED = """
+    insert into deleted_articles (content_id, brand_slug, address, deleted_by, reason) values ($1, $2, 'kiln', 'ann', 'no')
+"""
 
 
 def quickly(database: Database, fetch: Calls) -> ContentWorkflow:
@@ -101,11 +106,7 @@ async def test_nothing_is_kept_of_what_was_deleted_while_it_was_written(
     content_id = command.payload.content_id
     record = await quickly(orchestrator_database, Calls(sources)).generate(command, context)
     async with orchestrator_database.connection() as connection:
-        await connection.execute(
-            "insert into deleted_articles (content_id, brand_slug, address, deleted_by, reason) values ($1, $2, 'kiln', 'ann', 'no')",
-            content_id,
-            command.payload.brand_slug,
-        )
+        await connection.execute(DELETED, content_id, command.payload.brand_slug)
         if not keeps_row:
             await connection.execute("delete from writings where content_id = $1", content_id)
 
@@ -116,6 +117,90 @@ async def test_nothing_is_kept_of_what_was_deleted_while_it_was_written(
         assert await find_content(connection, content_id) is None
     assert await steps_of(orchestrator_database, content_id) == {}
     assert await sent_by(orchestrator_database) == []
+
+
+def generated(
+    command: DomainMessage[ContentGenerate], message_of: MessageOf, *keywords: str
+) -> list[DomainMessage[ContentGenerate]]:
+    """Commands for further articles of the same brand."""
+    return [
+        message_of(command.payload.model_copy(update={"content_id": new_event_id(), "keyword": keyword}))
+        for keyword in keywords
+    ]
+
+
+async def write_together(database: Database, records: Sequence[Any]) -> None:
+    (write,) = {record.write for record in records}
+    async with database.transaction() as tx:
+        await write(tx, [record.row for record in records])
+
+
+async def test_what_ends_together_is_written_as_if_each_were_alone(
+    orchestrator_database: Database,
+    command: DomainMessage[ContentGenerate],
+    context: Context,
+    message_of: MessageOf,
+) -> None:
+    near, cancelled, deleted = generated(command, message_of, "kiln", "kiln", "kiln")
+    poor = message_of(command.payload.model_copy(update={"content_id": new_event_id(), "keyword": "kiln"}))
+    written = [
+        # The first twice, as two consumers have it that were both thought to be gone.
+        await quickly(orchestrator_database, Calls(SOURCES)).generate(command, context),
+        await quickly(orchestrator_database, Calls(SOURCES)).generate(command, context),
+        await quickly(orchestrator_database, Calls(SOURCES)).generate(near, context),
+        await quickly(orchestrator_database, Calls(SOURCES)).generate(cancelled, context),
+        await quickly(orchestrator_database, Calls(SOURCES)).generate(deleted, context),
+        await quickly(orchestrator_database, Calls(SOURCES[:1])).generate(poor, context),
+    ]
+    async with orchestrator_database.connection() as connection:
+        await connection.execute(
+            "update writings set cancelled_at = now() where content_id = $1", cancelled.payload.content_id
+        )
+        await connection.execute(DELETED, deleted.payload.content_id, deleted.payload.brand_slug)
+
+    await write_together(orchestrator_database, written)
+    await write_together(orchestrator_database, written)
+
+    names = {"fetch_research", "write_article", "store", "announce"}
+    stored = {
+        each.payload.content_id: set(await steps_of(orchestrator_database, each.payload.content_id))
+        for each in (command, near, cancelled, deleted, poor)
+    }
+    assert list(stored.values()) == [names, names, set(), set(), {"fetch_research"}]
+    sent = [
+        (kind, payload["content_id"], payload.get("reason"))
+        for kind, payload in await sent_by(orchestrator_database)
+    ]
+    told = [
+        ("content.generated", str(command.payload.content_id), None),
+        ("content.refused", str(near.payload.content_id), "needs_review"),
+        ("content.refused", str(poor.payload.content_id), "insufficient_sources"),
+    ]
+    # A refusal that is written twice is told twice: the inbox keeps that from happening.
+    assert sent == [*told, told[2]]
+
+
+async def test_one_that_cannot_be_written_leaves_nothing_of_the_others_either(
+    orchestrator_database: Database,
+    command: DomainMessage[ContentGenerate],
+    context: Context,
+    message_of: MessageOf,
+) -> None:
+    (other,) = generated(command, message_of, "kiln")
+    written = [
+        await quickly(orchestrator_database, Calls(SOURCES)).generate(each, context)
+        for each in (command, other)
+    ]
+    slow = await Workflow.resume(orchestrator_database, other.payload.content_id)
+    await slow.step("write_article", TEXT, Calls("another"))
+
+    with pytest.raises(StoredMeanwhileError):
+        await write_together(orchestrator_database, written)
+    before = await steps_of(orchestrator_database, command.payload.content_id)
+    await write_together(orchestrator_database, written[:1])
+
+    assert before == {}
+    assert [kind for kind, _ in await sent_by(orchestrator_database)] == ["content.generated"]
 
 
 async def test_who_finds_another_result_stored_goes_on_with_that(orchestrator_database: Database) -> None:

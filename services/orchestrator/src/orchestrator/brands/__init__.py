@@ -15,7 +15,7 @@ from orchestrator.brands.domain import (
 from orchestrator.brands.models import NAME_PATTERN, Agent, BrandView, Counters
 from orchestrator.brands.quiet_periods import QuietPeriods
 from orchestrator.brands.routes import Slug, brand_routes, seen_slug
-from orchestrator.brands.store import Brand, find_brand, upsert_brand
+from orchestrator.brands.store import Brand, find_brand, find_brands, upsert_brand
 
 __all__ = [
     "BUILT_IN_SITE",
@@ -37,6 +37,7 @@ __all__ = [
     "brand_routes",
     "check_writer",
     "find_brand",
+    "find_brands",
     "seen_slug",
     "upsert_brand",
 ]

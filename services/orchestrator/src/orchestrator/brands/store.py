@@ -137,6 +137,12 @@ async def find_brand(connection: Connection, slug: str) -> Brand | None:
     return _brand(row) if row else None
 
 
+async def find_brands(connection: Connection, slugs: Collection[str]) -> dict[str, Brand]:
+    """Those of them that exist, by slug."""
+    rows = await connection.fetch("select * from brands where slug = any ($1::text[])", list(slugs))
+    return {row["slug"]: _brand(row) for row in rows}
+
+
 async def hold_brand(connection: Connection, slug: str) -> Brand | None:
     """As `find_brand`, and nobody else changes it until the transaction ends."""
     row = await connection.fetchrow("select * from brands where slug = $1 for no key update", slug)

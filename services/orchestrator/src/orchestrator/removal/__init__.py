@@ -3,9 +3,9 @@
 from orchestrator.removal.deleted import (
     DeletedArticle,
     DeletedArticleError,
+    deleted_among,
     find_deleted,
     insert_deleted,
-    is_deleted,
 )
 from orchestrator.removal.erased import BrandErasingError, comes_too_late, demand_not_erasing
 
@@ -14,8 +14,8 @@ __all__ = [
     "DeletedArticle",
     "DeletedArticleError",
     "comes_too_late",
+    "deleted_among",
     "demand_not_erasing",
     "find_deleted",
     "insert_deleted",
-    "is_deleted",
 ]

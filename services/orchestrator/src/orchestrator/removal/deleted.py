@@ -49,8 +49,12 @@ async def find_deleted(
     return None if row is None else DeletedArticle(**row)
 
 
-async def is_deleted(connection: Connection, content_id: UUID) -> bool:
-    return await find_deleted(connection, content_id) is not None
+async def deleted_among(connection: Connection, content_ids: Collection[UUID]) -> set[UUID]:
+    """Those of them that were deleted."""
+    rows = await connection.fetch(
+        "select content_id from deleted_articles where content_id = any ($1::uuid[])", list(content_ids)
+    )
+    return {row["content_id"] for row in rows}
 
 
 async def insert_deleted(

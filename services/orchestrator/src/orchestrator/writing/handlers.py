@@ -1,6 +1,7 @@
 """The content workflow: `content.generate` in, an article and `content.generated` out."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import TypeAlias
@@ -12,10 +13,10 @@ from pydantic import TypeAdapter
 from chassis import Connection, DatabaseUnavailableError
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
-from messaging import Context, Database, Record, Transaction, Unprocessable, WaitFor
-from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand
+from messaging import Context, Database, Record, Together, Transaction, Unprocessable, WaitFor
+from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand, find_brands
 from orchestrator.placements import placed_as
-from orchestrator.removal import comes_too_late, is_deleted
+from orchestrator.removal import comes_too_late, deleted_among
 from orchestrator.subjects import key_of
 from orchestrator.tallies import Tally
 from orchestrator.writing.approval import wish_to_see
@@ -25,14 +26,14 @@ from orchestrator.writing.desk import Quick, WriterAt
 from orchestrator.writing.durable import (
     Command,
     Workflow,
-    is_ours,
+    finish,
     note_problem,
     put_down,
     put_down_to_wait,
     take_up,
 )
 from orchestrator.writing.judging import Judged, judge, judge_again
-from orchestrator.writing.store import insert_content, listed
+from orchestrator.writing.store import insert_content, listed, lock_storing
 from orchestrator.writing.versions import Text, put_back, renew, revise
 from orchestrator.writing.writer import InsufficientSourcesError, NoArticleError, UnsupportedDraftError
 
@@ -89,7 +90,9 @@ class ContentWorkflow:
         )
         self._hold = timedelta(seconds=hold_seconds)
 
-    async def generate(self, message: DomainMessage[ContentGenerate], context: Context) -> Record:
+    async def generate(
+        self, message: DomainMessage[ContentGenerate], context: Context
+    ) -> "Record | Together[_Ended]":
         """Writes the article of a `content.generate`; it ends with `content.refused` if there is none or it has to wait.
 
         Raises:
@@ -109,7 +112,7 @@ class ContentWorkflow:
         if steps_id is None:
             return _nothing
         try:
-            record = await self._generate(message, context, brand, command, steps_id)
+            ended = await self._generate(message, context, brand, command, steps_id)
         except NotOursError:
             context.log.info("article_given_up", content_id=str(command.content_id))
             return _nothing
@@ -126,16 +129,7 @@ class ContentWorkflow:
                 await note_problem(connection, command, problem, final=isinstance(error, Unprocessable))
             raise
 
-        async def unless_cancelled(tx: Transaction) -> None:
-            cancelled = await put_down(tx.connection, command)
-            if cancelled is None and await comes_too_late(
-                tx.connection, payload.brand_slug, message.timestamp, content_id=command.content_id
-            ):
-                await _comes_too_late(message)(tx)
-            elif not cancelled:
-                await record(tx)
-
-        return unless_cancelled
+        return Together(_write_down, ended)
 
     async def _generate(
         self,
@@ -144,7 +138,7 @@ class ContentWorkflow:
         brand: Brand,
         delivered: Command,
         steps_id: UUID,
-    ) -> Record:
+    ) -> "_Ended":
         command = message.payload
         workflow = await Workflow.resume(self._database, _workflow_id(command))
         quick = isinstance(self._writers.get(brand.writer), Quick)
@@ -168,7 +162,8 @@ class ContentWorkflow:
                 reason=refusal.reason,
                 detail=str(refusal),
             )
-            return self._without_article(message, delivered, workflow, refusal)
+            refused = self._refusal if command.revision is None else self._kept
+            return _Ended(message, delivered, workflow, refused(message, refusal))
         own_ids = [command.content_id] if command.renews is None else [command.content_id, command.renews]
         judged = await judge(
             self._database,
@@ -179,17 +174,10 @@ class ContentWorkflow:
             sources=sources,
         )
 
-        async def record(tx: Transaction) -> None:
-            if not await workflow.finish(tx.connection, "store", "announce"):
-                return
-            # After the steps: while they are there, the article cannot have been deleted.
-            if await is_deleted(tx.connection, command.content_id):
-                await workflow.forget(tx.connection)
-                await _comes_too_late(message)(tx)
-                return
+        async def store(tx: Transaction, now: Brand | None) -> None:
             final = await judge_again(tx.connection, command.brand_slug, own_ids, judged)
-            # As the brand is now: what it wants to see may have changed while the article was written.
-            asked = await find_brand(tx.connection, command.brand_slug) or brand
+            # What it wants to see may have changed while the article was written.
+            asked = now or brand
             held_for = (*final.held_for, *await wish_to_see(tx.connection, asked, command.keyword))
             cited = [source for source in sources if source.n in article.cited]
             if command.revision is not None:
@@ -226,7 +214,7 @@ class ContentWorkflow:
                 measures={each.name: each.value for each in final.measures},
             )
 
-        return record
+        return _Ended(message, delivered, workflow, store, ("store", "announce"))
 
     async def _store_again(
         self,
@@ -292,38 +280,19 @@ class ContentWorkflow:
         tx.send(self._refused(command, RENEWED, why, content_id), caused_by=message)
         _log.info("article_renewed", content_id=str(content_id), version=renewed.version)
 
-    def _without_article(
-        self,
-        message: DomainMessage[ContentGenerate],
-        delivered: Command,
-        workflow: Workflow,
-        refusal: NoArticleError,
-    ) -> Record:
-        ended = self._refusal if delivered.revision is None else self._kept
-
-        async def record(tx: Transaction) -> None:
-            if await is_deleted(tx.connection, delivered.content_id):
-                await _comes_too_late(message)(tx)
-                return
-            if await is_ours(tx.connection, delivered):
-                await workflow.finish(tx.connection)
-            await ended(message, refusal)(tx)
-
-        return record
-
-    def _kept(self, message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> Record:
+    def _kept(self, message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> "_Follow":
         """The draft that was sent back waits again: nothing came of writing it another time."""
         command = message.payload
 
-        async def record(tx: Transaction) -> None:
+        async def record(tx: Transaction, _: Brand | None) -> None:
             why = f"it could not be written again ({refusal.reason}: {refusal})"[:MAX_DETAIL]
             if await put_back(tx.connection, command.content_id, command.revision or 1, why):
                 tx.send(self._refused(command, NEEDS_REVIEW, why), caused_by=message)
 
         return record
 
-    def _refusal(self, message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> Record:
-        async def record(tx: Transaction) -> None:
+    def _refusal(self, message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> "_Follow":
+        async def record(tx: Transaction, _: Brand | None) -> None:
             tx.send(self._refused(message.payload, refusal.reason, str(refusal)), caused_by=message)
 
         return record
@@ -382,6 +351,66 @@ class ContentWorkflow:
         if brand is None:
             raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
         return brand
+
+
+_Follow: TypeAlias = Callable[[Transaction, Brand | None], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ended:
+    """What a command has come to."""
+
+    message: DomainMessage[ContentGenerate]
+    delivered: Command
+    workflow: Workflow
+    follow: _Follow
+    """What is written and sent, given the brand as it is now."""
+    steps: tuple[str, ...] = ()
+    """Those that this is; they are done once."""
+
+    @property
+    def content_id(self) -> UUID:
+        return self.delivered.content_id
+
+    @property
+    def slug(self) -> str:
+        return self.message.payload.brand_slug
+
+
+async def _write_down(tx: Transaction, ended: Sequence[_Ended]) -> None:
+    """What follows from commands that ended at the same time; each as if it were alone, with few statements for all."""
+    kept = await put_down(tx.connection, [each.delivered for each in ended])
+    going = []
+    for each in ended:
+        writing = kept.get(each.content_id)
+        if writing is None and await comes_too_late(
+            tx.connection, each.slug, each.message.timestamp, content_id=each.content_id
+        ):
+            await _comes_too_late(each.message)(tx)
+        elif writing is None or not writing.cancelled:
+            going.append(each)
+    if not going:
+        return
+    ours = [
+        each
+        for each in going
+        if each.steps
+        or (each.content_id in kept and kept[each.content_id].event_id == each.delivered.event_id)
+    ]
+    finished = await finish(tx.connection, [(each.workflow, each.steps) for each in ours])
+    # After the steps: while they are there, the article cannot have been deleted.
+    deleted = await deleted_among(tx.connection, {each.content_id for each in going})
+    storing = [each for each in going if each.steps and each.workflow in finished]
+    brands = {}
+    if storing:
+        await lock_storing(tx.connection)
+        brands = await find_brands(tx.connection, {each.slug for each in storing})
+    for each in going:
+        if each.content_id in deleted:
+            await each.workflow.forget(tx.connection)
+            await _comes_too_late(each.message)(tx)
+        elif not each.steps or each.workflow in finished:
+            await each.follow(tx, brands.get(each.slug))
 
 
 def _comes_too_late(message: DomainMessage[ContentGenerate]) -> Record:

@@ -26,7 +26,7 @@ from orchestrator.writing.quality import (
     problems,
     said_by,
 )
-from orchestrator.writing.store import Other, bodies_of, lock_storing, other_articles
+from orchestrator.writing.store import Other, bodies_of, other_articles
 
 CONFIRMED = 3
 """So many of those that fingerprints call nearest are compared word by word."""
@@ -137,11 +137,10 @@ async def measure_edited(
 async def judge_again(
     connection: Connection, brand_slug: str, own_ids: Sequence[UUID], judged: Judged
 ) -> Judged:
-    """Compares it with what was stored since; nobody else stores any until the caller has, in the same transaction.
+    """Compares it with what was stored since. Nobody else may store any (`lock_storing`) until the caller has, in the same transaction.
 
     So of two near-duplicates that are written at the same time, the second to be stored waits.
     """
-    await lock_storing(connection)
     newcomers = await other_articles(connection, brand_slug, but=[*own_ids, *judged.compared])
     if not newcomers:
         return judged

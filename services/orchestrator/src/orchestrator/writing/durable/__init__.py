@@ -9,12 +9,13 @@ from orchestrator.writing.durable.commands import (
     take_up,
 )
 from orchestrator.writing.durable.results import delete_old_workflows
-from orchestrator.writing.durable.workflow import Workflow
+from orchestrator.writing.durable.workflow import Workflow, finish
 
 __all__ = [
     "Command",
     "Workflow",
     "delete_old_workflows",
+    "finish",
     "is_ours",
     "note_problem",
     "put_down",

@@ -5,6 +5,7 @@ The brand's writer keeps its steps under the id of the command, so that a replay
 that it goes on with.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -94,24 +95,34 @@ async def is_ours(connection: Connection, command: Command) -> bool:
     return ours
 
 
-async def put_down(connection: Connection, command: Command) -> bool | None:
-    """Notes, in the transaction of what the command led to, that it is carried out.
+@dataclass(frozen=True, slots=True)
+class PutDown:
+    """What is known of the writing of an article whose command was carried out."""
 
-    Until that ends, nobody removes what is kept of the writing.
+    event_id: UUID
+    """The command that is to be carried out."""
+    cancelled: bool
+    """Nothing is to come of it."""
+
+
+async def put_down(connection: Connection, commands: Sequence[Command]) -> dict[UUID, PutDown]:
+    """Notes, in the transaction of what commands led to, that they are carried out. Until it ends, nobody removes what is kept of the writing.
 
     Returns:
-        Whether it was cancelled, and leads to nothing; None if nothing is kept of it any more, as of what was deleted or erased.
+        By article; those of which nothing is kept any more are left out, such as what was deleted or erased.
     """
-    cancelled: bool | None = await connection.fetchval(
+    rows = await connection.fetch(
         """
-        update writings
-        set in_hand_until = case when event_id = $2 then null else in_hand_until end, changed_at = clock_timestamp()
-        where content_id = $1 returning cancelled_at is not null
+        update writings as w
+        set in_hand_until = case when w.event_id = any ($2::uuid[]) then null else w.in_hand_until end, changed_at = clock_timestamp()
+        from (select content_id from writings where content_id = any ($1::uuid[]) order by content_id for update) as locked
+        where w.content_id = locked.content_id
+        returning w.content_id, w.event_id, w.cancelled_at is not null as cancelled
         """,
-        command.content_id,
-        command.event_id,
+        [command.content_id for command in commands],
+        [command.event_id for command in commands],
     )
-    return cancelled
+    return {row["content_id"]: PutDown(row["event_id"], row["cancelled"]) for row in rows}
 
 
 async def put_down_to_wait(connection: Connection, command: Command, reason: str, wait: timedelta) -> None:

@@ -82,23 +82,24 @@ class Done:
     """Since it was done."""
 
 
-async def finish_steps(connection: Connection, workflow_id: UUID, steps: Sequence[Done]) -> set[str]:
-    """Notes that steps are done; returns those that had no row before."""
+async def finish_steps(connection: Connection, steps: Sequence[tuple[UUID, Done]]) -> set[tuple[UUID, str]]:
+    """Notes that steps of workflows are done; returns those that had no row before."""
     rows = await connection.fetch(
         """
         insert into workflow_steps (workflow_id, step, result, begun_at, finished_at)
-        select $1, step, result::jsonb, now() - ago - took, now() - ago
-        from unnest($2::text[], $3::text[], $4::interval[], $5::interval[]) as done (step, result, took, ago)
-        where not exists (select from large_results as r where (r.workflow_id, r.step) = ($1, done.step))
-        on conflict do nothing returning step
+        select workflow_id, step, result::jsonb, now() - ago - took, now() - ago
+        from unnest($1::uuid[], $2::text[], $3::text[], $4::interval[], $5::interval[])
+            as done (workflow_id, step, result, took, ago)
+        where not exists (select from large_results as r where (r.workflow_id, r.step) = (done.workflow_id, done.step))
+        on conflict do nothing returning workflow_id, step
         """,
-        workflow_id,
-        [each.step for each in steps],
-        [each.result for each in steps],
-        [each.took for each in steps],
-        [each.ago for each in steps],
+        [workflow_id for workflow_id, _ in steps],
+        [each.step for _, each in steps],
+        [each.result for _, each in steps],
+        [each.took for _, each in steps],
+        [each.ago for _, each in steps],
     )
-    return {row["step"] for row in rows}
+    return {(row["workflow_id"], row["step"]) for row in rows}
 
 
 async def delete_results(connection: Connection, workflow_id: UUID) -> None:

@@ -22,7 +22,7 @@ step whose row is there is not run again: its stored result is returned. Guarant
   during the upgrade would not understand its old result.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from time import monotonic
@@ -112,24 +112,45 @@ class Workflow:
         return name in self._results
 
     async def finish(self, connection: Connection, *names: str) -> set[str]:
-        """Marks steps without a result as done, in the caller's transaction; returns those not done before.
+        """As `finish`, of this one alone: those of the steps that were not done before."""
+        return set(names) if await finish(connection, [(self, names)]) else set()
 
-        What was quick is stored with them.
-
-        Raises:
-            StoredMeanwhileError: not all that these steps follow from is ours; the transaction must not commit.
-        """
-        unstored = [
-            replace(done, ago=timedelta(seconds=monotonic() - since)) for since, done in self._unstored
-        ]
-        if not unstored and not names:
-            return set()
-        found = await finish_steps(connection, self.workflow_id, [*unstored, *(Done(name) for name in names)])
-        fresh = found.intersection(names)
-        if not found.issuperset(done.step for done in unstored) and (fresh or not names):
-            raise StoredMeanwhileError(self.workflow_id)
-        return fresh
+    @property
+    def unstored(self) -> list[Done]:
+        """What was quick, and has no row yet."""
+        now = monotonic()
+        return [replace(done, ago=timedelta(seconds=now - since)) for since, done in self._unstored]
 
     async def forget(self, connection: Connection) -> None:
         """Removes its rows, in the caller's transaction: what it is about was removed."""
         await delete_results(connection, self.workflow_id)
+
+
+async def finish(
+    connection: Connection, workflows: Sequence[tuple[Workflow, Sequence[str]]]
+) -> list[Workflow]:
+    """Marks steps without a result as done, in the caller's transaction, and stores what was quick; a workflow's all or none.
+
+    Returns:
+        Those of the workflows whose steps were not done before, each id once.
+
+    Raises:
+        StoredMeanwhileError: not all that the steps of one follow from is its own; the transaction must not commit.
+    """
+    done = [
+        (workflow.workflow_id, each)
+        for workflow, names in workflows
+        for each in (*workflow.unstored, *map(Done, names))
+    ]
+    found = await finish_steps(connection, done) if done else set()
+    fresh: list[Workflow] = []
+    for workflow, names in workflows:
+        mine = {(workflow.workflow_id, name) for name in names}
+        unstored = {(workflow.workflow_id, each.step) for each in workflow.unstored}
+        if mine <= found:
+            if names and not unstored <= found:
+                raise StoredMeanwhileError(workflow.workflow_id)
+            fresh.append(workflow)
+        # What comes for the same once more is not fresh.
+        found -= mine
+    return fresh

@@ -110,6 +110,8 @@ def _key_points(topic: Topic, chosen: Sequence[Unit]) -> tuple[str, ...]:
     )
     points: list[str] = []
     for *_, index, at in ranked:
+        if len(points) == MAX_KEY_POINTS:
+            break
         text = chosen[index].alone[at]
         if all(jaccard(shingles(text), shingles(point)) < DUPLICATE for point in points):
             points.append(text)

@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date
 from typing import Final
 
@@ -110,6 +111,7 @@ def _add_best(
         if unit.key not in taken and worth[unit.key] >= bar
     }
     seen = [shingles(sentence) for unit in chosen for sentence in unit.sentences]
+    said: set[tuple[str, ...]] = set().union(*seen)
     while rest and sum(unit.words for unit in chosen) < TARGET_WORDS:
         of_source = Counter(unit.source.n for unit in chosen)
         unit = min(
@@ -121,10 +123,11 @@ def _add_best(
         )
         nearest = rest.pop(unit)
         again = topic.definition(unit.opening) >= DEFINES and nearest >= DEFINED_AGAIN
-        if again or _repeats(unit, seen) or not _fits(unit, chosen):
+        if again or _repeats(unit, seen, said) or not _fits(unit, chosen):
             continue
         chosen.append(unit)
         seen += [shingles(sentence) for sentence in unit.sentences]
+        said.update(*map(shingles, unit.sentences))
         rest = {each: max(close, _closeness(each, unit)) for each, close in rest.items()}
 
 
@@ -167,9 +170,13 @@ def _gain(worth: float, *, nearest: float, from_same: int) -> float:
     return (worth - NOVELTY * nearest * worth) * REPEAT_DISCOUNT**from_same
 
 
-def _repeats(unit: Unit, seen: Sequence[frozenset[tuple[str, ...]]]) -> bool:
-    """Whether a sentence of it nearly repeats one that is chosen already."""
-    return any(jaccard(own, other) >= DUPLICATE for own in map(shingles, unit.sentences) for other in seen)
+def _repeats(
+    unit: Unit, seen: Sequence[frozenset[tuple[str, ...]]], said: AbstractSet[tuple[str, ...]]
+) -> bool:
+    """Whether a sentence of it nearly repeats one that is chosen already; `said` is all that those say."""
+    # Most have nothing in common with any, which is quicker to see than with each.
+    known = (own for own in map(shingles, unit.sentences) if not said.isdisjoint(own))
+    return any(jaccard(own, other) >= DUPLICATE for own in known for other in seen)
 
 
 def _closeness(one: Unit, other: Unit) -> float:
