@@ -61,3 +61,24 @@ def test_so_is_a_server_that_cannot_be_reached(package: Path) -> None:
     assert result.returncode == 1
     assert "cannot migrate the database of counter" in result.stderr
     assert "secret" not in result.stderr
+
+
+def test_what_stays_until_the_end_is_not_gone_through_for_garbage() -> None:
+    program = """
+import gc, sys
+from chassis.command_line import command_line
+from chassis.settings import AppSettings
+class Counter:
+    async def run(self):
+        sys.exit(0 if gc.isenabled() and gc.get_freeze_count() > 10 * len(gc.get_objects()) else "nothing is set aside")
+command_line("counter", AppSettings, lambda settings: Counter())
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"DATABASE_URL": "postgresql://counter:secret@127.0.0.1:1/counter"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
@@ -63,7 +64,11 @@ def command_line(
 
     async def run() -> None:
         # Built inside the loop: what it is made of belongs to it.
-        await build(values).run()
+        app = build(values)
+        # Modules, models and routes stay until the end. Each look for garbage would go through all of them again.
+        gc.collect()
+        gc.freeze()
+        await app.run()
 
     try:
         uvloop.run(run())
