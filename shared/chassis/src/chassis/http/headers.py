@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SAFE_HEADERS: Final = {
@@ -14,6 +13,7 @@ SAFE_HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+_AS_SENT: Final = [(name.lower().encode(), value.encode()) for name, value in SAFE_HEADERS.items()]
 
 
 class SafeHeaders:
@@ -25,9 +25,9 @@ class SafeHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in SAFE_HEADERS.items():
-                    headers.setdefault(name, value)
+                said = list(message.get("headers", ()))
+                names = {name for name, _ in said}
+                message["headers"] = said + [each for each in _AS_SENT if each[0] not in names]
             await send(message)
 
         await self._app(scope, receive, sending)

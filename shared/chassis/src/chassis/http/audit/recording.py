@@ -89,6 +89,8 @@ class Audited:
         self._routes = routes
         self._database = database
         self._changes_nothing = frozenset(changes_nothing)
+        self._operations: dict[tuple[str, str], Operation] = {}
+        """By method and path as the route has it; filled as they are asked for."""
         self._shown_once = [compile_path(path)[0] for path in shown_once]
 
     async def __call__(self, scope: RequestScope, receive: Receive, send: Send) -> None:
@@ -111,13 +113,17 @@ class Audited:
             or scope["method"] in _READING
             or not scope["path"].startswith(API_PREFIX)
             or "\0" in scope["path"]
+            or scope["path"] in self._changes_nothing
         ):
             return None
         for route in self._routes:
             if isinstance(route, Route) and route.matches(scope)[0] is Match.FULL:
                 if route.path in self._changes_nothing:
                     return None
-                return operation_of(scope["method"], route, self._shown())
+                key = scope["method"], route.path
+                if key not in self._operations:
+                    self._operations[key] = operation_of(scope["method"], route, self._shown())
+                return self._operations[key]
         return None
 
     def _shown(self) -> set[str]:

@@ -79,7 +79,8 @@ class WrongKeys:
 
     def wait(self, address: str, key: str) -> float:
         """Seconds until a key of this address is looked at; 0: now."""
-        known = self._addresses.get(_network(address))
+        # Mostly nobody has sent a wrong one, and no address is looked into.
+        known = self._addresses.get(_network(address)) if self._addresses else None
         if known is None or (wait := known.until - self._clock()) <= 0 or self._is_right(key):
             return 0.0
         self._counted.labels("slowed").inc()
