@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NewType
 from uuid import UUID, uuid4
@@ -163,8 +163,18 @@ async def _insert(connection: Connection, researches: Sequence[tuple[ResearchId,
         [source.licence for *_, source in sources],
         [source.published_on for *_, source in sources],
         [source.author for *_, source in sources],
-        [json.dumps([asdict(passage) for passage in source.passages]) for *_, source in sources],
+        [_passages(source) for *_, source in sources],
         [source.quotable for *_, source in sources],
+    )
+
+
+def _passages(source: Source) -> str:
+    # Not by dataclasses.asdict, which copies all that it finds.
+    return json.dumps(
+        [
+            {"heading": each.heading, "text": each.text, "score": each.score, "flags": each.flags}
+            for each in source.passages
+        ]
     )
 
 
