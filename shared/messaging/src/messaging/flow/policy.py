@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
+
+_LONGEST_HELD: Final = 900.0
+"""Seconds; half of RabbitMQ's `consumer_timeout`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +31,26 @@ class QueuePolicy:
     wait_limit: float = 30.0
     """Seconds between such looks at most, unless the other side asks for more."""
     prefetch: int | None = None
-    """Unacknowledged deliveries held; None: three times what can be worked on at once."""
+    """Unacknowledged deliveries held; None: what `held` says."""
 
     def __post_init__(self) -> None:
         if self.max_batch_size < 1 or self.max_concurrency < 1 or self.handler_timeout <= 0:
             raise ValueError("max_batch_size and max_concurrency are at least 1, handler_timeout above 0")
+
+    def held(self, *, singly: bool) -> int:
+        """Unacknowledged deliveries held, where all handlers of the queue are single ones (`singly`) or not.
+
+        Three times what can be worked on at once. With single handlers a whole batch, if that is more: results that are
+        ready together are committed together, and quick ones would wait for the broker's next few otherwise. But no more
+        than are done in a quarter of an hour, should each take its whole time: after 30 minutes the broker takes back what
+        a consumer holds.
+        """
+        if self.prefetch is not None:
+            return self.prefetch
+        if not singly:
+            return 3 * self.max_batch_size
+        in_time = int(_LONGEST_HELD / self.handler_timeout * self.max_concurrency)
+        return max(3 * self.max_concurrency, min(self.max_batch_size, in_time))
 
     def backoff(self, attempt: int) -> timedelta:
         """The wait after attempt number `attempt` (1-based) has failed."""

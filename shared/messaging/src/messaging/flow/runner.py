@@ -61,11 +61,9 @@ class QueueRunner:
         self.policy = policy
         self.table = table
         self.settlement = settlement
-        at_once = policy.max_batch_size
-        if all(isinstance(handler, OnEach) for handler in table.values()):
-            at_once = policy.max_concurrency
+        singly = all(isinstance(handler, OnEach) for handler in table.values())
         self.subscription = Subscription(
-            broker, queue, prefetch=policy.prefetch or 3 * at_once, on_delivery=self._receive
+            broker, queue, prefetch=policy.held(singly=singly), on_delivery=self._receive
         )
         self._connections = connections
         self._relay = relay
@@ -76,6 +74,8 @@ class QueueRunner:
         self._arrived = asyncio.Event()
         self._full = asyncio.Event()
         self._slots = asyncio.Semaphore(policy.max_concurrency)
+        self._next: deque[Work] = deque()
+        """Of single handlers: what waits for a slot."""
         self._in_flight: dict[UUID, list[Delivery]] = {}
         self._busy: set[Delivery] = set()
         self._finished: list[Work] = []
@@ -121,7 +121,7 @@ class QueueRunner:
         await self.subscription.pause()
         if any(isinstance(handler, OnEach) for handler in self.table.values()):
             # Out of the runner's reach first: it goes on while they are given back one after the other.
-            waiting = list(self._waiting)
+            waiting = [*(work.delivery for work in self._forgotten_next()), *self._waiting]
             self._waiting.clear()
             await self._unsettled.requeue(waiting)
         try:
@@ -209,8 +209,7 @@ class QueueRunner:
         if batch:
             await self._settle(batch)
         if singles:
-            for work in await self._without_known(singles):
-                await self._start_single(work)
+            await self._start_singles(await self._without_known(singles))
         if suspects:
             for work in suspects:
                 await self._handle_suspect(work)
@@ -234,17 +233,37 @@ class QueueRunner:
 
     # -- single handlers ---------------------------------------------------------------------------------------------
 
-    async def _start_single(self, work: Work) -> None:
+    async def _start_singles(self, works: Sequence[Work]) -> None:
+        """Starts each as soon as there is a slot; what has none yet when the process stops, or loses its database, is not begun."""
+        self._next.extend(works)
+        while self._next:
+            for dependency in self._dependencies:
+                await dependency.wait_for_turn(self.queue)
+            await self._slots.acquire()
+            if self._database_lost.is_set():
+                self._forgotten_next()  # given back with all else that is in hand
+            if not self._next or not self._start_single(self._next.popleft()):
+                self._slots.release()
+
+    def _forgotten_next(self) -> list[Work]:
+        works = list(self._next)
+        self._next.clear()
+        for work in works:
+            traces.end_span(work.span)
+        return works
+
+    def _start_single(self, work: Work) -> bool:
+        """Starts it in the slot that was got for it, or returns False."""
         if work.event_id in self._in_flight:
             # A copy of what is being worked on right now: it waits to see how that ends.
             self._in_flight[work.event_id].append(work.delivery)
-            return
-        await self._slots.acquire()
+            return False
         self._in_flight[work.event_id] = []
         self._busy.add(work.delivery)
         task = asyncio.create_task(self._run_single(work), name=f"{self.queue} {work.event_id}")
         self._singles.add(task)
         task.add_done_callback(self._singles.discard)
+        return True
 
     async def _run_single(self, work: Work) -> None:
         try:
