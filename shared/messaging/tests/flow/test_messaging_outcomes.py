@@ -64,8 +64,8 @@ async def test_a_message_by_itself_takes_three_round_trips_to_the_database(world
         return await execute(self, query, *args, **options)
 
     async def noted_run(self: asyncpg.Connection, query: str, *args: object, **options: object) -> object:
-        if query.split(maxsplit=1)[0] == "select":
-            requests.append("select")
+        if "processed_events" in query:
+            requests.append("claim")
         return await run(self, query, *args, **options)
 
     service = world.service()
