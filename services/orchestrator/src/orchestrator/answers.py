@@ -2,12 +2,4 @@
 
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 LOCATION: Final = {"Location": {"description": "Address of the resource.", "schema": {"type": "string"}}}
-
-
-class View(BaseModel):
-    """What a request is answered with."""
-
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)

@@ -7,13 +7,14 @@ from typing import Annotated, assert_never
 from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from chassis.http.api import (
     READ,
     UNKNOWN,
     IfNoneMatch,
     MayRead,
+    View,
     add_routes,
     api,
     conditional,
@@ -32,16 +33,14 @@ from research.sources.routes import source_routes
 from research.uploads import FILES, upload_routes
 
 
-class PassageView(BaseModel):
+class PassageView(View):
     heading: str | None
     text: str
     score: float
     flags: list[str]
 
 
-class SourceView(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
+class SourceView(View):
     n: int
     title: str
     url: str | None
@@ -56,10 +55,8 @@ class SourceView(BaseModel):
     passages: list[PassageView]
 
 
-class ResearchView(BaseModel):
+class ResearchView(View):
     """What an answer holds, for the API's description; the rows have this shape already."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     research_id: UUID
     brand_slug: str
@@ -73,14 +70,14 @@ class ResearchView(BaseModel):
     sources: list[SourceView]
 
 
-class ResearchList(BaseModel):
+class ResearchList(View):
     items: list[ResearchView]
 
 
-class DocumentView(BaseModel):
+class DocumentView(View):
     """A file of the corpus."""
 
-    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(from_attributes=True)
 
     id: int
     path: str
@@ -97,7 +94,7 @@ class DocumentView(BaseModel):
     """When it was read, or given up."""
 
 
-class DocumentList(BaseModel):
+class DocumentList(View):
     items: list[DocumentView]
     next: str | None
     """Where the next page begins: send it as `after`."""
@@ -105,7 +102,7 @@ class DocumentList(BaseModel):
     """How many of the corpus's files are in each state; those that are still to be read are `waiting`."""
 
 
-class Released(BaseModel):
+class Released(View):
     id: int
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayReview, add_routes, refusal, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayReview, View, add_routes, refusal, router
 from chassis.http.problems import ProblemResponse
 from receipts import store
 from receipts.domain import DecidedOtherwiseError, State
@@ -24,11 +24,7 @@ _DECIDED: Final = refusal(
 )
 
 
-class _View(BaseModel):
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
-
-
-class ReceiptView(_View):
+class ReceiptView(View):
     """An effect on somebody else's server, and how far it is."""
 
     receipt_id: UUID
@@ -73,7 +69,7 @@ class ReceiptView(_View):
         )
 
 
-class AttemptView(_View):
+class AttemptView(View):
     """Something that was tried, seen or decided."""
 
     step: str
@@ -102,7 +98,7 @@ class FullReceiptView(ReceiptView):
     """The latest two hundred, in their order."""
 
 
-class ReceiptList(_View):
+class ReceiptList(View):
     items: tuple[ReceiptView, ...]
     next: int | None
     """To be given as `before` for the page after; null: this is the last."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints
 from starlette.requests import Request
 
 from chassis import Connection, WebAddress
-from chassis.http.api import MayAdminister, needs, refusal, router
+from chassis.http.api import MayAdminister, View, needs, refusal, router
 from chassis.http.audit import log as audit_log
 from chassis.http.callers import Caller, Scope
 from gateway.accounts.authorizing import Authorizing, redirects_allowed
@@ -45,10 +45,8 @@ class AppRequest(BaseModel):
     """What is asked for; left out: what posting takes."""
 
 
-class AppView(BaseModel):
+class AppView(View):
     """An app, without its secret."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     kind: str
     client_id: str | None
@@ -70,8 +68,8 @@ class BeginLogin(BaseModel):
     """Where the provider sends the browser back to: on this machine, or encrypted."""
 
 
-class LoginView(BaseModel):
-    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+class LoginView(View):
+    model_config = ConfigDict(from_attributes=True)
 
     authorize_url: str
     """Where somebody logs in."""

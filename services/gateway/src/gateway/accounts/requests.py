@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
+from chassis.http.api import View
 from gateway.accounts.domain import Effect
 from gateway.accounts.kind import Request
 from gateway.accounts.mail import Mail
@@ -151,10 +152,10 @@ class Closing(BaseModel):
     """Nothing with a lower one is sent from now on."""
 
 
-class AccountAnswer(BaseModel):
+class AccountAnswer(View):
     """What the account's own side answered, whatever its status."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True, serialize_by_alias=True)
+    model_config = ConfigDict(serialize_by_alias=True)
 
     status: int
     headers: dict[str, str]
@@ -191,9 +192,7 @@ class MailRequest(BaseModel):
         return Mail(tuple(dict.fromkeys(self.to)), self.subject, self.text, self.html, self.message_id)
 
 
-class MailAnswer(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
+class MailAnswer(View):
     accepted: list[str]
     """Addresses that the server takes responsibility for."""
     refused: dict[str, str]

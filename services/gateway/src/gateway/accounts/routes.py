@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, HTTPException, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
-from chassis.http.api import UNKNOWN, needs, refusal, router
+from chassis.http.api import UNKNOWN, View, needs, refusal, router
 from chassis.http.callers import Scope
 from gateway.accounts.asking import AskingAccounts, Wanted
 from gateway.accounts.domain import ALL_BRANDS, Account
@@ -65,10 +65,8 @@ FROM_ACCOUNTS: Final = {
 }
 
 
-class AccountView(BaseModel):
+class AccountView(View):
     """An account, without its credentials."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     name: str
     kind: str
@@ -106,7 +104,7 @@ class AccountView(BaseModel):
         )
 
 
-class AccountList(BaseModel):
+class AccountList(View):
     items: list[AccountView]
 
 
@@ -122,10 +120,8 @@ class ConnectAccount(BaseModel):
     """Left out: those that it has are kept, if kind and address stay as they are."""
 
 
-class Connected(BaseModel):
+class Connected(View):
     """What was connected."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     name: str
     secret: str | None
@@ -138,10 +134,8 @@ class Erasing(BaseModel):
     brand: Brand
 
 
-class Erased(BaseModel):
+class Erased(View):
     """What went with a brand."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     erasure_id: UUID
     brand_slug: str

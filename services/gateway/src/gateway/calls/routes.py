@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from chassis import Connections
-from chassis.http.api import Moment, needs, router
+from chassis.http.api import Moment, View, needs, router
 from chassis.http.callers import Scope
 from gateway.calls import store
 from gateway.money import ALL, Caps, Spending, micros
@@ -34,10 +34,8 @@ def _dollars(amount: Decimal) -> Decimal:
 Dollars = Annotated[Decimal, AfterValidator(_dollars)]
 
 
-class PeriodView(BaseModel):
+class PeriodView(View):
     """Amounts in micro-dollars, a millionth of a dollar."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     spent: int
     reserved: int
@@ -47,9 +45,7 @@ class PeriodView(BaseModel):
     ends_at: datetime
 
 
-class ScopeView(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
+class ScopeView(View):
     scope: str
     """A brand's slug, or `*` for all of them together."""
     day: PeriodView
@@ -60,17 +56,15 @@ class ScopeView(BaseModel):
     """What was spent from the day `since` on, in micro-dollars; null: it was not asked for."""
 
 
-class ProviderView(BaseModel):
+class ProviderView(View):
     brand: str
     provider: str
     calls: int
     spent: int
 
 
-class SpendView(BaseModel):
+class SpendView(View):
     """Of the running day and month of UTC."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     today: date
     scopes: list[ScopeView]
@@ -78,10 +72,10 @@ class SpendView(BaseModel):
     """What the month's calls cost, by brand and provider."""
 
 
-class CallView(BaseModel):
+class CallView(View):
     """A line of the ledger; amounts in micro-dollars."""
 
-    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(from_attributes=True)
 
     id: UUID
     brand: str
@@ -98,7 +92,7 @@ class CallView(BaseModel):
     problem: str | None
 
 
-class CallList(BaseModel):
+class CallList(View):
     items: list[CallView]
     next: datetime | None
     """Where the next page begins: send it as `before`."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, HTTPException, Path
 from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, ValidationError
 
-from chassis.http.api import UNKNOWN, needs, router
+from chassis.http.api import UNKNOWN, View, needs, router
 from chassis.http.callers import Scope
 from gateway.credentials.accounts import Accounts, not_connected
 from gateway.problems import NO_KEYS, ProblemError
@@ -16,8 +16,8 @@ from gateway.problems import NO_KEYS, ProblemError
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=63)]
 
 
-class ProviderView(BaseModel):
-    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+class ProviderView(View):
+    model_config = ConfigDict(from_attributes=True)
 
     name: str
     kind: str
@@ -31,7 +31,7 @@ class ProviderView(BaseModel):
     """It is configured by environment variables, and stays until something else is connected under its name."""
 
 
-class ProviderList(BaseModel):
+class ProviderList(View):
     items: list[ProviderView]
 
 
@@ -44,7 +44,7 @@ class ConnectRequest(BaseModel):
     """Left out: the one that it has is kept, if kind and address stay as they are."""
 
 
-class Rotated(BaseModel):
+class Rotated(View):
     sealed_anew: int
 
 

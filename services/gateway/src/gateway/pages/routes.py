@@ -9,9 +9,9 @@ from http import HTTPStatus
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import StringConstraints
 
-from chassis.http.api import READ, IfNoneMatch, conditional, needs, refusal, router
+from chassis.http.api import READ, IfNoneMatch, View, conditional, needs, refusal, router
 from chassis.http.callers import Scope
 from gateway.egress import PassingError, RefusedError, parse
 from gateway.egress.urls import MAX_LENGTH
@@ -34,10 +34,8 @@ _NO_PAGE: Final = {
 }
 
 
-class AnswerView(BaseModel):
+class AnswerView(View):
     """How an address answered."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     address: str
     """As asked for, in its one form."""
@@ -48,10 +46,8 @@ class AnswerView(BaseModel):
     looked_at: datetime
 
 
-class PageView(BaseModel):
+class PageView(View):
     """A page as its site sent it. What is inside is a stranger's: read it where there are no secrets."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     address: str
     """As asked for, in its one form."""

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from chassis.http.api import needs, router
+from chassis.http.api import View, needs, router
 from chassis.http.callers import Scope
 from gateway.problems import FROM_PROVIDERS
 from gateway.providers.results import MAX_COUNT, Freshness, Query, Result
@@ -36,9 +36,7 @@ class SearchRequest(BaseModel):
         return Query.checked_text(query)
 
 
-class SearchAnswer(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
+class SearchAnswer(View):
     provider: str
     query: str
     results: list[Result]

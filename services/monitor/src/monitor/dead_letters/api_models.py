@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from pydantic_core import from_json
 
-from chassis.http.api import Moment
+from chassis.http.api import Moment, View
 from monitor.dead_letters.domain import State
 from monitor.dead_letters.store import Decision
 
@@ -29,7 +29,7 @@ Reason = Annotated[
 ]
 
 
-class DeadLetterView(BaseModel):
+class DeadLetterView(View):
     """One dead message. All times are UTC."""
 
     id: UUID = Field(description="Identity of this death; what the other routes take.")
@@ -89,7 +89,7 @@ class FullDeadLetterView(DeadLetterView):
         )
 
 
-class DeadLetterPage(BaseModel):
+class DeadLetterPage(View):
     items: list[DeadLetterView]
     next: UUID | None = Field(description="Send it as `before` to get the next page; null on the last one.")
     matching: int = Field(description="How many match the filters, on all pages.")
@@ -97,7 +97,7 @@ class DeadLetterPage(BaseModel):
     now: datetime = Field(description="The time of this page; bulk replay takes it as `until`.")
 
 
-class FailureGroup(BaseModel):
+class FailureGroup(View):
     """Dead letters that failed alike."""
 
     group: str = Field(description="Name of the group, for filters, bulk replay and bulk discard.")
@@ -113,7 +113,7 @@ class FailureGroup(BaseModel):
     newest_detail: str
 
 
-class Summary(BaseModel):
+class Summary(View):
     groups: list[FailureGroup] = Field(description="The largest first.")
 
 
@@ -160,29 +160,29 @@ class OutcomesRequest(BaseModel):
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)]
 
 
-class Outcome(BaseModel):
+class Outcome(View):
     id: UUID
     state: State
     resolution: str | None
     replaced_by: UUID | None
 
 
-class Outcomes(BaseModel):
+class Outcomes(View):
     outcomes: list[Outcome] = Field(description="Of those that are known.")
 
 
-class ReplayStarted(BaseModel):
+class ReplayStarted(View):
     id: UUID
     replay_event_id: UUID
 
 
-class BulkReplayStarted(BaseModel):
+class BulkReplayStarted(View):
     replayed: int
     replays: list[ReplayStarted]
     next: UUID | None = Field(description="Send it as `after` to go on; null if there are no more.")
 
 
-class BulkDiscarded(BaseModel):
+class BulkDiscarded(View):
     discarded: int
     ids: list[UUID]
     next: UUID | None = Field(description="Send it as `after` to go on; null if there are no more.")

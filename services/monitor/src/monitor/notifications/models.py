@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from chassis.http.api import View
 from chassis.quiet_hours import QuietHours
 from monitor.notifications.domain import Kind, Route, Severity, Summary, Weekday
 
@@ -31,10 +32,6 @@ By = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValida
 
 class _Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class _View(BaseModel):
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
 
 class QuietHoursModel(_Body):
@@ -102,7 +99,7 @@ class RouteRequest(_Body):
         )
 
 
-class RouteView(_View):
+class RouteView(View):
     """A route, and how it fares."""
 
     name: str
@@ -144,18 +141,18 @@ class RouteView(_View):
         )
 
 
-class RouteList(_View):
+class RouteList(View):
     items: list[RouteView]
     """By name."""
 
 
-class Told(_View):
+class Told(View):
     route: str
     told_at: datetime | None
     """Null: it is still to be told there."""
 
 
-class NotificationView(_View):
+class NotificationView(View):
     """What was noticed. All times are UTC."""
 
     id: UUID
@@ -185,13 +182,13 @@ class NotificationView(_View):
         return cls.model_validate({**row, "brand": row["brand_slug"], "state": state})
 
 
-class NotificationPage(_View):
+class NotificationPage(View):
     items: list[NotificationView]
     next: UUID | None
     """Send it as `before` to get the next page; null on the last one."""
 
 
-class MessageView(_View):
+class MessageView(View):
     """What was sent, or was not."""
 
     id: UUID
@@ -215,7 +212,7 @@ class MessageView(_View):
         return cls.model_validate({**row, "brand": row["brand_slug"]})
 
 
-class MessagePage(_View):
+class MessagePage(View):
     items: list[MessageView]
     next: UUID | None
     """Send it as `before` to get the next page; null on the last one."""

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from orchestrator.answers import View
+from chassis.http.api import View
 
 
 class AuditSeen(View):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from orchestrator.answers import View
+from chassis.http.api import View
 from orchestrator.audits.domain import FindingKind
 from orchestrator.audits.store import Audit, AuditNote
 

@@ -5,9 +5,9 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from chassis.http.api import View
 from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import PostsApproval
-from orchestrator.answers import View
 from orchestrator.brands.store import Brand
 from orchestrator.requests import RequestBody, not_blank, prose
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from orchestrator.answers import View
+from chassis.http.api import View
 from orchestrator.calendar.reading import Entry
 
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from chassis.http.api import View
 from envelope.brand.payloads import Priority
-from orchestrator.answers import View
 from orchestrator.cycles.domain import fold_duplicates
 from orchestrator.cycles.facts import Bucket, CycleState, KeywordState, percent
 from orchestrator.cycles.keyword_rows import PAGE, KeywordRow

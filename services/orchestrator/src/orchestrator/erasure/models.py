@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from orchestrator.answers import View
+from chassis.http.api import View
 from orchestrator.erasure.store import Erasure
 from orchestrator.requests import RequestBody
 

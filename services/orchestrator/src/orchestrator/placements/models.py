@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from orchestrator.answers import View
+from chassis.http.api import View
 from orchestrator.placements.domain import Placement, PlacementState
 from orchestrator.requests import RequestBody
 

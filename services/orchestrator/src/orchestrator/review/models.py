@@ -7,8 +7,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
-from chassis.http.api import in_utc
-from orchestrator.answers import View
+from chassis.http.api import View, in_utc
 from orchestrator.removal import DeletedArticle
 from orchestrator.requests import RequestBody, not_blank, prose, visible
 from orchestrator.review.domain import MAX_COMMENT, Decided, Draft, DraftState, Kind

@@ -6,10 +6,9 @@ from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, model_validator
 
-from chassis.http.api import in_utc
+from chassis.http.api import View, in_utc
 from chassis.time_zones import zone_called
 from envelope.brand.payloads import Priority
-from orchestrator.answers import View
 from orchestrator.cycles import Keyword, fold_duplicates
 from orchestrator.requests import RequestBody
 from orchestrator.schedule.domain import Kind, Plan, ScheduleState, Timetable, local

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from orchestrator.answers import View
+from chassis.http.api import View
 from orchestrator.requests import RequestBody
 from orchestrator.workflows.domain import Finished, Step, StepState, WorkflowState, in_order
 from orchestrator.workflows.store import Workflow

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from orchestrator.answers import View
+from chassis.http.api import View
 from orchestrator.writing.store import StoredContent
 
 

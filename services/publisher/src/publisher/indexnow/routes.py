@@ -6,9 +6,8 @@ from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path
-from pydantic import BaseModel, ConfigDict
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, router
 from chassis.http.callers import Caller
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
@@ -20,9 +19,7 @@ from publisher.urls import SiteUrls
 Brand = Annotated[Slug, Path(description="The brand.")]
 
 
-class IndexNowView(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
+class IndexNowView(View):
     is_on: bool
     key_url: str | None
     """Where engines read the key that they are told with."""

@@ -8,9 +8,8 @@ from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Path, Query
-from pydantic import BaseModel, ConfigDict
 
-from chassis.http.api import UNKNOWN, MayRead, router
+from chassis.http.api import UNKNOWN, MayRead, View, router
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher import views
@@ -25,16 +24,14 @@ _MOST: Final = 200
 _CURSOR: Final = r"^[0-9]{1,18}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
 
-class MeasuredDay(BaseModel):
+class MeasuredDay(View):
     day: date
     """In UTC."""
     views: int
     clicks: int
 
 
-class ChannelClicks(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
+class ChannelClicks(View):
     channel: str | None
     """Null: of no post that is known, such as the article's short link by itself."""
     clicks: int
@@ -46,9 +43,7 @@ class ClicksOfPost(ChannelClicks):
     account: str | None
 
 
-class MeasuredArticle(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
+class MeasuredArticle(View):
     content_id: UUID
     title: str
     url: str | None
@@ -60,13 +55,11 @@ class MeasuredArticle(BaseModel):
     """The most followed first."""
 
 
-class Measures(BaseModel):
+class Measures(View):
     """Views of pages of the built-in site, and clicks on short links in posts, by browsers that do not say they are robots.
 
     Whoever follows a short link to the built-in site is a click and a view. Both are some seconds behind.
     """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     first: date
     last: date

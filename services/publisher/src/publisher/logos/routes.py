@@ -5,9 +5,18 @@ from http import HTTPStatus
 from typing import Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Path, Request, Response
-from pydantic import BaseModel, ConfigDict
 
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayOperate, MayRead, conditional, file_body, router
+from chassis.http.api import (
+    READ,
+    UNKNOWN,
+    IfNoneMatch,
+    MayOperate,
+    MayRead,
+    View,
+    conditional,
+    file_body,
+    router,
+)
 from chassis.http.callers import Caller
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
@@ -24,10 +33,8 @@ FILES: Final = {LOGO: MAX_BYTES}
 Brand = Annotated[Slug, Path(description="The brand.")]
 
 
-class LogoView(BaseModel):
+class LogoView(View):
     """A brand's logo, as it is shown."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     url: str
     """Of the picture: PNG, drawn anew, without transparent margins."""

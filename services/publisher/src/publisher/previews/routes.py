@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, HTTPException, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from chassis.http.api import UNKNOWN, MayReview, router
+from chassis.http.api import UNKNOWN, MayReview, View, router
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher.domain import BrandSlug
@@ -30,7 +30,7 @@ class PreviewRequest(BaseModel):
     """After so many, the link leads nowhere."""
 
 
-class PreviewMade(BaseModel):
+class PreviewMade(View):
     url: str
     expires_at: datetime
 

@@ -14,6 +14,7 @@ from chassis.http.api import (
     IfNoneMatch,
     MayOperate,
     MayRead,
+    View,
     conditional,
     refusal,
     router,
@@ -95,10 +96,8 @@ class SiteChange(BaseModel):
         return self
 
 
-class SiteView(BaseModel):
+class SiteView(View):
     """What a brand has decided about its site."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     url: str
     """Where the site is found, as its canonical addresses say."""

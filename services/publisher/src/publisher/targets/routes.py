@@ -6,9 +6,8 @@ from typing import Annotated, Final, Literal, Self
 from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Path, Query
-from pydantic import BaseModel, ConfigDict
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, router
 from chassis.http.callers import Caller
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
@@ -23,19 +22,17 @@ Brand = Annotated[Slug, Path(description="The brand.")]
 Target = Annotated[str, Path(pattern=NAME_PATTERN, max_length=40, examples=["company-blog"])]
 
 
-class TargetView(BaseModel):
+class TargetView(View):
     target: str
     settings: TargetSettings
 
 
-class TargetList(BaseModel):
+class TargetList(View):
     items: tuple[TargetView, ...]
 
 
-class PublicationView(BaseModel):
+class PublicationView(View):
     """An article at a target other than the built-in site."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     content_id: UUID
     target: str
@@ -60,9 +57,7 @@ class PublicationView(BaseModel):
         return cls(**{name: getattr(publication, name) for name in cls.model_fields})
 
 
-class PublicationList(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
+class PublicationList(View):
     items: tuple[PublicationView, ...]
     next: int | None
     """Where the next page begins: send it as `after`."""

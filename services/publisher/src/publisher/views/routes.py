@@ -7,9 +7,8 @@ from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Path, Query
-from pydantic import BaseModel, ConfigDict
 
-from chassis.http.api import UNKNOWN, MayRead, router
+from chassis.http.api import UNKNOWN, MayRead, View, router
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher.domain import BrandSlug
@@ -21,23 +20,21 @@ _MOST_PAGES: Final = 200
 _MOST_DAYS: Final = 400
 
 
-class Day(BaseModel):
+class Day(View):
     day: date
     """In UTC."""
     views: int
 
 
-class PageViews(BaseModel):
+class PageViews(View):
     content_id: UUID
     title: str
     url: str
     views: int
 
 
-class BrandViews(BaseModel):
+class BrandViews(View):
     """By browsers that do not say they are robots. One reader who comes twice is two views; what a cache answers is none."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     first: date
     last: date

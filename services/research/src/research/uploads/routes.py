@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 from typing import Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, ConfigDict
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, MaySubmit, file_body, refusal, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, MaySubmit, View, file_body, refusal, router
 from chassis.http.callers import Caller
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
@@ -27,10 +27,10 @@ MAX_ID: Final = 2**63 - 1
 _FORMATS: Final = ", ".join(sorted(SUFFIXES))
 
 
-class UploadView(BaseModel):
+class UploadView(View):
     """A document of a brand."""
 
-    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(from_attributes=True)
 
     id: int
     name: str
@@ -56,9 +56,7 @@ class UploadView(BaseModel):
     uploaded_at: datetime
 
 
-class UploadList(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
+class UploadList(View):
     items: list[UploadView]
     next: int | None
     """Where the next page begins: send it as `after`."""
@@ -66,7 +64,7 @@ class UploadList(BaseModel):
     """How many of the brand's documents are in each state."""
 
 
-class Released(BaseModel):
+class Released(View):
     id: int
 
 

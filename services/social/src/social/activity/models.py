@@ -2,14 +2,12 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from chassis.http.api import View
 
 
-class _View(BaseModel):
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
-
-
-class ChannelActivity(_View):
+class ChannelActivity(View):
     """Of one account of a brand, or of its built-in feed."""
 
     channel: Annotated[str, Field(examples=["mastodon"])]
@@ -28,13 +26,13 @@ class ChannelActivity(_View):
     """May be out or not, now: a person has to look (`/v1/receipts`)."""
 
 
-class BrandActivity(_View):
+class BrandActivity(View):
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     channels: tuple[ChannelActivity, ...]
     """By name; those that there is nothing to tell of are left out."""
 
 
-class ActivityList(_View):
+class ActivityList(View):
     items: tuple[BrandActivity, ...]
     """By slug; brands without any post are left out."""
     next: str | None

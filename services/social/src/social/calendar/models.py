@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from chassis.http.api import in_utc
+from chassis.http.api import View, in_utc
 from social.calendar.entries import Entry
 from social.calendar.repeats import Repeat
 from social.calendar.slots import DAYS, LAST, ORDINALS, Account, Rules
@@ -34,10 +34,6 @@ class _Body(BaseModel):
     """Takes no field that it does not know: a misspelt one would be lost without a word."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
-
-
-class _View(BaseModel):
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
 
 class Times(_Body):
@@ -116,7 +112,7 @@ class SlotsView(SlotsRequest):
         )
 
 
-class SlotsList(_View):
+class SlotsList(View):
     items: tuple[SlotsView, ...]
     """By the account's name; a brand has a hundred at most."""
 
@@ -157,7 +153,7 @@ class Ordering(_Body):
         return self
 
 
-class EntryView(_View):
+class EntryView(View):
     """A post with its time."""
 
     post_id: UUID
@@ -193,7 +189,7 @@ class EntryView(_View):
         return cls(**{**fields, "at": entry.at.astimezone(zone)})
 
 
-class CalendarPage(_View):
+class CalendarPage(View):
     items: tuple[EntryView, ...]
     """The earliest first."""
     next: str | None
@@ -253,6 +249,6 @@ class RepeatsView(RepeatsRequest):
         )
 
 
-class Queue(_View):
+class Queue(View):
     items: tuple[EntryView, ...]
     """Planned posts that have a slot, in their order; a thousand at most."""

@@ -6,9 +6,9 @@ from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from chassis.http.api import UNKNOWN, MayRead, router
+from chassis.http.api import UNKNOWN, MayRead, View, router
 from messaging import Database
 from social.channels import Reach
 from social.reach import store
@@ -17,10 +17,8 @@ from social.reach.store import Received
 _MOST: Final = 200
 
 
-class ReachOnDay(BaseModel):
+class ReachOnDay(View):
     """Until then, not of that day alone; null: the platform does not say."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     day: date
     """In UTC."""
@@ -30,9 +28,7 @@ class ReachOnDay(BaseModel):
     replies: int | None
 
 
-class ReachOfPost(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
+class ReachOfPost(View):
     post_id: UUID
     content_id: UUID
     channel: Annotated[str, Field(examples=["mastodon"])]
@@ -49,9 +45,7 @@ class ReachOfPost(BaseModel):
     """The same for people."""
 
 
-class ReachList(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
+class ReachList(View):
     items: list[ReachOfPost]
     """The newest posts first."""
     next: int | None

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from chassis.http.api import in_utc
+from chassis.http.api import View, in_utc
 from social.cutting import clean_line
 from social.review.domain import MAX_COMMENT, MAX_TEXT, Decided, Kind, Pending, PostState, counts
 from social.urls import FeedUrls
@@ -72,17 +72,13 @@ class Rejecting(_Body):
     """Kept with the decision, and shown with the keyword."""
 
 
-class _View(BaseModel):
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
-
-
-class CountView(_View):
+class CountView(View):
     unit: Annotated[str, Field(examples=["characters"])]
     used: int
     maximum: int
 
 
-class DecisionView(_View):
+class DecisionView(View):
     decision: Kind
     version: int
     comment: str
@@ -100,7 +96,7 @@ class DecisionView(_View):
         )
 
 
-class PostView(_View):
+class PostView(View):
     """A post as those see it who decide about it."""
 
     post_id: UUID
@@ -166,12 +162,12 @@ class PostView(_View):
         )
 
 
-class PostList(_View):
+class PostList(View):
     items: tuple[PostView, ...]
     next: int | None
     """The `after` of the page behind this one; null on the last."""
 
 
-class DecisionList(_View):
+class DecisionList(View):
     items: tuple[DecisionView, ...]
     """The latest first."""

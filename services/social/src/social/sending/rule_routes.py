@@ -6,7 +6,7 @@ from typing import Annotated, Final, Self
 from fastapi import APIRouter, HTTPException, Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, router
 from chassis.http.callers import Caller
 from messaging import Database
 from social.channels import CHANNELS, REMOTE, Channel, Placement
@@ -51,9 +51,7 @@ class RulesRequest(BaseModel):
     """Whether the platform is asked each day how the posts of the last two weeks were received; where `reach_possible`."""
 
 
-class RulesView(BaseModel):
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
-
+class RulesView(View):
     channel: Annotated[str, Field(examples=["x"])]
     link: Placement
     """What holds, also where the brand says nothing."""
@@ -84,7 +82,7 @@ class RulesView(BaseModel):
         )
 
 
-class RulesList(BaseModel):
+class RulesList(View):
     items: tuple[RulesView, ...]
 
 

@@ -33,20 +33,26 @@ MAX_ERRORS: Final = 50
 Responses: TypeAlias = dict[int | str, dict[str, Any]]
 
 
-class FieldProblem(BaseModel):
-    """What is wrong with one field of a request."""
+class View(BaseModel):
+    """What a request is answered with, or a part of it.
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    What turns it into JSON is made when a request is first answered with it: a process answers with few of those it could,
+    and by most refusals with none. For bodies of requests FastAPI has that made at once, or Pydantic warns of their names.
+    """
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, defer_build=True)
+
+
+class FieldProblem(View):
+    """What is wrong with one field of a request."""
 
     field: Annotated[str, Field(examples=["keywords[2]"])]
     """Where it is in the body, or the name of a parameter or header; empty: the body as a whole."""
     detail: Annotated[str, Field(examples=["is blank; fill it in"])]
 
 
-class Problem(BaseModel):
+class Problem(View):
     """Why a request was refused (RFC 9457)."""
-
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     type: Annotated[str, Field(examples=[BLANK])]
     """What programs tell problems of the same status apart by; `about:blank` if there is nothing to tell apart."""

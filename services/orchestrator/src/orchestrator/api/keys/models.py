@@ -5,9 +5,8 @@ from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
-from chassis.http.api import in_utc
+from chassis.http.api import View, in_utc
 from chassis.http.callers import SERVICE, Caller, Scope
-from orchestrator.answers import View
 from orchestrator.api.keys.domain import MOST, usual_limit
 from orchestrator.api.keys.store import KeyRow
 from orchestrator.brands import SLUG_PATTERN

@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Self
 
 from fastapi import APIRouter, FastAPI, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.middleware import Middleware
 
-from chassis.http.api import MayOperate, add_routes, router
+from chassis.http.api import MayOperate, View, add_routes, router
 from chassis.http.audit import log
 from chassis.http.audit.recording import Audited
 
@@ -16,10 +16,8 @@ MAX_PAGE: Final = 500
 _TEXT: Final = 500
 
 
-class AuditEntry(BaseModel):
+class AuditEntry(View):
     """A change that was made over the API."""
-
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     id: int
     at: datetime
@@ -46,9 +44,7 @@ class AuditEntry(BaseModel):
         return cls(id=entry.id, at=entry.at, **told)
 
 
-class AuditLog(BaseModel):
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
-
+class AuditLog(View):
     items: tuple[AuditEntry, ...]
     next: int | None
     """Where the next page begins: send it as `after`."""
