@@ -1,15 +1,20 @@
-"""The keys that providers' keys are encrypted with: the first seals, all of them open."""
+"""The keys that providers' keys are encrypted with: the first seals, all of them open.
+
+What encrypts takes 6 MB, and is loaded where there are keys.
+"""
 
 import json
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from pydantic import SecretStr
 
 from chassis import redaction
 from gateway.problems import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from cryptography.fernet import MultiFernet
 
 HOW_TO_MAKE_ONE: Final = "make one with `openssl rand -base64 32`"
 
@@ -20,6 +25,8 @@ def split_keys(text: str) -> list[str]:
     Raises:
         ValueError: one is no key; does not quote it.
     """
+    from cryptography.fernet import Fernet  # noqa: PLC0415
+
     keys = text.replace(",", " ").split()
     for place, key in enumerate(keys, 1):
         try:
@@ -45,6 +52,7 @@ class Keyring:
         self._ring: MultiFernet | None = None
         if keys is not None:
             self._take(keys.get_secret_value())
+        self._look_at_the_file()
 
     def seal(self, name: str, key: str) -> bytes:
         """The key of the account of that name, for the database.
@@ -61,6 +69,8 @@ class Keyring:
         Raises:
             ProblemError: `credentials.sealed`: none of the keys opens it.
         """
+        from cryptography.fernet import InvalidToken  # noqa: PLC0415
+
         try:
             sealed_name, key = json.loads(self._current().decrypt(sealed))
         except InvalidToken:
@@ -75,12 +85,14 @@ class Keyring:
         Raises:
             ProblemError: `credentials.sealed`, `credentials.no_keys`.
         """
+        from cryptography.fernet import InvalidToken  # noqa: PLC0415
+
         try:
             return self._current().rotate(sealed)
         except InvalidToken:
             raise ProblemError(_cannot_open(name)) from None
 
-    def _current(self) -> MultiFernet:
+    def _current(self) -> "MultiFernet":
         self._look_at_the_file()
         if self._ring is None:
             raise ProblemError(
@@ -107,6 +119,8 @@ class Keyring:
             return
 
     def _take(self, text: str) -> None:
+        from cryptography.fernet import Fernet, MultiFernet  # noqa: PLC0415
+
         keys = split_keys(text)
         redaction.learn(*keys)
         self._ring = MultiFernet([Fernet(key) for key in keys])

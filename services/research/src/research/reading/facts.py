@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Final
-
-from lxml import etree
+from typing import TYPE_CHECKING, Final
 
 from chassis.links import public_link
 from research.reading.cleaning import one_line
+
+if TYPE_CHECKING:
+    from lxml import etree
 
 MAX_LICENCE: Final = 200
 MAX_ADDRESS: Final = 2000
@@ -128,7 +129,7 @@ class Facts:
     robots: str = ""
 
 
-def facts_of_page(root: etree._Element) -> Facts:
+def facts_of_page(root: "etree._Element") -> Facts:
     meta: dict[str, str] = {}
     robots: list[str] = []
     for element in root.iter("meta"):
@@ -271,7 +272,7 @@ def _plain(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def _text(element: etree._Element) -> str:
+def _text(element: "etree._Element") -> str:
     return one_line("".join(map(str, element.itertext()))[:MAX_NAME]).rstrip(_PERMALINK)
 
 
@@ -279,7 +280,7 @@ def _dated(entries: Mapping[str, str]) -> date | None:
     return next((found for name in (*_CHANGED, *_APPEARED) if (found := day(entries.get(name)))), None)
 
 
-def _times(root: etree._Element) -> dict[str, str]:
+def _times(root: "etree._Element") -> dict[str, str]:
     """What elements `time` say of the page: those marked so, or the only one there is."""
     times = [element for element in root.iter("time") if element.get("datetime")]
     said: dict[str, str] = {}
@@ -294,7 +295,7 @@ def _times(root: etree._Element) -> dict[str, str]:
     return said
 
 
-def _linked_data(root: etree._Element) -> date | None:
+def _linked_data(root: "etree._Element") -> date | None:
     said: dict[str, str] = {}
     for script in root.iter("script"):
         if (script.get("type") or "").lower() == "application/ld+json":
@@ -303,12 +304,15 @@ def _linked_data(root: etree._Element) -> date | None:
     return _dated(said)
 
 
-def _told_by_page(root: etree._Element) -> date | None:
+def _told_by_page(root: "etree._Element") -> date | None:
     body = root.find("body")
     return told_day("\n".join(_seen(body if body is not None else root)))
 
 
-def _seen(root: etree._Element) -> Iterator[str]:
+def _seen(root: "etree._Element") -> Iterator[str]:
+    # The service itself reads no page, and has 4 MB less without the parser; its reading processes have it already.
+    from lxml import etree  # noqa: PLC0415
+
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
         if event == "end":
