@@ -292,9 +292,9 @@ def assert_log_lines_name_their_spans(stack: Stack, spans: list[ReceivedSpan]) -
         return [by_id[line["trace_id"], line["span_id"]] for line in stack.log_lines(service, event)]
 
     assert named("research", "research_done") == ["process commands:research-commands"]
-    assert named("orchestrator", "article_written") == ["commit orchestrator-commands"]
+    assert named("orchestrator", "article_written") == ["process returns:orchestrator-commands"]
     assert named("publisher", "message_dead_lettered") == ["process commands:publisher-commands"]
-    assert named("publisher", "article_published") == ["commit publisher-commands"]
+    assert named("publisher", "article_published") == ["process returns:publisher-commands"]
     assert named("monitor", "dead_letter_recorded") == ["commit publisher-commands-dlq"]
     assert named("monitor", "dead_letter_replayed") == ["POST /v1/dead-letters/{dead_letter_id}/replay"]
 

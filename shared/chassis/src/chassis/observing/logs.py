@@ -13,11 +13,17 @@ from chassis import redaction
 def _add_trace_ids(
     _logger: Any, _method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
-    context = trace.get_current_span().get_span_context()
-    if context.is_valid:
-        event["trace_id"] = f"{context.trace_id:032x}"
-        event["span_id"] = f"{context.span_id:016x}"
+    if "trace_id" not in event:  # a logger may be bound to a span that does not run any more
+        event.update(ids_of(trace.get_current_span()))
     return event
+
+
+def ids_of(span: trace.Span) -> dict[str, str]:
+    """What a line has to find its span by; nothing where spans are not made."""
+    context = span.get_span_context()
+    if not context.is_valid:
+        return {}
+    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
 
 
 def redact(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -18,7 +18,7 @@ class Context:
     attempt: int
     """From 1."""
     log: structlog.stdlib.BoundLogger
-    """Bound to the message: event_id, type, correlation_id, attempt, queue, processing_delay_ms."""
+    """Bound to the message: event_id, type, correlation_id, attempt, queue, processing_delay_ms, and its span."""
     alone: bool = False
     """Whether all others wait until this attempt ends: its message may be what killed its consumer. Who has long work in
     durable steps does one of them and raises `WaitFor`."""

@@ -11,7 +11,7 @@ import structlog
 from faststream.rabbit import RabbitBroker
 
 from chassis.database.pool import Connection, Connections, DatabaseUnavailableError
-from chassis.observing import traces
+from chassis.observing import logs, traces
 from chassis.tasks import cancel_all
 from messaging import fail_points
 from messaging.broker.deliveries import Delivery, Unsettled
@@ -293,14 +293,14 @@ class QueueRunner:
             "processing_delay_ms": work.delay_ms(utc_now()),
         }
         began = perf_counter()
+        # What is logged when rows of several messages are written together still names this message's span.
+        log_of_message = structlog.get_logger(__name__, **context, **logs.ids_of(work.span))
         with structlog.contextvars.bound_contextvars(**context), traces.activated(work.span):
             try:
                 async with asyncio.timeout(self.policy.handler_timeout):
                     work.record = await work.handler.handler(
                         work.message,
-                        Context(
-                            self.queue, work.attempt, structlog.get_logger(__name__, **context), alone=alone
-                        ),
+                        Context(self.queue, work.attempt, log_of_message, alone=alone),
                     )
             except DatabaseUnavailableError:
                 raise
