@@ -7,10 +7,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from uuid import uuid4
 
-import asyncpg
 import pytest
 
-from chassis.database.opening import OpeningConnection
 from chassis.testing import eventually, running
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import (
@@ -53,34 +51,6 @@ async def settled(world, queue=QUEUE) -> None:
     """Nothing is ready, nothing waits in the outbox, and nothing is left to redeliver."""
     await eventually(world.outbox_is_empty)
     assert await world.broker.depth(queue) == 0
-
-
-async def test_a_message_by_itself_takes_three_round_trips_to_the_database(world, monkeypatch) -> None:
-    requests: list[str] = []
-    execute, run = OpeningConnection.execute, asyncpg.Connection._execute
-
-    async def noted_execute(self: OpeningConnection, query: str, *args: object, **options: object) -> str:
-        requests.append(query.split(maxsplit=1)[0].lower())
-        return await execute(self, query, *args, **options)
-
-    async def noted_run(self: asyncpg.Connection, query: str, *args: object, **options: object) -> object:
-        if "processed_events" in query:
-            requests.append("claim")
-        return await run(self, query, *args, **options)
-
-    service = world.service()
-    service.consume(QUEUE, on_batch(write_all, ResearchRequested))
-    async with running(service):
-        await world.send(world.request("first"))
-        await eventually(lambda: world.has_effects(1))
-        monkeypatch.setattr(OpeningConnection, "execute", noted_execute)
-        monkeypatch.setattr(asyncpg.Connection, "_execute", noted_run)
-        await world.send(world.request("second"))
-        await eventually(lambda: world.has_effects(2))
-        monkeypatch.undo()
-    # The claim goes with the begin.
-    start = requests.index("begin;")
-    assert requests[start : start + 3] == ["begin;", "insert", "commit;"]
 
 
 @SHAPES

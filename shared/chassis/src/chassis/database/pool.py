@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Final
 import asyncpg
 import structlog
 
-from chassis.database.opening import OpeningConnection
-
 if TYPE_CHECKING:
     Connection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record] | asyncpg.Connection[asyncpg.Record]
     Pool = asyncpg.Pool[asyncpg.Record]
@@ -23,10 +21,6 @@ log = structlog.get_logger(__name__)
 
 STATEMENT_SECONDS: Final = 30.0
 """No statement of ours runs longer; a connection that went silent is noticed by it."""
-_KEPT: Final = 2
-"""Connections that are handed from one user to the next without going through the pool, which costs two tasks of the event loop."""
-_KEPT_TIMES: Final = 10_000
-"""After so many hand-overs one goes through the pool, which renews connections that are much used."""
 
 _OUTAGE: Final = (
     asyncpg.PostgresConnectionError,
@@ -97,9 +91,6 @@ class Connections:
         self._name = name
         self._size = size
         self._pool: Pool | None = None
-        self._kept: list[Connection] = []
-        self._handed_over = 0
-        self._waiting = 0
 
     async def open(self) -> None:
         """Waits until the database answers, however long that takes."""
@@ -114,7 +105,6 @@ class Connections:
                     timeout=10,
                     command_timeout=STATEMENT_SECONDS,
                     reset=_keep_as_is,
-                    connection_class=OpeningConnection,
                     server_settings={"application_name": self._name, "timezone": "UTC", "jit": "off"},
                 )
             except Exception as error:
@@ -128,8 +118,6 @@ class Connections:
         if self._pool is not None:
             try:
                 async with asyncio.timeout(5):
-                    while self._kept:
-                        await self._release(self._kept.pop())
                     await self._pool.close()
             except TimeoutError:
                 self._pool.terminate()
@@ -151,7 +139,7 @@ class Connections:
 
     @asynccontextmanager
     async def _own_connection(self) -> AsyncIterator[Connection]:
-        acquired, over = await self._acquire(), True
+        acquired = await self._acquire()
         try:
             yield acquired
         except (OSError, TimeoutError) as error:
@@ -163,11 +151,8 @@ class Connections:
             if is_outage(error):
                 raise DatabaseUnavailableError(_told(error)) from error
             raise
-        else:
-            over = not self._keep(acquired)
         finally:
-            if over:
-                await self._release(acquired)
+            await self._release(acquired)
 
     @asynccontextmanager
     async def whole(self) -> AsyncIterator[Whole]:
@@ -200,38 +185,12 @@ class Connections:
     async def _acquire(self) -> Connection:
         if self._pool is None:
             raise DatabaseUnavailableError("not connected yet")
-        while self._kept:
-            connection = self._kept.pop()
-            if not connection.is_closed():
-                return connection
-            await self._release(connection)
-        self._waiting += 1
         try:
             return await self._pool.acquire(timeout=10)
         except Exception as error:
             if is_outage(error):
                 raise DatabaseUnavailableError(_told(error)) from error
             raise
-        finally:
-            self._waiting -= 1
-
-    def _keep(self, connection: Connection) -> bool:
-        """Has the next user take it from here; False if it has to go back to the pool.
-
-        Which it has to where somebody waits there, or where what its last user did may not have come to its end.
-        """
-        self._handed_over += 1
-        if (
-            self._pool is None
-            or self._waiting
-            or len(self._kept) >= _KEPT
-            or self._handed_over % _KEPT_TIMES == 0
-            or connection.is_closed()
-            or connection.is_in_transaction()
-        ):
-            return False
-        self._kept.append(connection)
-        return True
 
     async def _release(self, connection: Connection) -> None:
         if self._pool is None:
@@ -253,7 +212,7 @@ class Connections:
         if self._pool is None:
             return False
         try:
-            async with asyncio.timeout(within), self._looking(self._pool) as connection:
+            async with asyncio.timeout(within), self._pool.acquire() as connection:
                 try:
                     # "on" after a fail-over, while this connection still leads to the old primary.
                     return bool(
@@ -268,21 +227,6 @@ class Connections:
             if is_outage(error):
                 return False
             raise
-
-    @asynccontextmanager
-    async def _looking(self, pool: Pool) -> AsyncIterator[Connection]:
-        """A connection of the pool, which makes a new one in place of what has ended."""
-        while self._kept:
-            await self._release(self._kept.pop())
-        self._waiting += 1
-        try:
-            acquired = await pool.acquire()
-        finally:
-            self._waiting -= 1
-        try:
-            yield acquired
-        finally:
-            await pool.release(acquired)
 
     async def wait_until_available(self) -> None:
         """Probes with growing pauses until the database can be written to again."""

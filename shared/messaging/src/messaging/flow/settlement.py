@@ -11,7 +11,6 @@ from uuid import UUID
 import structlog
 from opentelemetry.trace import INVALID_SPAN
 
-from chassis.database.opening import Call
 from chassis.observing import traces
 from chassis.observing.traces import TraceHeaders
 from envelope import DeadLetterResolved
@@ -59,7 +58,7 @@ class Settlement:
             if work.span is not INVALID_SPAN and work.span.get_span_context().is_valid
         }
         with spans.batch_span(self._queue, [work.span for work in batch] if trace_headers else ()):
-            async with self._database.transaction(trace_headers, opening=self._opening(batch)) as tx:
+            async with self._database.transaction(trace_headers) as tx:
                 fresh = await self._claim(tx, batch)
                 if fail_points.ARMED:
                     fail_points.reach("settlement.claimed")
@@ -89,20 +88,14 @@ class Settlement:
             return False
         return failure.permanent or self._policy.exhausted(work.attempt)
 
-    def _opening(self, batch: Sequence[Work]) -> Call | None:
-        """The claim of a small batch as its transaction's first statement: one round trip of four less."""
-        if len(batch) > inbox.FEW or any(work.failure is not None for work in batch):
-            return None
-        return inbox.claiming(self._queue, _inbox_rows(batch))
-
     async def _claim(self, tx: Transaction, batch: Sequence[Work]) -> list[Work]:
         final = [work for work in batch if not self._retries(work)]
         if not final:
             return []
-        if tx.opened is not None:
-            claimed = await inbox.claimed(tx.connection, {work.event_id for work in final}, tx.opened)
-        else:
-            claimed = await inbox.insert(tx.connection, self._queue, _inbox_rows(final))
+        rows = [
+            inbox.InboxRow(work.event_id, work.type, "dead" if work.failure else "handled") for work in final
+        ]
+        claimed = await inbox.insert(tx.connection, self._queue, rows)
         fresh: list[Work] = []
         for work in final:
             # The first of several copies in one batch takes the place; the others are duplicates.
@@ -255,7 +248,3 @@ class Settlement:
         else:
             self.counts.retried[work.type] += 1
             log.warning("attempt_failed", retry_seconds=self._delay(work).total_seconds(), **facts)
-
-
-def _inbox_rows(final: Sequence[Work]) -> list[inbox.InboxRow]:
-    return [inbox.InboxRow(work.event_id, work.type, "dead" if work.failure else "handled") for work in final]

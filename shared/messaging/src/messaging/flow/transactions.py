@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from chassis.database.opening import Call, opened_with
 from chassis.database.pool import Connection, Connections, Whole
 from chassis.http.idempotency import Answer, Asked
 from chassis.observing import chains, traces
@@ -40,8 +39,6 @@ class Transaction:
         self._service = service
         self._catalogue = catalogue
         self._trace_headers_of = trace_headers
-        self.opened: int | None = None
-        """How many rows the statement wrote that the transaction began with, if it began with one."""
         self.outgoing: list[OutboxRow] = []
         """Rows to be written to the outbox just before the commit."""
         self.failures: dict[UUID, Failure] = {}
@@ -179,18 +176,15 @@ class Database:
 
     @asynccontextmanager
     async def transaction(
-        self, trace_headers: Mapping[UUID, TraceHeaders] = _NO_TRACES, *, opening: Call | None = None
+        self, trace_headers: Mapping[UUID, TraceHeaders] = _NO_TRACES
     ) -> AsyncIterator[Transaction]:
         """A transaction that commits when the block ends, then publishes what was sent in it.
-
-        Where it can, it begins with `opening`, in the same round trip: then `opened` is not None.
 
         Raises:
             DatabaseUnavailableError: the database is away; whether it committed is not known if it went away then.
         """
-        async with self.connection() as connection, opened_with(connection, opening) as opened:
+        async with self.connection() as connection, connection.transaction():
             tx = Transaction(connection, self._service, self.catalogue, trace_headers)
-            tx.opened = opened
             yield tx
             held = await self._relay.write(connection, tx.outgoing) if tx.outgoing else False
         if (whole := self.joined()) is not None and tx.outgoing:

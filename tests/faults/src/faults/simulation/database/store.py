@@ -122,9 +122,6 @@ class Connection:
     def is_closed(self) -> bool:
         return self.closed
 
-    def is_in_transaction(self) -> bool:
-        return self.tx is not None
-
     def terminate(self) -> None:
         if self.process.alive:
             self.lose()

@@ -12,10 +12,6 @@ from messaging.storage.outbox import OutboxRow, Pending
 # -- inbox -----------------------------------------------------------------------------------------------------------
 
 
-def claiming(_queue: str, _rows: Sequence[InboxRow]) -> None:
-    """Here every claim is a statement of its own: there are no round trips to save, and more can happen between the two."""
-
-
 async def insert_inbox(connection: Connection, queue: str, rows: Sequence[InboxRow]) -> set[UUID]:
     await connection.perform("inbox.insert", _nothing)
     store, tx = connection.store, connection.open_transaction()
@@ -247,13 +243,7 @@ def _nothing() -> None:
 
 
 FUNCTIONS: Final[dict[str, dict[str, Any]]] = {
-    "inbox": {
-        "claiming": claiming,
-        "insert": insert_inbox,
-        "known": known,
-        "mark_dead": mark_dead,
-        "release": release,
-    },
+    "inbox": {"insert": insert_inbox, "known": known, "mark_dead": mark_dead, "release": release},
     "outbox": {
         "insert": insert_outbox,
         "claim": claim,
