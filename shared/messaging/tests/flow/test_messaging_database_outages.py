@@ -7,10 +7,11 @@ from urllib.parse import urlsplit
 import asyncpg
 import httpx
 
+from chassis.database.pool import DatabaseUnavailableError
 from chassis.testing import eventually, running
 from envelope import DomainMessage
 from envelope.brand.payloads import ResearchRequested
-from messaging import Context, Record, Transaction, on_batch, on_each
+from messaging import Context, QueuePolicy, Record, Transaction, on_batch, on_each
 
 QUEUE = "research-commands"
 
@@ -62,6 +63,22 @@ async def test_the_database_lost_in_the_middle_of_a_batch_leaves_one_effect_each
             await eventually(lambda: world.has_effects(20))
     assert await world.effects() == [f"k{number:02}" for number in range(20)]
     assert service.runners[0].settlement.counts.retried.total() == 0
+
+
+async def test_a_database_that_is_lost_while_a_batch_gathers_keeps_no_message_back(world) -> None:
+    """What was not begun is not begun any more, and is given back all the same, though nothing else arrives."""
+
+    async def note(message: DomainMessage, _: Context) -> Record:
+        return lambda tx: world.write(tx, message)
+
+    service = world.service()
+    service.consume(QUEUE, on_each(note, ResearchRequested), policy=QueuePolicy(max_batch_timeout=1.0))
+    async with running(service):
+        runner = service.runners[0]
+        await world.send(world.request())
+        await eventually(lambda: runner.in_hand)
+        runner._lose_database(DatabaseUnavailableError("gone for a moment"))
+        await eventually(lambda: world.has_effects(1))
 
 
 async def test_a_database_that_takes_no_writes_is_an_outage_too(world, postgres_url) -> None:

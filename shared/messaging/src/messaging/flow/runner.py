@@ -173,7 +173,8 @@ class QueueRunner:
             batch = [
                 self._waiting.popleft() for _ in range(min(self.policy.max_batch_size, len(self._waiting)))
             ]
-            if not self._waiting:
+            if not self._waiting and not self._database_lost.is_set():
+                # A database that was lost since the look above is to be noticed in the next turn.
                 self._arrived.clear()
             self._full.clear()
             try:
