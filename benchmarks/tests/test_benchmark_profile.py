@@ -177,6 +177,13 @@ def test_a_document_without_a_block_or_with_a_strange_one_is_refused(names: tupl
         document.renew(text(*names), measurements())
 
 
+def test_the_document_of_the_project_can_be_renewed() -> None:
+    path = Path(__file__).parents[2] / "docs" / "performance.md"
+    renewed = document.renew(path.read_text(), measurements())
+    assert "| **ours** | **34,765** | 50% |" in renewed
+    assert "## What limits it" in renewed
+
+
 def test_measurements_come_back_as_they_were_written(tmp_path: Path) -> None:
     measurements().write(tmp_path / "measurements.json")
     assert Measurements.read(tmp_path / "measurements.json") == measurements()

@@ -52,6 +52,8 @@ def main() -> None:
         sys.exit(f"no scenario {', '.join(sorted(unknown))}; there are: {', '.join(SCENARIOS)}")
     if arguments.docs and set(names) != set(SCENARIOS):
         sys.exit("--docs wants every scenario: the document and its pictures are of one run")
+    if arguments.docs:
+        document.check(_DOCUMENT.read_text())
     try:
         chosen, left_out = known.choose(_listed(arguments.system))
     except known.UnknownSystemError as error:

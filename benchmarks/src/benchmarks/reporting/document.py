@@ -1,7 +1,7 @@
 """The figures in docs/performance.md: tables between marks, made of docs/measurements.json and of nothing else.
 
-A block begins with `<!-- measured: NAME -->` and ends with `<!-- /measured -->`; what stands around it is written by hand. A test
-holds the blocks against the file, so that no figure is ever typed.
+A block begins with `<!-- measured: NAME -->` and ends with `<!-- /measured -->`; a whole run with `--docs` writes what is in it, and what
+stands around it is written by hand.
 """
 
 import json
@@ -59,6 +59,19 @@ def renew(text: str, measurements: Measurements) -> str:
             f"blocks of the document: {sorted(named)}; of the measurements: {sorted(_BLOCKS)}"
         )
     return _BLOCK.sub(lambda match: f"{match[1]}{_BLOCKS[match['name']](measurements)}\n{match[3]}", text)
+
+
+def check(text: str) -> None:
+    """That the document can be renewed, to be known before a run and not after it.
+
+    Raises:
+        DocumentError: it names a block that there is not, or leaves one out.
+    """
+    named = {match["name"] for match in _BLOCK.finditer(text)}
+    if named != set(_BLOCKS):
+        raise DocumentError(
+            f"blocks of the document: {sorted(named)}; of the measurements: {sorted(_BLOCKS)}"
+        )
 
 
 def _surroundings(measurements: Measurements) -> str:

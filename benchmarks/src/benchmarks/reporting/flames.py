@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.sax.saxutils import escape
 
-from benchmarks.reporting.steps import IDLE, Stack, Stacks, step_of
+from benchmarks.reporting.steps import IDLE, OURS, Stack, Stacks, step_of
 
 _WIDTH: Final = 960
 _ROW: Final = 18
@@ -17,19 +17,6 @@ _NARROWEST: Final = 1.5
 """Boxes below this many pixels are left out."""
 _LETTER: Final = 6.3
 """Width of a letter in pixels, nearly."""
-_OURS: Final = frozenset(
-    {
-        "chassis",
-        "envelope",
-        "messaging",
-        "monitor",
-        "orchestrator",
-        "publisher",
-        "receipts",
-        "research",
-        "social",
-    }
-)
 _STYLE: Final = """
   text { font: 11px system-ui, sans-serif; fill: #1f2328; }
   .title { font-weight: 600; font-size: 15px; }
@@ -119,7 +106,7 @@ def _label(box: _Box, x: float, y: float, width: float) -> str:
 def _kind(name: str) -> str:
     if name == IDLE:
         return "loop"
-    return "ours" if name.partition(".")[0] in _OURS else "library"
+    return "ours" if name.partition(".")[0] in OURS else "library"
 
 
 def _modules(stack: Stack) -> tuple[str, ...]:
@@ -128,7 +115,7 @@ def _modules(stack: Stack) -> tuple[str, ...]:
     for frame in stack:
         module = frame.partition(":")[0]
         package = module.partition(".")[0]
-        name = module if package in _OURS else package
+        name = module if package in OURS else package
         if name in ("asyncio", "selectors", "contextlib", "functools", "anyio"):
             continue
         if not way or way[-1] != name:

@@ -35,7 +35,7 @@ _LIBRARIES: Final = {
     "asyncio": IDLE,
     "selectors": IDLE,
 }
-_OURS: Final = frozenset(
+OURS: Final = frozenset(
     {
         "chassis",
         "envelope",
@@ -48,6 +48,7 @@ _OURS: Final = frozenset(
         "social",
     }
 )
+"""The packages that a service is made of."""
 _LARGE: Final = frozenset({"orchestrator.writing"})
 """Rooms whose own rooms are told apart."""
 _BEGINNINGS: Final = frozenset(
@@ -97,7 +98,7 @@ def _step(module: str) -> str | None:
         known = _LIBRARIES.get(".".join(parts[:length]))
         if known:
             return known
-    if parts[0] not in _OURS:
+    if parts[0] not in OURS:
         return None
     room = ".".join(parts[:2])
     return ".".join(parts[:3]) if room in _LARGE else room
