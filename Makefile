@@ -54,7 +54,7 @@ faults: ## Break brokers, databases and services while work is running; SEED, MI
 		$(if $(ONLY),--only '$(ONLY)') $(ARGS)
 
 .PHONY: bench
-bench: ## Measure throughput and latency beside other libraries; BENCH=quick, ONLY, SYSTEMS, DOCS=1 choose
+bench: ## Measure speed and cost beside other libraries: an hour, or 8 minutes with BENCH=quick; ONLY, SYSTEMS choose, DOCS=1 renews the docs
 	@deploy/local/setup.sh servers
 	@benchmarks/setup-peers.sh || echo 'The libraries to compare with could not be installed; only ours is measured.' >&2
 	@exec $(BIN)/python -m benchmarks $(if $(filter quick,$(BENCH)),,--full) \

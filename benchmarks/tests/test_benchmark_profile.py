@@ -1,18 +1,14 @@
-"""From what a watched service saw to steps, a flame graph and the tables of the document."""
+"""From what a watched service saw to steps and a flame graph."""
 
-import json
 import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from benchmarks.reporting import document, flames, steps
-from benchmarks.reporting.document import DocumentError, Measurements
-from benchmarks.reporting.results import Progress, Row
+from benchmarks.reporting import flames, steps
 from benchmarks.servers.nodes import statements_of
 
 BUSY = """
@@ -84,6 +80,10 @@ def test_the_innermost_room_or_library_is_the_step() -> None:
         }
     )
     assert steps.by_step({}) == {}
+    assert (
+        steps.step_of(("publisher.handlers:read", "chassis.http.client:Client.get", "ssl:read"))
+        == "HTTP client"
+    )
 
 
 def test_a_flame_graph_is_as_wide_as_the_time() -> None:
@@ -113,93 +113,3 @@ def teststatements_of_of_many_lines_and_of_other_databases_are_told_apart() -> N
     ]
     assert statements_of(log, "a") == ["BEGIN;", "select * from posts where x = $1", "ROLLBACK;"]
     assert statements_of(log, "b") == ["COMMIT;"]
-
-
-# -- the document ------------------------------------------------------------------------------------------------------
-
-
-def measurements() -> Measurements:
-    surroundings: dict[str, Any] = {
-        "at": "2027-03-01T10:00:00Z",
-        "seconds": 3725,
-        "full": True,
-        "processors": 2,
-        "python": "3.11.2",
-        "rounds": 5,
-        "servers": {"rabbitmq": "3.10.8", "postgresql": "15.1"},
-    }
-    cpu = {"broker": 0.014, "database": 0.01, "python": 0.03}
-    rows = [
-        Row("drain_idempotent", "celery", msgs_per_s=1664, cpu_s_per_1k=cpu, ratio_to_ours=0.048, gate="passed", kind="broker"),
-        Row("drain_idempotent", "ours", msgs_per_s=34765.4, cpu_s_per_1k=cpu, ratio_to_ours=1.0, gate="passed", spread=0.5, rounds=[1, 2]),
-        Row("drain_idempotent", "celery", tier="T0", msgs_per_s=2138, gate="passed", kind="broker"),
-        Row("drain_idempotent", "dbos", gate="skipped: not there", kind="database"),
-        Row(
-            "pipeline_profile",
-            "ours",
-            extra={
-                "keywords": 600,
-                "cpu_ms_by_service": {"social": 3.0},
-                "cpu_ms_by_step": {"social": {"social.domain": 2.0, "the rest": 1.0}},
-                "statements": {"social": 6.2},
-            },
-        ),
-    ]  # fmt: skip
-    return Measurements(rows, surroundings)
-
-
-def text(*names: str) -> str:
-    return "Before.\n" + "".join(
-        f"<!-- measured: {name} -->\nold\n<!-- /measured -->\nBy hand.\n" for name in names
-    )
-
-
-ALL = ("surroundings", "drains", "tiers", "goals", "keyword", "costs")
-
-
-def test_the_tables_of_the_document_are_those_of_the_run() -> None:
-    renewed = document.renew(text(*ALL), measurements())
-    assert "old" not in renewed
-    assert renewed.count("By hand.") == len(ALL)
-    assert "RabbitMQ 3.10.8, PostgreSQL 15.1" in renewed
-    assert "| **ours** | **34,765** | 50% | 0.014 | 0.010 | 0.030 | 1 |" in renewed
-    assert "| DBOS queue (PostgreSQL alone) | no figure: skipped: not there |" in renewed
-    assert "| Celery | 2,138 |  | 1,664 |" in renewed
-    assert "| drain_idempotent | ≥ 40,000/s | 34,765/s | **missed** |" in renewed
-    assert "| latency_light p50 | ≤ 1.5 ms |  | not measured |" in renewed
-    assert "| social | 3.0 | 6.2 | social.domain 2, the rest 1 |" in renewed
-    assert document.renew(renewed, measurements()) == renewed
-
-
-@pytest.mark.parametrize("names", [ALL[1:], (*ALL, "weather")])
-def test_a_document_without_a_block_or_with_a_strange_one_is_refused(names: tuple[str, ...]) -> None:
-    with pytest.raises(DocumentError, match="blocks of the document"):
-        document.renew(text(*names), measurements())
-
-
-def test_the_document_of_the_project_can_be_renewed() -> None:
-    path = Path(__file__).parents[2] / "docs" / "performance.md"
-    renewed = document.renew(path.read_text(), measurements())
-    assert "| **ours** | **34,765** | 50% |" in renewed
-    assert "## What limits it" in renewed
-
-
-def test_measurements_come_back_as_they_were_written(tmp_path: Path) -> None:
-    measurements().write(tmp_path / "measurements.json")
-    assert Measurements.read(tmp_path / "measurements.json") == measurements()
-
-
-def test_a_run_that_was_interrupted_is_gone_on_with_unless_it_was_of_another_size(tmp_path: Path) -> None:
-    progress = Progress(tmp_path, full=True)
-    progress.add("drain_idempotent", [Row("drain_idempotent", "ours")], {"seconds": 5}, None)
-    progress.add("memory", [], {"seconds": 6}, {"busy_rss_mb": 70.0})
-    again = Progress.read(tmp_path, full=True)
-    assert (again.rows, list(again.took), again.worker_memory) == (
-        progress.rows,
-        ["drain_idempotent", "memory"],
-        {"busy_rss_mb": 70.0},
-    )
-    assert again.sittings == 2
-    assert json.loads((tmp_path / "bench.json").read_text())[0]["system"] == "ours"
-    assert Progress.read(tmp_path, full=False) == Progress(tmp_path, full=False)
-    assert Progress.read(tmp_path / "elsewhere", full=True).took == {}

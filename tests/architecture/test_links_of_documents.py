@@ -40,3 +40,36 @@ def test_every_link_between_documents_leads_somewhere() -> None:
             if not target.exists() or (anchor and anchor not in anchors(target)):
                 broken.append(f"{path.relative_to(ROOT)}: {link}")
     assert broken == []
+
+
+def links_of(path: Path) -> set[Path]:
+    return {
+        (path.parent / link.partition("#")[0]).resolve()
+        for link in re.findall(r"\]\(([^)\s]+)\)", prose(path))
+        if not re.match(r"[a-z]+:", link)
+    }
+
+
+def test_every_page_is_in_the_index_of_its_folder_and_every_decision_by_its_title() -> None:
+    docs = ROOT / "docs"
+    for folder in (docs, docs / "operations", docs / "connect", docs / "decisions"):
+        pages = {path for path in folder.glob("*.md") if path.name != "README.md"}
+        assert pages - links_of(folder / "README.md") == set(), f"not in {folder.name}/README.md"
+    index = (docs / "decisions" / "README.md").read_text()
+    for path in (docs / "decisions").glob("0*.md"):
+        title = path.read_text().partition("\n")[0].removeprefix("# ")
+        assert title.startswith(f"{int(path.name[:4])}. ")
+        assert f"- [{title}]({path.name})\n" in index
+
+
+def test_every_test_that_a_document_names_is_there() -> None:
+    """With its path from the root, or by its name alone."""
+    tests = {path for path in ROOT.rglob("test_*.py") if not ELSEWHERE & set(path.relative_to(ROOT).parts)}
+    known = {str(path.relative_to(ROOT)) for path in tests} | {path.name for path in tests}
+    named = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in documents()
+        for name in re.findall(r"`([\w/.-]*test_\w+\.py)`", prose(path))
+        if name not in known
+    }
+    assert named == set()

@@ -153,6 +153,18 @@ def test_a_message_says_all_that_a_sender_and_a_reader_need(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_a_message_is_summed_up_in_a_line_and_described_in_paragraphs(name: str) -> None:
+    message = MESSAGES[name]
+    assert "\n" not in message["summary"]
+    paragraphs = message.get("description", "").split("\n\n")
+    assert [paragraph for paragraph in paragraphs if paragraph != " ".join(paragraph.split())] == []
+    assert (
+        f"{message['summary']} {' '.join(paragraphs)}".split()
+        == (CATALOGUE[name].payload.__doc__ or "").split()
+    )
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_an_example_is_a_message_that_its_queue_understands(name: str) -> None:
     entry = CATALOGUE[name]
     (example,) = MESSAGES[name]["examples"]
@@ -271,6 +283,13 @@ def test_the_page_lists_every_exchange_queue_binding_and_message() -> None:
         (binding.exchange, binding.routing_key, binding.queue) for binding in described.bindings
     ]
     assert [row[0] for row in rows_under("Messages")] == list(CATALOGUE)
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_the_page_says_in_the_row_of_a_message_what_it_means(name: str) -> None:
+    meaning = " ".join((CATALOGUE[name].payload.__doc__ or "").split())
+    page = generate(CATALOGUE, EXAMPLES)["topology.md"]
+    assert re.search(rf"^\| `{re.escape(name)}` \|.* \| {re.escape(meaning)} \|$", page, re.MULTILINE)
 
 
 @pytest.mark.parametrize("service", permissions.describe(CATALOGUE))

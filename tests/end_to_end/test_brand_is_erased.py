@@ -3,10 +3,8 @@
 So every message can come late, twice and in any order. That a broker carries them is what the other tests show.
 """
 
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -14,134 +12,42 @@ from uuid import UUID
 
 import httpx
 import pytest
-import structlog
 from starlette.requests import Request
 
 from chassis.database.pool import Connections
 from chassis.http.callers import SERVICE, Caller
 from chassis.testing import serving
-from envelope import DomainMessage, Payload, encode, new_event_id
+from envelope import new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.catalogue import SERVICES
 from envelope.brand.payloads import (
-    ArticleContext,
     ContentGenerate,
     ContentPublish,
-    ResearchCompleted,
     ResearchRequested,
-    SocialCreate,
 )
-from messaging import Context, Database, DeadLetter, Reason
+from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from messaging.testing import written
-from monitor import erasure as of_monitor
-from monitor.dead_letters import handlers as monitor_handlers
 from orchestrator.api import http_api
-from orchestrator.cycles import route
-from orchestrator.erasure import Reminders, note_receipts
+from orchestrator.erasure import Reminders
 from orchestrator.erasure.store import _OF_THE_BRAND
-from orchestrator.writing import Article, ContentWorkflow, Source
-from orchestrator.writing.store import insert_content
-from publisher import erasure as of_publisher
-from publisher import store as publisher_store
-from publisher.domain import Article as PublishedArticle
-from publisher.domain import Author, BrandSlug, SiteSettings
+from orchestrator.writing import ContentWorkflow
 from publisher.handlers import Handlers as PublisherHandlers
 from publisher.http_api import create_app as create_sites
-from publisher.markup import to_html
-from publisher.site_settings import store as site_settings
 from publisher.urls import SiteUrls
-from research import erasure as of_research
 from research.handlers import Handlers as ResearchHandlers
-from social import erasure as of_social
-from social.handlers import Handlers as SocialHandlers
-from social.urls import FeedUrls
-
-SECRET = "Twelve hours are enough"
-LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
-CONTEXT = Context(queue="x", attempt=1, log=structlog.get_logger())
-
-
-@dataclass
-class Everything:
-    databases: dict[str, Database]
-    api: httpx.AsyncClient
-
-    async def sent_by(self, service: str) -> list[DomainMessage[Any]]:
-        """What is in its outbox, which is emptied."""
-        async with self.databases[service].connection() as connection:
-            rows = await connection.fetch("delete from outbox returning type, body, event_id")
-        rows.sort(key=lambda row: row["event_id"])
-        return [CATALOGUE[row["type"]].envelope.model_validate_json(row["body"]) for row in rows]
-
-    async def deliver(self, *messages: DomainMessage[Any]) -> None:
-        """Commands of an erasure to those who carry them out, and their answers to the orchestrator."""
-        handlers: dict[str, tuple[str, Callable[..., Awaitable[None]]]] = {
-            "dead_letters.erase": ("monitor", of_monitor.erase),
-            "research.erase": ("research", of_research.erase),
-            "content.erase": ("publisher", of_publisher.erase),
-            "social.erase": ("social", of_social.erase),
-            "brand.erased": ("orchestrator", note_receipts),
-        }
-        for message in messages:
-            service, handle = handlers[message.type]
-            async with self.databases[service].transaction() as tx:
-                await handle([message], tx)
-
-    async def places_of(self, text: str) -> list[str]:
-        """Where a text stands anywhere: services and their tables."""
-        found = []
-        for service, database in self.databases.items():
-            async with database.connection() as connection:
-                tables = await connection.fetch(
-                    "select oid::regclass::text from pg_class where relkind in ('r', 'p')"
-                    " and relnamespace = current_schema()::regnamespace and has_table_privilege(oid, 'select')"
-                )
-                for (table,) in tables:
-                    if await connection.fetchval(
-                        f"select exists (select from {table} as t where t::text like $1)", f"%{text}%"
-                    ):
-                        found.append(f"{service}.{table}")
-        return found
-
-    async def count(self, service: str, query: str) -> int:
-        async with self.databases[service].connection() as connection:
-            number: int = await connection.fetchval(query)
-            return number
-
-    async def erasure(self) -> dict[str, Any]:
-        shown: dict[str, Any] = (await self.api.get("/v1/brands/acme/erasure")).json()
-        return shown
-
-    async def erase(self) -> list[DomainMessage[Any]]:
-        """Asks for it and carries all messages; returns what was carried."""
-        answer = await self.api.post("/v1/brands/acme/erase", json={"confirm": "acme"})
-        assert answer.status_code == 202, answer.text
-        carried = []
-        for _ in range(10):
-            messages = [
-                message for service in SERVICES for message in await self.sent_by(service) if ours(message)
-            ]
-            await self.deliver(*messages)
-            carried += messages
-        return carried
-
-
-def ours(message: DomainMessage[Any]) -> bool:
-    return message.type.endswith((".erase", ".erased"))
-
-
-def message_of(payload: Payload, *, sent_at: datetime = LONG_AGO, correlation: str = "x") -> Any:
-    entry = CATALOGUE.type_of(payload)
-    return entry.envelope(
-        event_id=new_event_id(),
-        type=entry.name,
-        source=entry.producers[0],
-        timestamp=sent_at,
-        correlation_id=correlation,
-        payload=payload,
-    )
+from tests.fixtures.brands.everything import (
+    CONTEXT,
+    SECRET,
+    Everything,
+    create_post,
+    die,
+    fill,
+    message_of,
+    ours,
+    publication,
+)
 
 
 @pytest.fixture
@@ -170,165 +76,6 @@ async def everything(make_database: Callable[[str], Awaitable[str]]) -> AsyncIte
         for service in SERVICES:
             await made.sent_by(service)
         yield made
-
-
-async def fill(made: Everything, brand: str) -> None:
-    text = SECRET if brand == "acme" else "Steep it"
-    api, content_id, research_id = made.api, new_event_id(), new_event_id()
-    keywords = {"keywords": [text, "moka pot"]}
-    accepted = (await api.post(f"/v1/brands/{brand}/research", json=keywords)).json()
-    weekly = keywords | {"cron": "0 6 * * SUN"}
-    (await api.put(f"/v1/brands/{brand}/schedules/weekly", json=weekly)).raise_for_status()
-    for brands in ([brand], ["acme", "rival"]):
-        key = {"name": f"{brand}-{len(brands)}", "scopes": ["read"], "brands": brands}
-        (await api.post("/v1/keys", json=key)).raise_for_status()
-    database = made.databases["orchestrator"]
-    async with database.transaction() as tx:
-        completed = ResearchCompleted(brand_slug=brand, research_id=research_id, keyword=text)
-        await route([message_of(completed, correlation=accepted["correlation_id"])], tx)
-        content_id = await tx.connection.fetchval(
-            "select content_id from keywords where keyword = $1 and content_id is not null", text
-        )
-        article = Article(brand, "cold-brew", "", f"## A\n\n{text}. [1]\n", 3, (text,), (1,))
-        source = Source(1, text, (), url="https://source.example/x")
-        await insert_content(
-            tx.connection,
-            content_id=content_id,
-            brand_slug=brand,
-            keyword=text,
-            research_id=research_id,
-            article=article,
-            sources=[source],
-        )
-        await tx.connection.execute(
-            "insert into workflow_steps (workflow_id, step, result) values ($1, 'fetch_research', $2::text::jsonb)",
-            content_id,
-            json.dumps([text]),
-        )
-    (await api.post(f"/v1/brands/{brand}/audits")).raise_for_status()
-    async with made.databases["research"].connection() as connection:
-        await connection.execute(
-            "insert into research (research_id, brand_slug, keyword, cache_key, priority, provider, expires_at)"
-            " values ($1, $2, $3, $3, 'normal', 'x', now())",
-            research_id,
-            brand,
-            text,
-        )
-        await connection.execute(
-            "insert into sources (research_id, n, title, passages) values ($1, 1, $2, '[]')",
-            research_id,
-            text,
-        )
-        await connection.execute(
-            "insert into brand_sources (brand_slug, settings) values ($1, $2::text::jsonb)",
-            brand,
-            json.dumps({"note": text}),
-        )
-        await connection.execute(
-            "insert into uploads (brand_slug, name, size, content_hash, content) values ($1, $2, 1, '\\x01', '\\x02')",
-            brand,
-            text,
-        )
-        await connection.execute(
-            "insert into documents (corpus, path, size, modified_ns, title) values ('brand:' || $1, 'x', 1, 0, $2)",
-            brand,
-            text,
-        )
-    async with made.databases["publisher"].transaction() as tx:
-        for at, slug in enumerate(("cold-brew", "colder-brew")):
-            await publisher_store.publish(tx.connection, publication(brand, content_id, text, slug, at))
-        settings = SiteSettings(author=Author(name=text), address=f"https://{brand}.example")
-        await site_settings.save(tx.connection, BrandSlug(brand), settings)
-        await tx.connection.execute(
-            """
-            insert into publications (content_id, target, brand_slug, kind, detail) values ($1, 'blog', $2, 'wordpress', $3)
-            """,
-            content_id,
-            brand,
-            text,
-        )
-        await tx.connection.execute(
-            "insert into target_settings values ($1, 'blog', jsonb_build_object('author', $2::text))",
-            brand,
-            text,
-        )
-        await tx.connection.execute(
-            """
-            insert into receipts (receipt_id, kind, account, brand_slug, subject, prepared, steps)
-            values ($1, 'wordpress', 'blog', $2, $3, '{}', '{}')
-            """,
-            new_event_id(),
-            brand,
-            text,
-        )
-    await create_post(made, brand, text)
-    await die(made, brand, text)
-
-
-def publication(
-    brand: str, content_id: UUID, text: str, slug: str, at: int = 0
-) -> publisher_store.Publication:
-    article = PublishedArticle.model_validate(
-        {
-            "content_id": content_id,
-            "brand": {"slug": brand, "name": brand},
-            "keyword": text,
-            "slug": slug,
-            "title": text,
-            "meta_description": text,
-            "body_markdown": text,
-            "word_count": 3,
-            "sources": [],
-            "updated_at": LONG_AGO + timedelta(days=at),
-        }
-    )
-    return publisher_store.Publication(article, to_html(text, frozenset()), None)
-
-
-async def create_post(made: Everything, brand: str, text: str, *, sent_at: datetime = LONG_AGO) -> None:
-    command = SocialCreate(
-        brand_slug=brand,
-        content_id=new_event_id(),
-        article_context=ArticleContext(title=text, keyword=text, meta_description=text),
-        published_url=f"https://pages.example/sites/{brand}/x",
-        brand_name=brand,
-    )
-    async with made.databases["social"].transaction() as tx:
-        handlers = SocialHandlers(FeedUrls.under("https://posts.example"))
-        await handlers.social_create([message_of(command, sent_at=sent_at)], tx)
-
-
-async def die(made: Everything, brand: str, text: str) -> None:
-    """A message of long ago that ends as a dead letter now."""
-    dead = message_of(ResearchRequested(brand_slug=brand, keyword=text))
-    letter = DeadLetter(
-        dead_event_id=dead.event_id,
-        queue="research-commands",
-        message_type=dead.type,
-        source="orchestrator",
-        correlation_id="x",
-        body=encode(dead),
-        headers={},
-        reason=Reason.EXHAUSTED,
-        exception_type="X",
-        detail=f"about {text}",
-        stack=None,
-        attempts=5,
-        service="research",
-        first_failed_at=None,
-        failed_at=LONG_AGO,
-        replay_of=None,
-    )
-    received = DomainMessage[DeadLetter](
-        event_id=new_event_id(),
-        type="dead_letter.received",
-        source="research",
-        timestamp=LONG_AGO,
-        correlation_id="x",
-        payload=letter,
-    )
-    async with made.databases["monitor"].transaction() as tx:
-        await monitor_handlers.record([received], tx)
 
 
 async def test_nothing_is_left_anywhere_but_that_there_was_such_a_brand(everything: Everything) -> None:

@@ -1,20 +1,20 @@
 """`python -m benchmarks`: measures, prints tables and the goals, writes build/bench.json and pictures."""
 
 import argparse
-import json
 import os
 import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.reporting import charts, document, flames, goals, report, steps
+from benchmarks.reporting import document
+from benchmarks.reporting.conclusion import Files, conclude
 from benchmarks.reporting.document import Measurements
-from benchmarks.reporting.results import Progress, Row
+from benchmarks.reporting.results import Progress, Row, no_figure
 from benchmarks.run import Run
 from benchmarks.scenarios import SCENARIOS
 from benchmarks.servers import nodes
@@ -22,10 +22,10 @@ from benchmarks.servers.nodes import Nodes
 from benchmarks.systems import known
 
 _ROOT: Final = Path(__file__).parents[3]
-_OUTPUT: Final = _ROOT / "build"
-_PICTURES: Final = _ROOT / "docs" / "images"
-_DOCUMENT: Final = _ROOT / "docs" / "performance.md"
-_MEASUREMENTS: Final = _ROOT / "docs" / "measurements.json"
+_FILES: Final = Files(_ROOT)
+_WAY_ON: Final = (
+    " --resume goes on with the scenario that was cut off; the document stays as it is until then."
+)
 
 _EPILOGUE: Final = """
 A private RabbitMQ and a private PostgreSQL, both durable, are started for the run and removed after it. Every round gets a
@@ -48,12 +48,7 @@ def main() -> None:
     # An orderly end on SIGTERM too: servers stopped, their data removed.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     names = _listed(arguments.only) or list(SCENARIOS)
-    if unknown := set(names) - set(SCENARIOS):
-        sys.exit(f"no scenario {', '.join(sorted(unknown))}; there are: {', '.join(SCENARIOS)}")
-    if arguments.docs and set(names) != set(SCENARIOS):
-        sys.exit("--docs wants every scenario: the document and its pictures are of one run")
-    if arguments.docs:
-        document.check(_DOCUMENT.read_text())
+    _check(arguments, names)
     try:
         chosen, left_out = known.choose(_listed(arguments.system))
     except known.UnknownSystemError as error:
@@ -64,21 +59,56 @@ def main() -> None:
     ):
         run = Run(
             servers,
-            _OUTPUT,
+            _FILES.output,
             full=arguments.full,
             systems=chosen,
             wanted_rounds=arguments.rounds,
             with_gate=not arguments.no_gate,
             wanted_messages=arguments.messages,
         )
-        progress = Progress.read(_OUTPUT, full=run.full) if arguments.resume else Progress(_OUTPUT, run.full)
-        _measure(run, names, left_out, progress)
-        surroundings = _surroundings(servers, run, progress)
-        run.keep("bench-surroundings.json", json.dumps(surroundings, indent=1) + "\n")
-    _conclude(Measurements(progress.rows, surroundings), docs=arguments.docs)
+        progress = _progress(arguments)
+        # Asked for before the run: at its end, a server that does not answer would cost the whole of it.
+        machine = _machine(servers)
+        stopped = _measure(run, names, left_out, progress)
+    surroundings = {**_run_of(run, names, progress), **machine}
+    docs = arguments.docs and stopped is None
+    written = conclude(_FILES, Measurements(progress.rows, surroundings), docs=docs)
+    print("written:", ", ".join(str(path.relative_to(_ROOT)) for path in written))
+    if stopped is not None:
+        print("Interrupted: this is what there was." + _WAY_ON * (progress.wishes is not None))
+        sys.exit(stopped)
 
 
-def _measure(run: Run, names: Sequence[str], left_out: Mapping[str, str], progress: Progress) -> None:
+def _check(arguments: argparse.Namespace, names: Sequence[str]) -> None:
+    """Ends the process, with the reason, rather than find out after an hour."""
+    if unknown := set(names) - set(SCENARIOS):
+        sys.exit(f"no scenario {', '.join(sorted(unknown))}; there are: {', '.join(SCENARIOS)}")
+    if arguments.resume and arguments.only:
+        sys.exit("--resume goes on with a run of every scenario: not with --only")
+    if arguments.docs:
+        if arguments.only or arguments.system or arguments.messages or arguments.no_gate:
+            sys.exit(
+                "--docs wants everything, with its gates: no --only, --system, --messages or --no-gate; "
+                "the document and its pictures are of one run"
+            )
+        try:
+            document.check(_FILES.document.read_text())
+        except document.DocumentError as error:
+            sys.exit(str(error))
+
+
+def _progress(arguments: argparse.Namespace) -> Progress:
+    if arguments.only:
+        # Not kept, so that a look at one scenario does not cost the run of everything that was interrupted.
+        return Progress(_FILES.output, None)
+    wishes = {name: getattr(arguments, name) for name in ("full", "system", "rounds", "messages", "no_gate")}
+    if arguments.resume:
+        return Progress.read(_FILES.output, wishes)
+    return Progress(_FILES.output, wishes)
+
+
+def _measure(run: Run, names: Sequence[str], left_out: Mapping[str, str], progress: Progress) -> int | None:
+    """All that is not measured yet; returns the exit code of a run that was told to stop on the way."""
     run.worker_memory = progress.worker_memory
     for name, reason in left_out.items():
         run.log(f"{name} is left out: {reason}")
@@ -88,7 +118,11 @@ def _measure(run: Run, names: Sequence[str], left_out: Mapping[str, str], progre
             continue
         run.log(f"scenario {number} of {len(names)}: {name}")
         began, load = time.monotonic(), os.getloadavg()[0]
-        rows = list(SCENARIOS[name](run))
+        try:
+            rows = _rows(run, name)
+        except (KeyboardInterrupt, SystemExit) as ending:
+            run.log(f"{name} was interrupted")
+            return ending.code if isinstance(ending, SystemExit) and isinstance(ending.code, int) else 130
         if name == "drain_idempotent":
             rows += [
                 Row(name, peer, gate=f"skipped: {reason}", kind="peer") for peer, reason in left_out.items()
@@ -97,56 +131,42 @@ def _measure(run: Run, names: Sequence[str], left_out: Mapping[str, str], progre
         # After each scenario, so that a run cut short is not lost.
         progress.add(name, rows, took, run.worker_memory)
     run.log("done")
+    return None
 
 
-def _conclude(measurements: Measurements, *, docs: bool) -> None:
-    rows, outcomes = measurements.rows, goals.judge(measurements.rows)
-    report.show(rows, outcomes)
-    (_OUTPUT / "goals.json").write_text(
-        json.dumps([asdict(outcome) for outcome in outcomes], indent=1, ensure_ascii=False) + "\n"
-    )
-    written = [_OUTPUT / "bench.json", _OUTPUT / "goals.json", *_draw(_OUTPUT, measurements)]
-    if docs:
-        text = document.renew(_DOCUMENT.read_text(), measurements)
-        measurements.write(_MEASUREMENTS)
-        _DOCUMENT.write_text(text)
-        written += [_MEASUREMENTS, _DOCUMENT, *_draw(_PICTURES, measurements)]
-    print("written:", ", ".join(str(path.relative_to(_ROOT)) for path in written))
+def _rows(run: Run, name: str) -> list[Row]:
+    """What a scenario found; a row that says so where it broke: the others are worth their hour without it."""
+    try:
+        return list(SCENARIOS[name](run))
+    except Exception as error:  # noqa: BLE001 - whatever a library raises, a server that died included
+        traceback.print_exc()
+        gate = no_figure(error)
+        run.log(f"{name} {gate}")
+        return [Row(name, "ours", gate=gate)]
 
 
-def _draw(folder: Path, measurements: Measurements) -> list[Path]:
-    pictures = charts.write(folder, measurements.rows)
-    profiles = [row for row in measurements.rows if "cpu_ms_by_step" in row.extra]
-    if profiles:
-        stacks = _OUTPUT / profiles[0].extra["stacks"]
-        path = folder / "bench-flames.svg"
-        path.write_text(
-            flames.draw(
-                "Where a keyword's time goes",
-                "Processor time of the five services for one keyword; what is called stands on its caller, as wide as its time",
-                steps.read_by_service(stacks.read_text().splitlines()),
-                profiles[0].extra["cpu_ms_by_service"],
-            )
-        )
-        pictures.append(path)
-    return pictures
-
-
-def _surroundings(servers: Nodes, run: Run, progress: Progress) -> dict[str, Any]:
-    """What a figure is worth little without: versions, settings, the machine, and what else it was doing."""
+def _run_of(run: Run, names: Sequence[str], progress: Progress) -> dict[str, Any]:
+    """What was asked for, and how long it took."""
     return {
         "full": run.full,
         "rounds": run.rounds,
-        "at": _now(),
+        "wanted": list(names),
+        "at": max((took["at"] for took in progress.took.values()), default=_now()),
         "seconds": sum(took["seconds"] for took in progress.took.values()),
         "sittings": progress.sittings,
+        "scenarios": progress.took,
+    }
+
+
+def _machine(servers: Nodes) -> dict[str, Any]:
+    """What a figure is worth little without: versions, settings, the machine."""
+    return {
         "processors": os.cpu_count(),
         "python": sys.version.split()[0],
         "servers": servers.versions(),
         "postgresql_settings": nodes.POSTGRES_SETTINGS,
         "rabbitmq_settings": nodes.RABBITMQ_SETTINGS,
         "peers": known.versions(),
-        "scenarios": progress.took,
     }
 
 
@@ -188,7 +208,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="renew docs/performance.md's tables and pictures, docs/measurements.json",
     )
-    add("--resume", action="store_true", help="go on where a run of the same size was interrupted")
+    add(
+        "--resume",
+        action="store_true",
+        help="go on where a run of the same kind was interrupted, and measure again what has no figure",
+    )
     return parser
 
 

@@ -52,6 +52,7 @@ async def spent(api: httpx.AsyncClient) -> int:
 async def test_brave_is_asked_as_documented_and_its_results_are_plain(brave: FakeBrave, ask: Ask) -> None:
     answer = (await ask("  kaffee  mahlen ", count=2, language="pt-BR", freshness="month")).json()
     (request,) = brave.requests
+    assert request.headers["user-agent"].startswith("BrandEngine")
     assert dict(request.query_params) == {
         "q": "kaffee mahlen",
         "count": "2",

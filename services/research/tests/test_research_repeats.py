@@ -1,9 +1,12 @@
 """What repeats over the pages of a site is no part of them, and one text in several copies is one source."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from messaging import Database
 from research.clients.local_corpus import LocalCorpus
@@ -165,3 +168,11 @@ async def test_many_pages_are_counted_in_time(research_database: Database, tmp_p
     async with research_database.connection() as connection:
         assert await connection.fetchval("select count(*) from passages where content like '%lion%'") == 0
         assert await connection.fetchval("select count(*) from passages") == 300
+
+
+@given(st.lists(st.text() | st.text(st.characters(max_codepoint=127)), max_size=3))
+@example(["One two_three\x1ffour", "FIVE 6 seven"])
+@example(["Gro\u00dfe Stra\u00dfe in \u0130stanbul, two of them"])
+def test_runs_are_of_words_that_follow_each_other_folded(texts: list[str]) -> None:
+    words = re.findall(r"\w+", "\n".join(texts).casefold())
+    assert shingles(texts) == {tuple(words[at : at + 5]) for at in range(len(words) - 4)}

@@ -11,7 +11,7 @@ from envelope.brand.payloads import ArticleContext, SocialCreate
 from social.channels import CHANNELS, REMOTE
 from social.channels.linkedin import escaped as linkedin_escaped
 from social.counting import graphemes
-from social.cutting import clean_line, cut, hashtag, without_mentions
+from social.cutting import clean_line, comparable, cut, hashtag, without_mentions
 from social.domain import Draft, LinkTooLongError, compose, drafts, plan, post_id, story_of
 
 CONTENT = UUID("01980000-0000-7000-8000-000000000001")
@@ -274,3 +274,9 @@ def test_the_longest_command_is_composed_in_bounded_time(unit: str) -> None:
     start = time.process_time()
     plan(asked)
     assert time.process_time() - start < 2.0
+
+
+@given(st.text() | st.text(st.characters(max_codepoint=127)))
+@example("A_b\x1cc\x00D9 it's")
+def test_what_is_compared_are_letters_marks_and_digits_folded(text: str) -> None:
+    assert comparable(text) == " ".join(regex.findall(r"[\p{L}\p{M}\p{N}]+", text.casefold()))

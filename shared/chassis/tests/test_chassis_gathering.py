@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from chassis.http.gathering import Gathering
+from chassis.gathering import Gathering
 
 
 class Oracle:

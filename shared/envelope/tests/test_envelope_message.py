@@ -7,11 +7,12 @@ from uuid import UUID, uuid4
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from envelope import DomainMessage, MessageTooLargeError, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ArticleContext, Picture, Priority, ResearchRequested, SocialCreate
+from envelope.message import HttpUrl
 
 
 def words(max_size: int = 200, min_size: int = 0) -> st.SearchStrategy[str]:
@@ -189,6 +190,24 @@ def test_what_is_no_proper_message_is_refused(change: dict[str, object]) -> None
 
     with pytest.raises(ValidationError):
         envelope.model_validate(good | change)
+
+
+@pytest.mark.parametrize(
+    "address", ["ftp://x.example", "https://u@x.example", "https://x.example/a b", "https://x.example/\n"]
+)
+def test_an_address_that_no_browser_should_be_sent_to_is_refused(address: str) -> None:
+    read = TypeAdapter(HttpUrl).validate_python
+
+    assert read("https://x.example/a?b#c") == "https://x.example/a?b#c"
+    with pytest.raises(ValidationError):
+        read(address)
+
+
+def test_limits_of_strings_are_checked_by_compiled_code() -> None:
+    """Behind a function they would be functions of Python themselves: see `WITHOUT_NUL`."""
+    for entry in CATALOGUE.values():
+        entry.envelope.model_rebuild()
+        assert "_length_validator" not in repr(entry.envelope.__pydantic_core_schema__), entry.name
 
 
 def test_an_event_id_tells_the_millisecond_it_was_made() -> None:

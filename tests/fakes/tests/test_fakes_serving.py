@@ -17,7 +17,9 @@ AUTH = {"Authorization": "Bearer plain-token"}
 
 
 def client(fake: FakePlain, seconds: float = 5) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=fake.url, headers=AUTH, trust_env=False, timeout=seconds)
+    """With so long to wait for an answer; to connect may take longer on a machine that is busy."""
+    timeout = httpx.Timeout(5, read=seconds)
+    return httpx.AsyncClient(base_url=fake.url, headers=AUTH, trust_env=False, timeout=timeout)
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -102,8 +104,9 @@ def test_in_a_thread_and_watched_from_outside() -> None:
         assert [fault["fired"] for fault in watcher.faults()] == [1]
         watcher.clear_faults()
         assert watcher.faults() == []
-        with pytest.raises(HTTPError):
+        with pytest.raises(HTTPError) as refused:
             watcher.inject("no such fault")  # type: ignore[arg-type]
+        assert refused.value.closed
     with pytest.raises(httpx.ConnectError):
         httpx.get(fake.url, trust_env=False)
 

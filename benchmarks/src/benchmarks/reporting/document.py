@@ -1,4 +1,4 @@
-"""The figures in docs/performance.md: tables between marks, made of docs/measurements.json and of nothing else.
+"""The figures in docs/performance.md: tables and pictures between marks, made of docs/measurements.json and of nothing else.
 
 A block begins with `<!-- measured: NAME -->` and ends with `<!-- /measured -->`; a whole run with `--docs` writes what is in it, and what
 stands around it is written by hand.
@@ -6,16 +6,21 @@ stands around it is written by hand.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.reporting import goals
+from benchmarks.reporting import goals, pictures
 from benchmarks.reporting.results import Row
 
-_BLOCK: Final = re.compile(r"(<!-- measured: (?P<name>[a-z-]+) -->\n).*?(<!-- /measured -->)", re.DOTALL)
+_BLOCK: Final = re.compile(
+    r"(<!-- measured: (?P<name>[a-z-]+) -->\n)(?P<told>.*?)(<!-- /measured -->)", re.DOTALL
+)
+_PICTURE: Final = "picture"
 _TIERS: Final = ("T0", "T1", "T2")
+_LONGEST: Final = 160
+"""Of what a gate says, in a table."""
 _NAMES: Final = {
     "raw_batched": "raw aio-pika, our batching, no validation",
     "raw_single": "raw aio-pika, message by message",
@@ -47,18 +52,25 @@ class Measurements:
         path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
-def renew(text: str, measurements: Measurements) -> str:
+def renew(text: str, measurements: Measurements, drawn: Collection[str]) -> str:
     """The document with the blocks of these measurements.
+
+    Args:
+        text: of the document.
+        measurements: of one run.
+        drawn: the pictures that there are of it, of those in [benchmarks.reporting.pictures][].
 
     Raises:
         DocumentError: it names a block that there is not, or leaves one out.
     """
-    named = {match["name"] for match in _BLOCK.finditer(text)}
-    if named != set(_BLOCKS):
-        raise DocumentError(
-            f"blocks of the document: {sorted(named)}; of the measurements: {sorted(_BLOCKS)}"
-        )
-    return _BLOCK.sub(lambda match: f"{match[1]}{_BLOCKS[match['name']](measurements)}\n{match[3]}", text)
+    check(text)
+
+    def block(match: re.Match[str]) -> str:
+        kind, _, name = match["name"].partition("-")
+        told = _picture(name, drawn) if kind == _PICTURE else _BLOCKS[match["name"]](measurements)
+        return f"{match[1]}{told}\n{match[4]}"
+
+    return _BLOCK.sub(block, text)
 
 
 def check(text: str) -> None:
@@ -67,21 +79,47 @@ def check(text: str) -> None:
     Raises:
         DocumentError: it names a block that there is not, or leaves one out.
     """
-    named = {match["name"] for match in _BLOCK.finditer(text)}
-    if named != set(_BLOCKS):
-        raise DocumentError(
-            f"blocks of the document: {sorted(named)}; of the measurements: {sorted(_BLOCKS)}"
-        )
+    found = sorted(match["name"] for match in _BLOCK.finditer(text))
+    wanted = sorted([*_BLOCKS, *(f"{_PICTURE}-{name}" for name in pictures.NAMES)])
+    if found != wanted:
+        raise DocumentError(f"blocks of the document: {found}; of the measurements: {wanted}")
+
+
+def blocks(text: str) -> dict[str, str]:
+    """What stands between the marks, by name."""
+    return {match["name"]: match["told"] for match in _BLOCK.finditer(text)}
+
+
+def _picture(name: str, drawn: Collection[str]) -> str:
+    if name not in drawn:
+        return f"(No picture of this: the run has no figures for it. {pictures.NAMES[name]}.)"
+    return f"![{pictures.NAMES[name]}](images/{pictures.file_of(name)})"
 
 
 def _surroundings(measurements: Measurements) -> str:
     told = measurements.surroundings
     servers, size = told["servers"], "whole" if told["full"] else "quick"
-    return (
-        f"One {size} run of {told['at'][:10]}, {told['seconds'] // 60} minutes: {told['processors']} processors for workers, "
-        f"broker and database together; RabbitMQ {servers['rabbitmq']}, PostgreSQL {servers['postgresql']}, "
-        f"Python {told['python']}; the median of {told['rounds']} rounds, in which systems take turns."
+    rounds = "one round" if told["rounds"] == 1 else f"the median of {told['rounds']} rounds"
+    sittings = "" if told["sittings"] == 1 else f" in {told['sittings']} sittings"
+    text = (
+        f"One {size} run of {told['at'][:10]}, {told['seconds'] // 60} minutes{sittings}: {told['processors']} processors for workers, "
+        f"broker and database together; RabbitMQ {servers['rabbitmq']}, PostgreSQL {servers['postgresql'].split()[0]}, "
+        f"Python {told['python']}; {rounds}, in which systems take turns."
     )
+    without = _without_figure(measurements)
+    return "\n".join([text, "", "**Without a figure in this run:**", *without]) if without else text
+
+
+def _without_figure(measurements: Measurements) -> list[str]:
+    """A line for each scenario that was not run, and for each thing of ours whose figure does not count."""
+    ran = {row.scenario for row in measurements.rows} | set(measurements.surroundings["scenarios"])
+    lines = [f"- `{name}`: not run" for name in measurements.surroundings["wanted"] if name not in ran]
+    lines += [
+        f"- `{row.scenario}`, {row.system}: {_cell(row.gate)}"
+        for row in measurements.rows
+        if row.kind == "ours" and not row.counts
+    ]
+    return lines
 
 
 def _drains(measurements: Measurements) -> str:
@@ -92,7 +130,7 @@ def _drains(measurements: Measurements) -> str:
     ]
     for row in sorted(rows, key=lambda each: -(each.msgs_per_s or 0)):
         if row.msgs_per_s is None or not row.counts:
-            lines.append(f"| {_system(row)} | no figure: {row.gate} | | | | | |")
+            lines.append(f"| {_system(row)} | no figure: {_cell(row.gate)} | | | | | |")
             continue
         cpu, strong = row.cpu_s_per_1k or {}, "**" if row.kind == "ours" else ""
         parts = " | ".join(f"{cpu.get(part, 0):.3f}" for part in ("broker", "database", "python"))
@@ -107,7 +145,7 @@ def _drains(measurements: Measurements) -> str:
 def _tiers(measurements: Measurements) -> str:
     rates: dict[str, dict[str, float]] = {}
     for row in measurements.rows:
-        if row.scenario == "drain_idempotent" and row.msgs_per_s and row.tier in _TIERS:
+        if row.scenario == "drain_idempotent" and row.counts and row.msgs_per_s and row.tier in _TIERS:
             rates.setdefault(row.system, {})[row.tier] = row.msgs_per_s
     lines = ["| messages/s | T0 | T1 | T2 |", "|---|---|---|---|"]
     for system, by_tier in rates.items():
@@ -117,13 +155,15 @@ def _tiers(measurements: Measurements) -> str:
                 + " | ".join(f"{by_tier[tier]:,.0f}" if tier in by_tier else "" for tier in _TIERS)
                 + " |"
             )
-    return "\n".join(lines) if len(lines) > 2 else "A quick run measures no weaker tiers."  # noqa: PLR2004 - the heading
+    return "\n".join(lines) if len(lines) > 2 else "This run has no figures of weaker tiers."  # noqa: PLR2004 - the heading
 
 
 def _goals(measurements: Measurements) -> str:
     lines = ["| goal | wanted | measured | |", "|---|---|---|---|"]
     for outcome in goals.judge(measurements.rows):
-        state = "**missed**" if outcome.state == "missed" else outcome.state
+        state: str = "**missed**" if outcome.state == "missed" else outcome.state
+        if outcome.why:
+            state += f": {_cell(outcome.why)}"
         measured = "" if outcome.measured is None else f"{_rounded(outcome.measured)}{outcome.unit}"
         lines.append(f"| {outcome.name} | {outcome.wanted} | {measured} | {state} |")
     return "\n".join(lines)
@@ -132,10 +172,13 @@ def _goals(measurements: Measurements) -> str:
 def _keyword(measurements: Measurements) -> str:
     parts = []
     for row in measurements.rows:
-        if row.scenario == "pipeline_profile" and "cpu_ms_by_step" in row.extra:
+        if row.scenario == "pipeline_profile":
             title = (
                 "With the writer that quotes" if row.system == "ours" else "With a writer that takes no time"
             )
+            if not row.counts or "cpu_ms_by_step" not in row.extra:
+                parts.append(f"{title}: no figure: {_cell(row.gate)}.")
+                continue
             lines = [
                 f"{title}, over {row.extra['keywords']:,} keywords:",
                 "",
@@ -154,7 +197,7 @@ def _keyword(measurements: Measurements) -> str:
 def _costs(measurements: Measurements) -> str:
     lines = ["| | CPU ms each: Python | database | broker |", "|---|---|---|---|"]
     for row in measurements.rows:
-        if row.scenario in _COUNTED and row.cpu_s_per_1k:
+        if row.kind == "ours" and row.scenario in _COUNTED and row.counts and row.cpu_s_per_1k:
             figures = " | ".join(
                 _small(row.cpu_s_per_1k.get(part)) for part in ("python", "database", "broker")
             )
@@ -167,7 +210,11 @@ _COUNTED: Final = {
     "drain_idempotent": "a message",
     "outbox_chain": "a message that leads to another",
     "single_handler": "a message with a call of its own",
+    "dup_storm": "a message, half of them copies",
+    "latency_light": "a message, 500 a second",
+    "live_confirmed": "a message, 5,000 a second",
     "pipeline_keywords": "a keyword",
+    "first_page": "a keyword that comes alone",
     "replay_flood": "a dead letter sent again and handled",
     "site_pages": "a page",
     "corpus_index": "an HTML page read and indexed",
@@ -186,6 +233,13 @@ _BLOCKS: Final[Mapping[str, Callable[[Measurements], str]]] = {
 
 def _system(row: Row) -> str:
     return _NAMES.get(row.system, row.system) + (" (PostgreSQL alone)" if row.kind == "database" else "")
+
+
+def _cell(text: str) -> str:
+    """What may be the end of a program's log, as it can stand in a table: one line, its beginning."""
+    line = " ".join(text.split("\n", 1)[0].split())
+    line = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return line.replace("|", "\\|").replace("<", "&lt;")
 
 
 def _small(value: float | None) -> str:

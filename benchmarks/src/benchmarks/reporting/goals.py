@@ -8,6 +8,8 @@ from benchmarks.reporting.results import Row
 
 State = Literal["reached", "missed", "not measured"]
 
+_FILES: Final = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -18,6 +20,11 @@ class Goal:
     bound: float
     unit: str = ""
     at_most: bool = False
+
+    @property
+    def scenario(self) -> str:
+        """The first word of its name."""
+        return self.name.split()[0].strip(",")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +38,22 @@ class Outcome:
     unit: str = ""
     of_bound: float | None = None
     """1 where the bound is just reached, more where it is surpassed."""
+    why: str = ""
+    """Of a goal that was not measured, where more is known than that its scenario was left out: the gate that did not pass."""
 
 
 def judge(rows: Sequence[Row]) -> list[Outcome]:
     """Only figures whose correctness gate passed count."""
     counting = [row for row in rows if row.counts]
-    return [_outcome(goal, goal.figure(counting)) for goal in GOALS]
+    return [_outcome(goal, goal.figure(counting), rows) for goal in GOALS]
 
 
-def _outcome(goal: Goal, measured: float | None) -> Outcome:
+def _outcome(goal: Goal, measured: float | None, rows: Sequence[Row]) -> Outcome:
     wanted = f"{'≤' if goal.at_most else '≥'} {goal.bound:,g}{goal.unit}"
     if measured is None:
-        return Outcome(goal.name, wanted, None, "not measured", goal.unit)
+        of_ours = (row for row in rows if (row.scenario, row.kind) == (goal.scenario, "ours"))
+        gates = (row.gate for row in of_ours if not row.counts)
+        return Outcome(goal.name, wanted, None, "not measured", goal.unit, why=next(gates, ""))
     reached = measured <= goal.bound if goal.at_most else measured >= goal.bound
     better, worse = (goal.bound, measured) if goal.at_most else (measured, goal.bound)
     of_bound = better / worse if worse else None
@@ -112,10 +123,12 @@ def _extra(
     return figure
 
 
-def _seconds(scenario: str, system: str) -> Callable[[Sequence[Row]], float | None]:
+def _seconds_of_all(system: str) -> Callable[[Sequence[Row]], float | None]:
+    """A quick run has fewer files than the goal is about: that is no figure for it."""
+
     def figure(rows: Sequence[Row]) -> float | None:
-        row = _of(rows, scenario, system)
-        return row.extra.get("seconds") if row else None
+        row = _of(rows, "corpus_index", system)
+        return row.extra["seconds"] if row and row.extra["files"] >= _FILES else None
 
     return figure
 
@@ -159,8 +172,8 @@ GOALS: Final = (
     Goal("replay_flood", _rate("replay_flood"), 2_000, "/s"),
     Goal("site_pages, of a core", _extra("site_pages", "per_s_of_a_core", min), 1_500, "/s"),
     Goal("site_pages p99 at half of that", _largest_p99("site_pages"), 10, " ms", at_most=True),
-    Goal("corpus_index", _seconds("corpus_index", "ours"), 20, " s", at_most=True),
-    Goal("corpus_index, unchanged", _seconds("corpus_index", "ours, unchanged"), 1, " s", at_most=True),
+    Goal("corpus_index of 1,000 files", _seconds_of_all("ours"), 20, " s", at_most=True),
+    Goal("corpus_index of 1,000 files, unchanged", _seconds_of_all("ours, unchanged"), 1, " s", at_most=True),
     Goal("gateway_call p50", _p50("gateway_call"), 3, " ms", at_most=True),
     Goal(
         "inbox_growth beside the smallest inbox", _extra("inbox_growth", "ratio_to_smallest", min), 0.95, "x"

@@ -27,6 +27,8 @@ _LIBRARIES: Final = {
     "starlette": "HTTP server",
     "fastapi": "HTTP server",
     "chassis.http": "HTTP server",
+    "chassis.http.client": "HTTP client",
+    "chassis.http.outgoing": "HTTP client",
     "structlog": "log lines",
     "logging": "log lines",
     "chassis.redaction": "log lines",
@@ -94,7 +96,7 @@ def step_of(stack: Sequence[str]) -> str:
 
 def _step(module: str) -> str | None:
     parts = module.split(".")
-    for length in (2, 1):
+    for length in (3, 2, 1):
         known = _LIBRARIES.get(".".join(parts[:length]))
         if known:
             return known

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
 
-from benchmarks.errors import MeasurementError
 from benchmarks.measuring.drains import Drain, Gate, Round
-from benchmarks.reporting.results import NO_GATE, Row, spread_of
+from benchmarks.reporting.results import NO_FIGURE, NO_GATE, Row, no_figure, spread_of
 from benchmarks.run import Run
 from benchmarks.scenarios.chain import Chain
 from benchmarks.systems import programs
@@ -36,7 +35,7 @@ class Entry:
     @property
     def out(self) -> bool:
         """Whether it has failed in a way that makes further rounds pointless."""
-        return self.gate.startswith("failed: no figure")
+        return self.gate.startswith(NO_FIGURE)
 
 
 def drain_idempotent(run: Run) -> list[Row]:
@@ -108,8 +107,8 @@ def pass_gate(run: Run, drain: Drain, entry: Entry) -> None:
     def judge() -> str:
         try:
             gate: Gate = drain.gate(entry.system, entry.tier, size(entry.rate, run.of(1.0, 2.0)))
-        except MeasurementError as error:
-            return f"failed: no figure: {error}"
+        except Exception as error:  # noqa: BLE001 - of whatever kind: the others are still to be measured
+            return no_figure(error)
         entry.rate = max(gate.msgs_per_s, entry.rate / 10)
         return gate.verdict
 
@@ -137,8 +136,8 @@ def measure(run: Run, step: str, drain: Drain, entry: Entry) -> None:
         ):
             run.log(f"{step} {entry.label}: over after {one.seconds:.2f} s, once more with more messages")
             one = drain.measure(entry.system, entry.tier, size(one.msgs_per_s, seconds))
-    except MeasurementError as error:
-        entry.gate = f"failed: no figure: {error}"
+    except Exception as error:  # noqa: BLE001 - as above
+        entry.gate = no_figure(error)
         run.log(f"{step} {entry.label}: {entry.gate}")
         return
     entry.rounds.append(one)

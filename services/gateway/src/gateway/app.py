@@ -81,7 +81,7 @@ class Gateway(App):
         keyring = Keyring(settings.gateway_keys, settings.gateway_keys_file)
         accounts = Accounts(self.connections, keyring, environment.accounts(settings))
         gates = Gates(self.connections, SENT_BY_BRAND)
-        self._http = Http()
+        self._http = Http(robot(settings.robot_about))
         fresh = timedelta(hours=settings.search_fresh_hours)
         searching = Searching(accounts, self.paying, gates, self._http, fresh=fresh)
         fresh = timedelta(hours=settings.model_fresh_hours)

@@ -29,6 +29,7 @@ from messaging import QueuePolicy, Service, on_batch, on_each
 from orchestrator.accounts import Watching
 from orchestrator.api import KnownCallers, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
+from orchestrator.computing import Computing
 from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
 from orchestrator.erasure import EVERYBODY, Accounts, Reminders, note_receipts
 from orchestrator.links import Asking, Checking
@@ -55,6 +56,9 @@ READ_BY_SOCIAL: Final = frozenset(
 READ_BY_MONITOR: Final = frozenset({"GET /v1/activity", ASKED_WHOSE_A_KEY_IS})
 """What the monitor's key opens."""
 
+QUICKLY_WRITTEN: Final = 32
+"""Articles in hand at the same time: what writers who take milliseconds have in hand together is read and stored together."""
+
 
 def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = None) -> Service:
     """The service; `other_writers` are there beside ours, or in the place of the one with their name."""
@@ -65,13 +69,17 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         timeout_seconds=settings.research_timeout_seconds,
         research=service.dependency("research", outages=(UnavailableError,)),
     )
-    writers = {**_writers(service, settings), **(other_writers or {})}
+    computing = Computing()
+    in_hand = max(settings.writers, QUICKLY_WRITTEN)
+    writers = {**_writers(service, settings, computing), **(other_writers or {})}
     workflow = ContentWorkflow(
         service.database,
         research.fetch,
         writers,
         turn_seconds=settings.turn_seconds,
         hold_seconds=settings.writing_timeout_seconds,
+        at_once=settings.writers,
+        computing=computing,
     )
     housekeeping = Housekeeping(
         service.database,
@@ -102,10 +110,10 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         "orchestrator-commands",
         on_each(workflow.generate, ContentGenerate),
         policy=QueuePolicy(
-            max_concurrency=settings.writers,
+            max_concurrency=in_hand,
             handler_timeout=settings.writing_timeout_seconds,
-            # What would wait here for minutes is better off with another replica.
-            prefetch=settings.writers,
+            # What would wait here for long is better off with another replica.
+            prefetch=in_hand,
         ),
     )
     pairs = [
@@ -170,9 +178,9 @@ def judges(settings: Settings) -> bool:
     return settings.model_judge
 
 
-def _writers(service: Service, settings: Settings) -> dict[str, WriterAt]:
+def _writers(service: Service, settings: Settings, computing: Computing) -> dict[str, WriterAt]:
     """By the names that brands choose them by. Without a model's address there is no dependency on one either."""
-    writers: dict[str, WriterAt] = {EXTRACTIVE: Quick(ExtractiveWriter())}
+    writers: dict[str, WriterAt] = {EXTRACTIVE: Quick(ExtractiveWriter(computing))}
     if settings.model_url is not None:
         writers[MODEL] = _model_writer(service, settings, settings.model_url)
     return writers

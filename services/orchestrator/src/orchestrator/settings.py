@@ -39,7 +39,8 @@ class Settings(ServiceSettings, KeyedSettings):
     """Where the publisher answers, inside; None: of the brands' own pages only what the gateway sees of their public addresses is known."""
 
     writers: Annotated[int, Field(ge=1, le=64)] = 8
-    """Articles in hand at the same time in one process; one of them is being composed, the others read and store."""
+    """Articles that a model writes at the same time in one process; more of them wait. Those that take milliseconds are not counted:
+    one of them is being composed, the others read and store, 32 in hand at the most or as many as this."""
     brand_articles: Annotated[int, Field(ge=1, le=10_000)] = BRAND_ARTICLES
     """Articles of one brand that are being written or queued for it; its others wait, so that brands take turns. At least
     WRITERS of all replicas, or one brand alone leaves some of them idle."""

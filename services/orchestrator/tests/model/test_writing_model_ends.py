@@ -6,7 +6,7 @@ from typing import Any
 
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
-from messaging import Context, Database
+from messaging import Context, Database, testing
 from orchestrator.writing import ContentWorkflow, Passage, Source
 from orchestrator.writing.store import StoredContent, find_content
 from tests.fixtures.models.model_writing import MessageOf, chat_with, workflow_of, written
@@ -20,7 +20,7 @@ async def outcome(
     record = await workflow.generate(message, context)
     async with database.transaction() as tx:
         await tx.connection.execute("delete from outbox")
-        await record(tx)
+        await testing.written(tx, record)
     async with database.connection() as connection:
         (sent,) = await connection.fetch("select type, body from outbox")
         content = await find_content(connection, message.payload.content_id)

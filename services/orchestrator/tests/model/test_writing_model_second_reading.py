@@ -12,7 +12,7 @@ from chassis.http.client import UnavailableError
 from chassis.observing.metrics import Families
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
-from messaging import Context, Database, Dependency, WaitFor
+from messaging import Context, Database, Dependency, WaitFor, testing
 from orchestrator.app import judges
 from orchestrator.brands import upsert_brand
 from orchestrator.settings import Settings
@@ -354,7 +354,7 @@ async def test_what_the_former_version_has_begun_goes_on_and_waits_for_the_budge
     assert {asked.shape for asked in read} == {"SecondReading"}
     record = await workflow(judged=True).generate(message, context)
     async with orchestrator_database.transaction() as tx:
-        await record(tx)
+        await testing.written(tx, record)
 
     assert [asked.shape for asked in model.asked[begun + len(read) + 1 :]] == ["Front"]
     assert all(asked.headers["X-Brand"] == "daily-grind" for asked in read)

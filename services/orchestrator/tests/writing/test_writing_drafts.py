@@ -8,6 +8,7 @@ from typing import Any
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Record
+from messaging.testing import written
 from orchestrator.removal import insert_deleted
 from orchestrator.writing import Article
 from orchestrator.writing.extractive import ExtractiveWriter
@@ -42,7 +43,7 @@ async def test_an_article_that_was_deleted_is_not_written_anew(
         )
         await tx.connection.execute("delete from workflow_steps")
     async with orchestrator_database.transaction() as tx:
-        await under_way(tx)
+        await written(tx, under_way)
     assert await end(orchestrator_database, workflow, command, context) is None
     assert await sent_by(orchestrator_database) == []
 
@@ -188,7 +189,7 @@ async def test_of_two_near_duplicates_written_at_the_same_time_one_waits(
 
     async def commit(record: Record) -> None:
         async with orchestrator_database.transaction() as tx:
-            await record(tx)
+            await written(tx, record)
 
     await asyncio.gather(*map(commit, records))
 

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database
+from messaging.testing import written
 from orchestrator.writing import ContentWorkflow, Quick
 from orchestrator.writing.durable import workflow as durable
 from orchestrator.writing.durable.workflow import StoredMeanwhileError, Workflow
@@ -48,7 +49,7 @@ async def test_all_steps_have_their_rows_with_the_article_and_none_before(
     record = await quickly(orchestrator_database, Calls(SOURCES)).generate(command, context)
     before = await steps_of(orchestrator_database, command.payload.content_id)
     async with orchestrator_database.transaction() as tx:
-        await record(tx)
+        await written(tx, record)
 
     assert before == {}
     assert await steps_of(orchestrator_database, command.payload.content_id) == {
@@ -66,13 +67,13 @@ async def test_what_was_killed_before_its_article_was_stored_is_done_again_and_s
     lost = await quickly(orchestrator_database, fetch).generate(command, context)
     with suppress(ZeroDivisionError):
         async with orchestrator_database.transaction() as tx:
-            await lost(tx)
+            await written(tx, lost)
             raise ZeroDivisionError
 
     async def run() -> None:
         record = await quickly(orchestrator_database, fetch).generate(command, context)
         async with orchestrator_database.transaction() as tx:
-            await record(tx)
+            await written(tx, record)
 
     assert await steps_of(orchestrator_database, command.payload.content_id) == {}
     await asyncio.gather(run(), run())
@@ -88,7 +89,7 @@ async def test_a_refusal_shows_what_was_read(
 ) -> None:
     record = await quickly(orchestrator_database, Calls(SOURCES[:1])).generate(command, context)
     async with orchestrator_database.transaction() as tx:
-        await record(tx)
+        await written(tx, record)
 
     assert await steps_of(orchestrator_database, command.payload.content_id) == {"fetch_research": True}
     assert [kind for kind, _ in await sent_by(orchestrator_database)] == ["content.refused"]
@@ -111,7 +112,7 @@ async def test_nothing_is_kept_of_what_was_deleted_while_it_was_written(
             await connection.execute("delete from writings where content_id = $1", content_id)
 
     async with orchestrator_database.transaction() as tx:
-        await record(tx)
+        await written(tx, record)
 
     async with orchestrator_database.connection() as connection:
         assert await find_content(connection, content_id) is None
@@ -130,9 +131,8 @@ def generated(
 
 
 async def write_together(database: Database, records: Sequence[Any]) -> None:
-    (write,) = {record.write for record in records}
     async with database.transaction() as tx:
-        await write(tx, [record.row for record in records])
+        await written(tx, *records)
 
 
 async def test_what_ends_together_is_written_as_if_each_were_alone(
@@ -143,7 +143,7 @@ async def test_what_ends_together_is_written_as_if_each_were_alone(
 ) -> None:
     near, cancelled, deleted = generated(command, message_of, "kiln", "kiln", "kiln")
     poor = message_of(command.payload.model_copy(update={"content_id": new_event_id(), "keyword": "kiln"}))
-    written = [
+    records = [
         # The first twice, as two consumers have it that were both thought to be gone.
         await quickly(orchestrator_database, Calls(SOURCES)).generate(command, context),
         await quickly(orchestrator_database, Calls(SOURCES)).generate(command, context),
@@ -158,8 +158,8 @@ async def test_what_ends_together_is_written_as_if_each_were_alone(
         )
         await connection.execute(DELETED, deleted.payload.content_id, deleted.payload.brand_slug)
 
-    await write_together(orchestrator_database, written)
-    await write_together(orchestrator_database, written)
+    await write_together(orchestrator_database, records)
+    await write_together(orchestrator_database, records)
 
     names = {"fetch_research", "write_article", "store", "announce"}
     stored = {
@@ -187,7 +187,7 @@ async def test_one_that_cannot_be_written_leaves_nothing_of_the_others_either(
     message_of: MessageOf,
 ) -> None:
     (other,) = generated(command, message_of, "kiln")
-    written = [
+    records = [
         await quickly(orchestrator_database, Calls(SOURCES)).generate(each, context)
         for each in (command, other)
     ]
@@ -195,9 +195,9 @@ async def test_one_that_cannot_be_written_leaves_nothing_of_the_others_either(
     await slow.step("write_article", TEXT, Calls("another"))
 
     with pytest.raises(StoredMeanwhileError):
-        await write_together(orchestrator_database, written)
+        await write_together(orchestrator_database, records)
     before = await steps_of(orchestrator_database, command.payload.content_id)
-    await write_together(orchestrator_database, written[:1])
+    await write_together(orchestrator_database, records[:1])
 
     assert before == {}
     assert [kind for kind, _ in await sent_by(orchestrator_database)] == ["content.generated"]

@@ -358,7 +358,9 @@ async def _save_pages(
         where page.content_updated_at <= excluded.content_updated_at
         returning page.content_id, page.brand_slug, page.updated_at)
         update sites set changed_at = clock_timestamp()
-        where brand_slug = any ($16::text[]) or brand_slug in (
+        where brand_slug in (
+            select unnest($16::text[])
+            union all
             select saved.brand_slug from saved left join before using (content_id)
             where saved.updated_at is distinct from before.updated_at)
         """,

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from chassis import redaction
-from chassis.http.gathering import Gathering
+from chassis.gathering import Gathering
 from envelope import DomainMessage, Payload
 from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested, ResearchWaiting
 from messaging import Context, Database, Together, Transaction, WaitFor

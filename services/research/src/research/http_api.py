@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Response
 from pydantic import ConfigDict, TypeAdapter
 
+from chassis.database.pool import kept_plans
 from chassis.http.api import (
     READ,
     UNKNOWN,
@@ -229,8 +230,9 @@ def _routes(database: Database) -> APIRouter:
         """Up to 50 at a time; those that are unknown are left out."""
         if not 1 <= len(research_id) <= MAX_IDS:
             raise HTTPException(422, f"Name 1 to {MAX_IDS} research ids, each as a parameter “id”.")
-        async with database.connection() as connection:
-            found = await store.get_researches(connection, research_id, caller.brands)
+        with kept_plans():
+            async with database.connection() as connection:
+                found = await store.get_researches(connection, research_id, caller.brands)
         return Response(_STORED_LIST.dump_json({"items": found}), media_type="application/json")
 
     return routes

@@ -30,6 +30,8 @@ _ABBREVIATED = regex.compile(
 _WORD_END = regex.compile(r"\s+")
 _TRAILING = regex.compile(r"[\s,;:–—(\[\"“‘-]+$")  # noqa: RUF001
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+# The same for ASCII, byte by byte: letters in lower case, digits, and spaces for all else.
+_ASCII: Final = bytes(at if chr(at).isalnum() else ord(" ") for at in range(128)).lower().ljust(256)
 _MENTION = regex.compile(r"(?<![\p{L}\p{N}_])@(?=[\p{L}\p{N}_])")
 
 Fits = Callable[[str], bool]
@@ -92,4 +94,6 @@ def hashtag(phrase: str) -> str | None:
 
 def comparable(text: str) -> str:
     """The words alone, to tell whether one text says another again."""
+    if text.isascii():
+        return " ".join(text.encode().translate(_ASCII).decode().split())
     return " ".join(_WORD.findall(text.casefold()))

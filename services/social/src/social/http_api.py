@@ -14,6 +14,7 @@ from starlette.routing import Route
 from chassis import DatabaseUnavailableError
 from chassis.http.conditional import respond
 from chassis.http.public.headers import SecurityHeaders
+from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from social import rendering, store
 from social.domain import BrandSlug
@@ -24,7 +25,7 @@ from social.urls import FeedUrls
 
 _MAX_FEEDS = 1_000
 _ATOM_ENTRIES = 30
-_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_SLUG = re.compile(SLUG_PATTERN)
 
 _BRIEFLY = "public, max-age=30"
 _HTML = "text/html; charset=utf-8"

@@ -161,12 +161,15 @@ class World:
         match: str = "*",
         fake: Fake | None = None,
         pictures: Pictures | None = None,
-        begun: datetime = NOW,
+        begun: datetime | None = None,
     ) -> Sent:
-        """Sends a post as often as it takes, with one fault at a request like `match`; time passes without being waited for."""
+        """Sends a post as often as it takes, with one fault at a request like `match`; time passes without being waited for.
+
+        It was begun just now if nothing else is said: `NOW`, at which the tests began, may be long ago.
+        """
         sending = CHANNELS[case.channel].sending
         assert sending is not None
-        prepared = sending.prepare(post or composed(case), begun)
+        prepared = sending.prepare(post or composed(case), begun or datetime.now(UTC))
         async with serving(fake or case.fake()) as network, _door(case, network) as door:
             if fault is not None:
                 pattern, _, number = match.partition(" ")[2].partition(" ")

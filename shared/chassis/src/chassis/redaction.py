@@ -6,6 +6,7 @@ process has been told it (`learn`). What stays is enough to see where an error c
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
@@ -57,6 +58,8 @@ _RULES: Final[tuple[tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.M
 _SECRET_NAME: Final = re.compile(rf"(?i)^(?:{_NAME}|(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*key)$")
 _SHORTEST: Final = 8
 _MAX_NESTING: Final = 20
+_USUAL_NAME: Final = 64
+"""Characters of a name that is worth remembering."""
 
 _known: set[str] = set()
 _KNOWN: list[re.Pattern[str]] = []
@@ -141,7 +144,7 @@ def anything(value: Any, depth: int = 0) -> Any:
         case Mapping():
             return {
                 name: HIDDEN
-                if isinstance(name, str) and isinstance(item, str | bytes) and _SECRET_NAME.match(name)
+                if isinstance(item, str | bytes) and isinstance(name, str) and _names_a_secret(name)
                 else anything(item, depth + 1)
                 for name, item in value.items()
             }
@@ -149,3 +152,13 @@ def anything(value: Any, depth: int = 0) -> Any:
             return [anything(item, depth + 1) for item in value]
         case _:
             return value
+
+
+def _names_a_secret(name: str) -> bool:
+    # Every line of the log has the same few names, and a strange one may be of any length.
+    return _is_secret(name) if len(name) <= _USUAL_NAME else _SECRET_NAME.match(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(name: str) -> bool:
+    return _SECRET_NAME.match(name) is not None

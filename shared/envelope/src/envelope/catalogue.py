@@ -6,6 +6,7 @@ makes one `Catalogue` and hands it to each of its services; that of the brand en
 
 import copy
 import importlib
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -35,6 +36,13 @@ class MessageType:
     consumers: tuple[str, ...]
     for_others: bool = False
     """An event that no service of the system does anything about."""
+
+    @property
+    def meaning(self) -> tuple[str, ...]:
+        """What the payload's docstring says, each paragraph on a line of its own."""
+        # Before Python 3.13 a docstring is indented as it stands in the source.
+        paragraphs = re.split(r"\n\s*\n", (self.payload.__doc__ or "").strip())
+        return tuple(" ".join(paragraph.split()) for paragraph in paragraphs)
 
     @property
     def envelope(self) -> type[DomainMessage[Payload]]:

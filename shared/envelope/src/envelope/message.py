@@ -38,12 +38,16 @@ def _without_nul(value: str) -> str:
 # Messages are frozen, so that one of a payload is also one of the payload's base class.
 PayloadT_co = TypeVar("PayloadT_co", bound=Payload, covariant=True)
 
-Text = Annotated[str, AfterValidator(_without_nul)]
+WITHOUT_NUL: Final = AfterValidator(_without_nul)
+"""Stands last in an `Annotated`: what limits a string is checked by compiled code before it, and by a call of Python's behind it."""
+Text = Annotated[str, WITHOUT_NUL]
 TypeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$", max_length=100)]
-Name = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
-HttpUrl = Annotated[Text, StringConstraints(pattern=r"^https?://[^\s/?#@\\]+([/?#]\S*)?$", max_length=2000)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100), WITHOUT_NUL]
+HttpUrl = Annotated[
+    str, StringConstraints(pattern=r"^https?://[^\s/?#@\\]+([/?#]\S*)?$", max_length=2000), WITHOUT_NUL
+]
 """An address that a browser may be sent to: no other scheme, no user in front of the host."""
-CorrelationId = Annotated[Text, StringConstraints(max_length=200)]
+CorrelationId = Annotated[str, StringConstraints(max_length=200), WITHOUT_NUL]
 
 
 class EnvelopeHead(BaseModel):

@@ -94,6 +94,36 @@ async def test_what_is_sent_with_the_effect_arrives_and_leaves_the_outbox(world,
     assert arrived.delivery_mode == 2
 
 
+async def plan_mode(tx: Transaction) -> str:
+    return await tx.connection.fetchval("select current_setting('plan_cache_mode')")
+
+
+@pytest.mark.parametrize("batch", [True, False])
+async def test_what_handles_messages_keeps_its_plans_and_what_else_a_service_does_has_its_own(
+    world, batch
+) -> None:
+    modes = []
+    service = world.service()
+
+    async def note(_messages: Sequence[DomainMessage], tx: Transaction) -> None:
+        modes.append(await plan_mode(tx))
+
+    async def note_one(_message: DomainMessage, _context: Context) -> Record:
+        async with service.database.connection() as connection:
+            modes.append(await connection.fetchval("select current_setting('plan_cache_mode')"))
+        return lambda tx: note([], tx)
+
+    service.consume(
+        QUEUE, on_batch(note, ResearchRequested) if batch else on_each(note_one, ResearchRequested)
+    )
+    async with running(service):
+        await world.send(world.request())
+        await eventually(world.outcomes)
+        async with service.database.transaction() as tx:
+            assert await plan_mode(tx) == "auto"
+    assert modes == ["force_generic_plan"] * (1 if batch else 2)
+
+
 @SHAPES
 async def test_a_duplicate_is_acknowledged_without_effect(world, handler) -> None:
     service = world.service()

@@ -214,6 +214,19 @@ async def test_a_foreign_id_is_recognised_as_well(world, event_id: UUID) -> None
     assert where == "processed_events_default"
 
 
+async def test_messages_of_several_types_and_outcomes_are_claimed_together_each_as_what_it_is(world) -> None:
+    rows = [
+        inbox.InboxRow(uuid4(), "research.requested", "handled"),
+        inbox.InboxRow(uuid4(), "research.completed", "handled"),
+        inbox.InboxRow(uuid4(), "research.requested", "dead"),
+    ]
+    async with world.database.acquire() as connection:
+        assert await inbox.insert(connection, QUEUE, rows[1:2] * 2) == {rows[1].event_id}
+        assert await inbox.insert(connection, QUEUE, [*rows, rows[2]]) == {rows[0].event_id, rows[2].event_id}
+        stored = await connection.fetch("select event_id, type, queue, outcome from processed_events")
+    assert {tuple(each) for each in stored} == {(row.event_id, row.type, QUEUE, row.outcome) for row in rows}
+
+
 async def test_ids_from_a_clock_that_runs_ahead_move_when_their_day_gets_its_partition(world) -> None:
     day = datetime.now(UTC).date() + timedelta(days=2)
     event_id = UUID(int=partitions.lower_bound(day).int + 7)

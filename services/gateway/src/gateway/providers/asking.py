@@ -5,17 +5,19 @@ Nothing is tried again here: whoever asked knows what waits for the answer.
 
 import json
 from collections.abc import Mapping
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
+import httpcore
 import httpx
 from pydantic import BaseModel, ConfigDict, Field
 
 from chassis import WebAddress, redaction
+from chassis.http.outgoing import AsyncioConnections
 from chassis.http.spans import client_span
 from gateway.limits import Bounds
 from gateway.outcomes import Failed
@@ -26,6 +28,11 @@ _KEEPALIVE_SECONDS: Final = 2.0
 """Connections are let go before a server, many of which close idle ones after 5, can close one under a request: nobody could
 know whether it was answered, so it would count as spent."""
 _MAX_BYTES: Final = 4_000_000
+_HEADERS: Final = {
+    "Accept": "application/json",
+    # Uncompressed, so that the limit on bytes is one on memory too.
+    "Accept-Encoding": "identity",
+}
 _QUOTED: Final = 300
 _AWAY_FOR: Final = timedelta(seconds=30)
 
@@ -82,19 +89,23 @@ def quoted(said: object) -> str:
 
 
 class Http:
-    """Connections to providers, for the life of the process."""
+    """Connections to providers, for the life of the process.
 
-    def __init__(self) -> None:
-        self._http = httpx.AsyncClient(
-            # Uncompressed, so that the limit on bytes is one on memory too.
-            headers={"Accept": "application/json", "Accept-Encoding": "identity"},
-            limits=httpx.Limits(keepalive_expiry=_KEEPALIVE_SECONDS),
-            follow_redirects=False,
-            trust_env=False,
+    Args:
+        user_agent: how it introduces itself: some refuse those who do not say what they are.
+    """
+
+    def __init__(self, user_agent: str) -> None:
+        self._headers = _HEADERS | {"User-Agent": user_agent}
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=httpx.create_ssl_context(trust_env=False),
+            max_connections=None,
+            keepalive_expiry=_KEEPALIVE_SECONDS,
+            network_backend=AsyncioConnections(),
         )
 
     async def close(self) -> None:
-        await self._http.aclose()
+        await self._pool.aclose()
 
     async def send(
         self,
@@ -112,36 +123,53 @@ class Http:
         Raises:
             Failed: `provider.away`, free of charge; `provider.no_answer` to what was sent; `provider.unusable_answer`.
         """
-        request = self._http.build_request(
+        where = httpx.URL(url, params=dict(parameters)) if parameters else httpx.URL(url)
+        given = {"Host": where.netloc.decode("ascii"), **self._headers, **(headers or {})}
+        if body is not None:
+            given["Content-Type"] = "application/json"
+        asking = self._pool.stream(
             method,
-            url,
-            headers=dict(headers or {}),
-            params=dict(parameters) if parameters else None,
-            json=body,
-            timeout=httpx.Timeout(seconds, connect=min(_CONNECT_SECONDS, seconds)),
+            httpcore.URL(
+                scheme=where.raw_scheme, host=where.raw_host, port=where.port, target=where.raw_path
+            ),
+            headers=[(header.encode("ascii"), value.encode("ascii")) for header, value in given.items()],
+            content=None if body is None else _as_json(body),
+            extensions={
+                "timeout": {
+                    "connect": min(_CONNECT_SECONDS, seconds),
+                    "read": seconds,
+                    "write": seconds,
+                }
+            },
         )
         try:
             # Its trace ends here: what ours are called is no business of strangers, so no header is sent.
             with client_span(method, url) as exchange:
-                response = await self._exchange(name, request)
+                response = await _exchange(name, asking)
                 exchange.answered(response.status)
                 return response
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
+        except (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.UnsupportedProtocol) as error:
             raise Failed(_away(name, error)) from error
-        except httpx.HTTPError as error:
+        except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError) as error:
             # It was sent, and may have been answered.
             raise Failed(_no_answer(name, error), spent=None) from error
 
-    async def _exchange(self, name: str, request: httpx.Request) -> Response:
-        async with aclosing(await self._http.send(request, stream=True)) as response:
-            if response.headers.get("Content-Encoding", "identity").lower() not in {"", "identity"}:
-                raise Failed(unusable(name, "it is compressed, which it was not asked to be"), spent=None)
-            body = bytearray()
-            async for chunk in response.aiter_raw():
-                body += chunk
-                if len(body) > _MAX_BYTES:
-                    raise Failed(unusable(name, f"it is larger than {_MAX_BYTES:,} bytes"), spent=None)
-            return Response(response.status_code, response.headers, bytes(body))
+
+async def _exchange(name: str, asking: AbstractAsyncContextManager[httpcore.Response]) -> Response:
+    async with asking as response:
+        headers = httpx.Headers(response.headers)
+        if headers.get("Content-Encoding", "identity").lower() not in {"", "identity"}:
+            raise Failed(unusable(name, "it is compressed, which it was not asked to be"), spent=None)
+        body = bytearray()
+        async for chunk in response.aiter_stream():
+            body += chunk
+            if len(body) > _MAX_BYTES:
+                raise Failed(unusable(name, f"it is larger than {_MAX_BYTES:,} bytes"), spent=None)
+        return Response(response.status, headers, bytes(body))
+
+
+def _as_json(body: Any) -> bytes:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def _away(name: str, error: Exception) -> Problem:

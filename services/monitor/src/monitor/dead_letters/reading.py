@@ -11,7 +11,9 @@ from chassis import Connection
 from envelope.brand import CATALOGUE
 from messaging.topology import work_queues
 from monitor.dead_letters import groups
+from monitor.dead_letters.domain import State
 
+_TYPES: Final = "array_remove(array_agg(d.type order by d.type), null)"
 READABLE_BYTES: Final = 256 * 1024
 """As much of a body is shown; twice what a message may have."""
 
@@ -20,11 +22,6 @@ _SUMMARY: Final = (
     " d.attempts, d.service, d.first_failed_at, d.failed_at, d.recorded_at, d.replayable, d.state, d.replayed_at,"
     f' d.replay_event_id, d.replay_of, d.resolution, d.resolved_at, d.decided_by, d.decided_why, {groups.ID} as "group",'
     " (select n.id from dead_messages n where n.replay_of = d.id order by n.recorded_at desc limit 1) as replaced_by"
-)
-_MATCHING: Final = (
-    "($1::text is null or d.state = $1) and ($2::text is null or d.queue = $2) and ($3::text is null or d.type = $3)"
-    " and ($4::text is null or d.correlation_id = $4) and ($5::boolean is null or d.replayable = $5)"
-    f" and ($6::text is null or {groups.ID} = $6) and ($7::text[] is null or d.brand_slug = any ($7))"
 )
 
 
@@ -41,16 +38,28 @@ class Filter:
     brands: Collection[str] | None = None
     """That they are about, as whoever asks may see no other."""
 
-    def values(self) -> tuple[str | bool | list[str] | None, ...]:
-        return (
-            self.state,
-            self.queue,
-            self.type,
-            self.correlation_id,
-            self.replayable,
-            self.group,
-            _listed(self.brands),
-        )
+    def condition(self) -> tuple[str, list[Any]]:
+        """The condition of a row `d`, and the values of its parameters.
+
+        Only what is asked for stands in it, and the state as it is, so that one of the indexes fits.
+        """
+        conditions, values = list[str](), list[Any]()
+        if self.state is not None:
+            conditions.append(f"d.state = '{State(self.state).value}'")
+        for column, wanted in (
+            ("d.queue", self.queue),
+            ("d.type", self.type),
+            ("d.correlation_id", self.correlation_id),
+            ("d.replayable", self.replayable),
+            (groups.ID, self.group),
+        ):
+            if wanted is not None:
+                values.append(wanted)
+                conditions.append(f"{column} = ${len(values)}")
+        if self.brands is not None:
+            values.append(list(self.brands))
+            conditions.append(f"d.brand_slug = any (${len(values)}::text[])")
+        return " and ".join(conditions) or "true", values
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +92,31 @@ async def page(connection: Connection, wanted: Filter, *, limit: int, before: UU
         )
         if position is None:
             return None
-    counts = await connection.fetchrow(
-        "select now() as now,"  # noqa: S608 - constants
-        " (select count(*) from dead_messages where state = 'open' and ($7::text[] is null or brand_slug = any ($7))) as open,"
-        f" (select count(*) from dead_messages d where {_MATCHING}) as matching",
-        *wanted.values(),
+    where, values = wanted.condition()
+    matching = await connection.fetchrow(
+        f"select now() as now, (select count(*) from dead_messages d where {where}) as matching",  # noqa: S608 - constants
+        *values,
     )
-    assert counts is not None
+    assert matching is not None
+    opened = Filter(State.OPEN, brands=wanted.brands)
+    n = len(values)
     rows = await connection.fetch(
-        f"select {_SUMMARY} from dead_messages d where {_MATCHING}"  # noqa: S608 - constants
-        " and ($8::timestamptz is null or (d.recorded_at, d.id) < ($8, $9::uuid))"
-        " order by d.recorded_at desc, d.id desc limit $10",
-        *wanted.values(),
-        None if position is None else position["recorded_at"],
-        before,
+        f"select {_SUMMARY} from dead_messages d where {where}"  # noqa: S608 - constants
+        + (f" and (d.recorded_at, d.id) < (${n + 2}::timestamptz, ${n + 3}::uuid)" if position else "")
+        + f" order by d.recorded_at desc, d.id desc limit ${n + 1}",
+        *values,
         limit,
+        *((position["recorded_at"], before) if position else ()),
     )
-    return Page([dict(row) for row in rows], counts["matching"], counts["open"], counts["now"])
+    waiting = matching["matching"] if wanted == opened else await _count(connection, opened)
+    return Page([dict(row) for row in rows], matching["matching"], waiting, matching["now"])
+
+
+async def _count(connection: Connection, wanted: Filter) -> int:
+    where, values = wanted.condition()
+    return int(
+        await connection.fetchval(f"select count(*) from dead_messages d where {where}", *values)  # noqa: S608 - constants
+    )
 
 
 async def one(
@@ -133,14 +150,22 @@ async def outcomes(
 
 async def alike(connection: Connection, wanted: Filter, *, limit: int) -> list[dict[str, Any]]:
     """Like failures together; the largest group first."""
+    where, values = wanted.condition()
+    # Counted by type first, which keeps a hundred thousand from being sorted; then the newest of those groups that are shown
+    # is looked up by its time.
     rows = await connection.fetch(
-        f'select {groups.ID} as "group", {groups.FACTS}, count(*) as count,'  # noqa: S608 - constants
-        " array_remove(array_agg(distinct d.type), null) as types, min(d.failed_at) as first_failed_at,"
-        " max(d.failed_at) as last_failed_at, (array_agg(d.id order by d.recorded_at desc, d.id))[1] as newest_id,"
-        " (array_agg(d.detail order by d.recorded_at desc, d.id))[1] as newest_detail"
-        f" from dead_messages d where {_MATCHING}"
-        f" group by {groups.FACTS} order by count(*) desc, max(d.failed_at) desc, d.queue limit $8",
-        *wanted.values(),
+        'select g."group", g.queue, g.reason, g.exception_type, g.frame, g.count, g.types, g.first_failed_at, g.last_failed_at,'  # noqa: S608
+        " newest.id as newest_id, newest.detail as newest_detail"
+        f' from (select {groups.ID} as "group", {groups.FACTS}, sum(d.count)::bigint as count, {_TYPES} as types,'
+        " min(d.first) as first_failed_at, max(d.last) as last_failed_at, max(d.newest) as newest"
+        f" from (select {groups.FACTS}, d.type, count(*) as count, min(d.failed_at) as first, max(d.failed_at) as last,"
+        f" max(d.recorded_at) as newest from dead_messages d where {where} group by {groups.FACTS}, d.type) d"
+        f" group by {groups.FACTS} order by count desc, last_failed_at desc, d.queue limit ${len(values) + 1}) g"
+        f" cross join lateral (select d.id, d.detail from dead_messages d where {where} and d.recorded_at = g.newest"
+        " and (d.queue, d.reason) = (g.queue, g.reason) and d.exception_type is not distinct from g.exception_type"
+        " and d.frame is not distinct from g.frame order by d.id limit 1) newest"
+        " order by g.count desc, g.last_failed_at desc, g.queue",
+        *values,
         limit,
     )
     return [dict(row) for row in rows]
@@ -149,10 +174,10 @@ async def alike(connection: Connection, wanted: Filter, *, limit: int) -> list[d
 async def waiting_alike(connection: Connection, *, limit: int) -> list[dict[str, Any]]:
     """Like failures of a brand together that have not come to an end, those included that are sent again; the largest group first."""
     rows = await connection.fetch(
-        f'select {groups.ID} as "group", {groups.FACTS}, d.brand_slug, count(*) as count,'  # noqa: S608 - constants
-        " array_remove(array_agg(distinct d.type), null) as types"
-        " from dead_messages d where d.state in ('open', 'replaying')"
-        f" group by {groups.FACTS}, d.brand_slug order by count(*) desc, d.queue, d.brand_slug limit $1",
+        f'select {groups.ID} as "group", {groups.FACTS}, d.brand_slug, sum(d.count)::bigint as count, {_TYPES} as types'  # noqa: S608
+        f" from (select {groups.FACTS}, d.brand_slug, d.type, count(*) as count from dead_messages d"
+        f" where d.state in ('open', 'replaying') group by {groups.FACTS}, d.brand_slug, d.type) d"
+        f" group by {groups.FACTS}, d.brand_slug order by count desc, d.queue, d.brand_slug limit $1",
         limit,
     )
     return [dict(row) for row in rows]

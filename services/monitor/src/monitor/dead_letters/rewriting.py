@@ -1,7 +1,6 @@
 """A dead message's bytes: whether they can be sent again, and the bytes to send. Pure."""
 
 import json
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -13,7 +12,7 @@ from envelope import MAX_MESSAGE_BYTES, EnvelopeHead
 
 # Numbers stay text: nothing is computed with them, and a float or a huge integer would not survive.
 _DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
-_SPACE: Final = re.compile(r"[ \t\n\r]*")
+_SPACE: Final = " \t\n\r"
 _ADDED_BYTES: Final = 200
 """Room for `causation_id` and a longer `timestamp`."""
 
@@ -73,6 +72,7 @@ def _members(text: str) -> dict[str, str]:
 
 
 def _skip_space(text: str, position: int) -> int:
-    match = _SPACE.match(text, position)
-    assert match is not None
-    return match.end()
+    # As our own messages are written, there is none.
+    while text[position] in _SPACE:
+        position += 1
+    return position

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from chassis.http.api import View
 from chassis.quiet_hours import QuietHours
+from envelope.brand.payloads import BrandSlug
 from monitor.notifications.domain import Kind, Route, Severity, Summary, Weekday
 
 CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
@@ -15,7 +16,6 @@ NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 MAX_PAGE: Final = 200
 
 RouteName = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=63)]
-Slug = Annotated[str, StringConstraints(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)]
 Clock = Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["08:00"])]
 Zone = Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])]
 Address = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,254}$")]
@@ -73,7 +73,7 @@ class RouteRequest(_Body):
     """Of the gateway: of kind telegram, slack, discord, smtp or webhook."""
     to: Annotated[tuple[Address, ...], Field(max_length=20, examples=[["ops@example.org"]])] = ()
     """The addresses (smtp), or another chat of the account than its first (telegram); the other kinds know where they go."""
-    brand: Slug | None = None
+    brand: BrandSlug | None = None
     """What is about this brand alone; left out: the operators' route, told of everything."""
     kinds: Annotated[
         tuple[Kind, ...], Field(max_length=len(Kind), examples=[["dead_letters", "in_doubt"]])

@@ -12,6 +12,7 @@ from chassis import Connection
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, needs, router
 from chassis.http.callers import Scope
 from chassis.http.client import PassingError, UnusableAnswerError
+from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from monitor.erased import ERASURES
 from monitor.notifications import outgoing, store
@@ -29,7 +30,6 @@ from monitor.notifications.models import (
     RouteName,
     RouteRequest,
     RouteView,
-    Slug,
 )
 from monitor.notifications.telling import Telling
 
@@ -170,7 +170,7 @@ def _noticed(database: Database) -> APIRouter:
             bool | None, Query(description="Those that stand, or those that are over; left out: all.")
         ] = None,
         kind: Kind | None = None,
-        brand: Slug | None = None,
+        brand: BrandSlug | None = None,
         before: Before = None,
         limit: Limit = 50,
     ) -> NotificationPage:

@@ -5,10 +5,10 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Response
 
 from chassis.http.api import READ, IfNoneMatch, MayRead, Moment, conditional, router
+from envelope.brand.payloads import MAX_BRAND_SLUG, SLUG_PATTERN
 from messaging import Database
 from orchestrator.activity import store
 from orchestrator.activity.models import ActivityList, BrandActivity
-from orchestrator.brands import MAX_SLUG, SLUG_PATTERN
 
 PAGE: Final = 200
 
@@ -23,7 +23,8 @@ def activity_routes(database: Database) -> APIRouter:
             Moment | None, Query(description="Count also what came of keywords from this time on.")
         ] = None,
         after: Annotated[
-            str, Query(pattern=SLUG_PATTERN, max_length=MAX_SLUG, description="`next` of the page before.")
+            str,
+            Query(pattern=SLUG_PATTERN, max_length=MAX_BRAND_SLUG, description="`next` of the page before."),
         ] = "",
         limit: Annotated[int, Query(ge=1, le=PAGE, description="At most so many.")] = 50,
         if_none_match: IfNoneMatch = None,

@@ -3,9 +3,7 @@
 from orchestrator.brands.domain import (
     BUILT_IN_SITE,
     EXTRACTIVE,
-    MAX_SLUG,
     MODEL,
-    SLUG_PATTERN,
     Approval,
     BrandSlug,
     UnknownBrandError,
@@ -20,10 +18,8 @@ from orchestrator.brands.store import Brand, find_brand, find_brands, upsert_bra
 __all__ = [
     "BUILT_IN_SITE",
     "EXTRACTIVE",
-    "MAX_SLUG",
     "MODEL",
     "NAME_PATTERN",
-    "SLUG_PATTERN",
     "Agent",
     "Approval",
     "Brand",

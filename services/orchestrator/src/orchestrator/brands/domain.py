@@ -6,11 +6,9 @@ from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from typing import Final, NewType
 
+from envelope.brand.payloads import MAX_BRAND_SLUG, SLUG_PATTERN
+
 BrandSlug = NewType("BrandSlug", str)
-
-SLUG_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
-MAX_SLUG: Final = 63
-
 
 EXTRACTIVE: Final = "extractive"
 MODEL: Final = "model"
@@ -66,4 +64,8 @@ class UnknownBrandError(LookupError):
 
 def is_slug(text: str) -> bool:
     """Whether a brand may be called so: lower-case letters and digits, joined by single hyphens."""
-    return len(text) <= MAX_SLUG and re.fullmatch(SLUG_PATTERN, text) is not None and not text.endswith("\n")
+    return (
+        len(text) <= MAX_BRAND_SLUG
+        and re.fullmatch(SLUG_PATTERN, text) is not None
+        and not text.endswith("\n")
+    )

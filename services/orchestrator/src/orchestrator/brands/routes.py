@@ -22,11 +22,10 @@ from chassis.http.api import (
 )
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
+from envelope.brand.payloads import MAX_BRAND_SLUG, SLUG_PATTERN
 from messaging import Database
 from orchestrator.answers import LOCATION
 from orchestrator.brands.domain import (
-    MAX_SLUG,
-    SLUG_PATTERN,
     BrandSlug,
     UnknownBrandError,
     UnwritableError,
@@ -44,9 +43,9 @@ PAGE: Final = 200
 Slug = Annotated[
     str,
     Path(
-        description=f"Lower-case letters and digits, joined by single hyphens, at most {MAX_SLUG} characters.",
+        description=f"Lower-case letters and digits, joined by single hyphens, at most {MAX_BRAND_SLUG} characters.",
         examples=["daily-grind"],
-        json_schema_extra={"pattern": SLUG_PATTERN, "maxLength": MAX_SLUG},
+        json_schema_extra={"pattern": SLUG_PATTERN, "maxLength": MAX_BRAND_SLUG},
     ),
 ]
 IfMatch = Annotated[
@@ -70,7 +69,7 @@ def seen_slug(slug: str, caller: Caller) -> BrandSlug:
     if not is_slug(slug):
         raise HTTPException(
             HTTPStatus.UNPROCESSABLE_ENTITY,
-            f"the brand's slug must be lower-case letters and digits, joined by single hyphens, at most {MAX_SLUG} "
+            f"the brand's slug must be lower-case letters and digits, joined by single hyphens, at most {MAX_BRAND_SLUG} "
             "characters, such as 'daily-grind'",
         )
     # Nothing is looked up, so not even the time that the answer takes tells whether there is one.
@@ -162,7 +161,8 @@ def _reading(database: Database, agent_of: AgentOf, waits_of: WaitsOf) -> APIRou
     async def get_brands(
         caller: MayRead,
         after: Annotated[
-            str, Query(pattern=SLUG_PATTERN, max_length=MAX_SLUG, description="`next` of the page before.")
+            str,
+            Query(pattern=SLUG_PATTERN, max_length=MAX_BRAND_SLUG, description="`next` of the page before."),
         ] = "",
         limit: Annotated[int, Query(ge=1, le=PAGE, description="At most so many.")] = 50,
         if_none_match: IfNoneMatch = None,

@@ -9,16 +9,15 @@ from chassis.http import calendars
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, router
 from chassis.http.calendars import icalendar
 from chassis.http.callers import Caller
+from envelope.brand.payloads import BrandSlug
 from messaging import Database
-from orchestrator.brands import MAX_SLUG, SLUG_PATTERN, UnknownBrandError, find_brand, seen_slug
+from orchestrator.brands import UnknownBrandError, find_brand, seen_slug
 from orchestrator.calendar.models import CalendarPage, EntryView
 from orchestrator.calendar.reading import Entry, entries_of
 
 Brand = Annotated[
-    str,
-    Query(
-        description="Slug of the brand.", pattern=SLUG_PATTERN, max_length=MAX_SLUG, examples=["daily-grind"]
-    ),
+    BrandSlug,
+    Query(description="Slug of the brand.", examples=["daily-grind"]),
 ]
 
 

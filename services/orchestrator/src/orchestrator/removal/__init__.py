@@ -7,15 +7,16 @@ from orchestrator.removal.deleted import (
     find_deleted,
     insert_deleted,
 )
-from orchestrator.removal.erased import BrandErasingError, comes_too_late, demand_not_erasing
+from orchestrator.removal.erased import BrandErasingError, Late, demand_not_erasing, late_among
 
 __all__ = [
     "BrandErasingError",
     "DeletedArticle",
     "DeletedArticleError",
-    "comes_too_late",
+    "Late",
     "deleted_among",
     "demand_not_erasing",
     "find_deleted",
     "insert_deleted",
+    "late_among",
 ]

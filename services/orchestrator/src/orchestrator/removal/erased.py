@@ -1,6 +1,8 @@
 """Brands that were erased, or are being: SQL beside the functions that run it."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from chassis import Connection
@@ -23,17 +25,24 @@ async def demand_not_erasing(connection: Connection, slug: str) -> None:
         raise BrandErasingError(slug)
 
 
-async def comes_too_late(
-    connection: Connection, slug: str, sent_at: datetime, *, content_id: UUID | None = None
-) -> bool:
-    """Whether a brand of this name was erased after a message about it was sent, or the article that it names was deleted."""
-    late: bool = await connection.fetchval(
+class Late(NamedTuple):
+    """What a message is about, to be looked at whether it comes too late."""
+
+    slug: str
+    sent_at: datetime
+    content_id: UUID | None = None
+
+
+async def late_among(connection: Connection, messages: Sequence[Late]) -> list[bool]:
+    """Of each message whether a brand of its name was erased after it was sent, or the article that it names was deleted."""
+    rows = await connection.fetch(
         """
-        select exists (select from erasures where brand_slug = $1 and asked_at >= $2)
-            or exists (select from deleted_articles where content_id = $3)
+        select exists (select from erasures as e where e.brand_slug = m.slug and e.asked_at >= m.sent_at)
+            or exists (select from deleted_articles as d where d.content_id = m.content_id) as late
+        from unnest($1::text[], $2::timestamptz[], $3::uuid[]) with ordinality as m (slug, sent_at, content_id, n) order by n
         """,
-        slug,
-        sent_at,
-        content_id,
+        [each.slug for each in messages],
+        [each.sent_at for each in messages],
+        [each.content_id for each in messages],
     )
-    return late
+    return [row["late"] for row in rows]

@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import AfterValidator, AwareDatetime, Field
 
 from chassis.http.api import View, in_utc
+from envelope.brand.payloads import SLUG_PATTERN
 from orchestrator.removal import DeletedArticle
 from orchestrator.requests import RequestBody, not_blank, prose, visible
 from orchestrator.review.domain import MAX_COMMENT, Decided, Draft, DraftState, Kind
@@ -15,7 +16,6 @@ from orchestrator.writing import MeasureView, SourceView, Version, VersionNote
 
 MAX_BODY: Final = 100_000
 MAX_KEY_POINTS: Final = 20
-ADDRESS_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
 
 VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1, examples=[1])]
 Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(prose)]
@@ -184,7 +184,7 @@ class Editing(RequestBody):
     """The one that was changed; it must be the newest."""
     title: Annotated[str | None, Field(min_length=1, max_length=300), AfterValidator(_line_or_none)] = None
     meta_description: Annotated[str | None, Field(max_length=1000), AfterValidator(_visible_or_none)] = None
-    slug: Annotated[str | None, Field(pattern=ADDRESS_PATTERN, max_length=80, examples=["cold-brew"])] = None
+    slug: Annotated[str | None, Field(pattern=SLUG_PATTERN, max_length=80, examples=["cold-brew"])] = None
     """The last part of its address."""
     body_markdown: Annotated[str | None, Field(max_length=MAX_BODY), AfterValidator(_text_or_none)] = None
     """`## ` sections, without the title; citations ` [n]` of the article's sources."""

@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI, Query, Request, Response
 
 from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
 from chassis.http.problems import ProblemResponse
+from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import Room
@@ -17,7 +18,6 @@ from orchestrator.review import deciding, deletion, scheduling, store
 from orchestrator.review.deciding import CannotRewriteError, Change, UnknownDraftError, UnusableTextError
 from orchestrator.review.domain import DecidedOtherwiseError, DraftState, NoSuchVersionError
 from orchestrator.review.models import (
-    ADDRESS_PATTERN,
     Approving,
     DecisionList,
     DecisionView,
@@ -77,9 +77,7 @@ def _looking(database: Database, room: Room) -> APIRouter:
     @routes.get("/drafts", summary="List drafts", response_model=DraftList)
     async def list_drafts(
         caller: MayRead,
-        brand: Annotated[
-            str | None, Query(description="Of this brand alone.", pattern=ADDRESS_PATTERN, max_length=63)
-        ] = None,
+        brand: Annotated[BrandSlug | None, Query(description="Of this brand alone.")] = None,
         state: Annotated[
             DraftState | None, Query(description="Left out: all about which something is open.")
         ] = None,

@@ -21,11 +21,10 @@ from chassis.http.api import (
 )
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
+from envelope.brand.payloads import MAX_BRAND_SLUG, SLUG_PATTERN
 from messaging import Database
 from orchestrator.answers import LOCATION
 from orchestrator.brands import (
-    MAX_SLUG,
-    SLUG_PATTERN,
     BrandSlug,
     Slug,
     UnknownBrandError,
@@ -55,11 +54,12 @@ Name = Annotated[
         description="Lower-case letters and digits, joined by single hyphens.",
         examples=["weekly-basics"],
         pattern=SLUG_PATTERN,
-        max_length=MAX_SLUG,
+        max_length=MAX_BRAND_SLUG,
     ),
 ]
 After = Annotated[
-    str | None, Query(pattern=SLUG_PATTERN, max_length=MAX_SLUG, description="`next` of the page before.")
+    str | None,
+    Query(pattern=SLUG_PATTERN, max_length=MAX_BRAND_SLUG, description="`next` of the page before."),
 ]
 Limit = Annotated[int, Query(ge=1, le=PAGE, description="Entries at most.")]
 

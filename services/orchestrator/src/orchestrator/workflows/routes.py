@@ -19,8 +19,8 @@ from chassis.http.api import (
 )
 from chassis.http.callers import Caller
 from chassis.http.problems import ProblemResponse
+from envelope.brand.payloads import BrandSlug
 from messaging import Database
-from orchestrator.brands import MAX_SLUG, SLUG_PATTERN
 from orchestrator.cycles import Room
 from orchestrator.workflows import control, store
 from orchestrator.workflows.control import NotNowError, UnknownWorkflowError
@@ -38,9 +38,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
     @routes.get("/workflows", summary="List workflows", response_model=WorkflowList)
     async def list_workflows(
         caller: MayRead,
-        brand: Annotated[
-            str | None, Query(description="Of this brand alone.", pattern=SLUG_PATTERN, max_length=MAX_SLUG)
-        ] = None,
+        brand: Annotated[BrandSlug | None, Query(description="Of this brand alone.")] = None,
         state: Annotated[WorkflowState | None, Query(description="In this state alone.")] = None,
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,

@@ -8,13 +8,28 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 import nupunkt
 
 MAX_PARAGRAPH: Final = 20_000
 """Characters; more is not cut into sentences."""
+
+
+# What a digest quotes has been cut into sentences when it was chosen. Of paragraphs as long as people write them, some 1 MB.
+_REMEMBERED: Final = 256
+_LONGEST_REMEMBERED: Final = 4_000
+
+
+def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Where sentences begin and end, the space behind them included."""
+    return (_spans if len(text) <= _LONGEST_REMEMBERED else _spans.__wrapped__)(text)
+
+
+@lru_cache(_REMEMBERED)
+def _spans(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(nupunkt.sent_spans(text))
 
 
 class Kind(Enum):
@@ -65,9 +80,7 @@ class Block:
         text = self.shown.text
         if self.kind not in PROSE or len(text) > MAX_PARAGRAPH:
             return ()
-        return tuple(
-            sentence for begin, end in nupunkt.sent_spans(text) if (sentence := text[begin:end].strip())
-        )
+        return tuple(sentence for begin, end in sentence_spans(text) if (sentence := text[begin:end].strip()))
 
 
 class _Piece(NamedTuple):
@@ -87,12 +100,18 @@ class Shown:
     taken: tuple[tuple[int, int], ...]
     """The parts of the text that are links or code."""
 
-    @property
-    def places(self) -> tuple[tuple[int, int], ...]:
-        """From where to where each character of the text stands in the Markdown, a backslash before it included."""
+    def places(self, begin: int, end: int) -> tuple[tuple[int, int], ...]:
+        """From where to where each of these characters of the text stands in the Markdown, a backslash before it included."""
         found: list[tuple[int, int]] = []
-        for start, end, escaped in self.pieces:
-            found += [(start, end)] if escaped else [(at, at + 1) for at in range(start, end)]
+        at = 0
+        for piece in self.pieces:
+            size = 1 if piece.escaped else piece.end - piece.start
+            if piece.escaped and begin <= at < end:
+                found.append((piece.start, piece.end))
+            elif not piece.escaped:
+                first, last = max(begin, at) - at, min(end, at + size) - at
+                found += [(piece.start + each, piece.start + each + 1) for each in range(first, last)]
+            at += size
         return tuple(found)
 
 

@@ -1,63 +1,43 @@
 """The content workflow: `content.generate` in, an article and `content.generated` out."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID, uuid5
 
-import structlog
 from pydantic import TypeAdapter
 
-from chassis import Connection, DatabaseUnavailableError
+from chassis import DatabaseUnavailableError
 from envelope import DomainMessage
-from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
+from envelope.brand.payloads import ContentGenerate
 from messaging import Context, Database, Record, Together, Transaction, Unprocessable, WaitFor
-from orchestrator.brands import Brand, UnwritableError, check_writer, find_brand, find_brands
-from orchestrator.placements import placed_as
-from orchestrator.removal import comes_too_late, deleted_among
-from orchestrator.subjects import key_of
+from orchestrator.brands import Brand, UnwritableError, check_writer
+from orchestrator.computing import Computing
 from orchestrator.tallies import Tally
-from orchestrator.writing.approval import wish_to_see
 from orchestrator.writing.article import Article, Source
-from orchestrator.writing.command_desk import CommandDesk, NotOursError, Turn
+from orchestrator.writing.command_desk import TURN, CommandDesk, NotOursError, Turn
 from orchestrator.writing.desk import Quick, WriterAt
 from orchestrator.writing.durable import (
+    Asked,
     Command,
+    Openings,
     Workflow,
-    finish,
     note_problem,
-    put_down,
     put_down_to_wait,
-    take_up,
 )
-from orchestrator.writing.judging import Judged, judge, judge_again
-from orchestrator.writing.store import insert_content, listed, lock_storing
-from orchestrator.writing.versions import Text, put_back, renew, revise
-from orchestrator.writing.writer import InsufficientSourcesError, NoArticleError, UnsupportedDraftError
+from orchestrator.writing.judging import Others, judge
+from orchestrator.writing.storing import MAX_DETAIL, REASONS, Ended, Written, tell_too_late, write_down
+from orchestrator.writing.writer import NoArticleError
 
 FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[Source, ...]]]
 
 SOURCES = TypeAdapter(tuple[Source, ...])
 ARTICLE = TypeAdapter(Article)
-MAX_DETAIL = 2000
-NEEDS_REVIEW = "needs_review"
-"""The reason of a draft that is stored, and not published before somebody has looked at it."""
-NEAR_DUPLICATE = "near_duplicate"
-"""The reason of an article that is not stored, as a published one says the same."""
-RENEWED = "renewed"
-"""The reason of a text that has become a version of the article that it was to renew."""
-NOT_RENEWED = "not_renewed"
-"""The same of one that came too late."""
-REASONS = (
-    InsufficientSourcesError.reason,
-    UnsupportedDraftError.reason,
-    NEEDS_REVIEW,
-    NEAR_DUPLICATE,
-    NOT_RENEWED,
-)
-_log = structlog.get_logger(__name__)
+PATIENCE: Final = 15.0
+"""Seconds that an article waits here for its place at a writer who takes minutes."""
 
 
 class ContentWorkflow:
@@ -70,6 +50,9 @@ class ContentWorkflow:
         turn_seconds: after which an article is put down between two steps of its writer, and goes on behind the others that
             wait: a slow model would keep its message from being acknowledged, and other articles from being written.
         hold_seconds: how long one delivery may take at most; another command for the same article waits for that long.
+        at_once: articles that writers who are not quick have in hand. Of others of theirs, each waits a moment for its place, and
+            is then put down.
+        computing: where articles are judged; by default a thread of its own.
     """
 
     def __init__(
@@ -80,6 +63,8 @@ class ContentWorkflow:
         *,
         turn_seconds: float = 300.0,
         hold_seconds: float = 600.0,
+        at_once: int = 8,
+        computing: Computing | None = None,
     ) -> None:
         self._database = database
         self._fetch_research = fetch_research
@@ -88,11 +73,14 @@ class ContentWorkflow:
         self.refusals = Tally(
             "articles_refused", "Articles that ended without a publication, by reason.", "reason", REASONS
         )
-        self._hold = timedelta(seconds=hold_seconds)
+        self._places = asyncio.Semaphore(at_once)
+        self._openings = Openings(database, timedelta(seconds=hold_seconds))
+        self._others = Others(database)
+        self._computing = computing or Computing()
 
     async def generate(
         self, message: DomainMessage[ContentGenerate], context: Context
-    ) -> "Record | Together[_Ended]":
+    ) -> Record | Together[Ended]:
         """Writes the article of a `content.generate`; it ends with `content.refused` if there is none or it has to wait.
 
         Raises:
@@ -102,17 +90,21 @@ class ContentWorkflow:
         """
         payload = message.payload
         command = Command(payload.content_id, message.event_id, payload.revision, context.attempt)
-        async with self._database.connection() as connection:
-            if await comes_too_late(
-                connection, payload.brand_slug, message.timestamp, content_id=command.content_id
-            ):
-                return _comes_too_late(message)
-            brand = await self._brand(connection, payload.brand_slug)
-            steps_id = await take_up(connection, command, self._hold)
+        asked = Asked(command, payload.brand_slug, message.timestamp, _workflow_id(payload))
+        opening = await self._openings.of(asked)
+        if opening.late:
+            tell_too_late(message)
+            return _nothing
+        brand, steps_id = opening.brand, opening.steps_id
+        if brand is None:
+            slug = payload.brand_slug
+            raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
         if steps_id is None:
             return _nothing
+        workflow = self._openings.workflow(asked, opening)
         try:
-            ended = await self._generate(message, context, brand, command, steps_id)
+            async with self._place(brand, context):
+                ended = await self._generate(message, context, brand, command, steps_id, workflow)
         except NotOursError:
             context.log.info("article_given_up", content_id=str(command.content_id))
             return _nothing
@@ -129,7 +121,23 @@ class ContentWorkflow:
                 await note_problem(connection, command, problem, final=isinstance(error, Unprocessable))
             raise
 
-        return Together(_write_down, ended)
+        return Together(write_down, ended)
+
+    @asynccontextmanager
+    async def _place(self, brand: Brand, context: Context) -> AsyncIterator[None]:
+        """With a writer who takes minutes, only so many articles are worked on: what waits for long is better off with another replica."""
+        if context.alone or isinstance(self._writers.get(brand.writer), Quick):
+            yield
+            return
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._places.acquire()
+        except TimeoutError as busy:
+            raise WaitFor(TURN, "others are being written, as many as may be") from busy
+        try:
+            yield
+        finally:
+            self._places.release()
 
     async def _generate(
         self,
@@ -138,9 +146,9 @@ class ContentWorkflow:
         brand: Brand,
         delivered: Command,
         steps_id: UUID,
-    ) -> "_Ended":
+        workflow: Workflow,
+    ) -> Ended:
         command = message.payload
-        workflow = await Workflow.resume(self._database, _workflow_id(command))
         quick = isinstance(self._writers.get(brand.writer), Quick)
         sources = await workflow.step(
             "fetch_research",
@@ -162,165 +170,30 @@ class ContentWorkflow:
                 reason=refusal.reason,
                 detail=str(refusal),
             )
-            refused = self._refusal if command.revision is None else self._kept
-            return _Ended(message, delivered, workflow, refused(message, refusal))
-        own_ids = [command.content_id] if command.renews is None else [command.content_id, command.renews]
+            return self._ended(message, context, brand, delivered, workflow, refusal)
         judged = await judge(
-            self._database,
+            self._others,
+            self._computing,
             brand,
-            own_ids=own_ids,
+            own_ids={command.content_id} if command.renews is None else {command.content_id, command.renews},
             keyword=command.keyword,
             article=article,
             sources=sources,
         )
+        cited = [source for source in sources if source.n in article.cited]
+        return self._ended(message, context, brand, delivered, workflow, Written(judged, cited))
 
-        async def store(tx: Transaction, now: Brand | None) -> None:
-            final = await judge_again(tx.connection, command.brand_slug, own_ids, judged)
-            # What it wants to see may have changed while the article was written.
-            asked = now or brand
-            held_for = (*final.held_for, *await wish_to_see(tx.connection, asked, command.keyword))
-            cited = [source for source in sources if source.n in article.cited]
-            if command.revision is not None:
-                await self._store_again(tx, message, final, cited, held_for)
-                return
-            if command.renews is not None:
-                await self._renew(tx, message, command.renews, final, cited, held_for, asked.target)
-                return
-            if (standing_id := final.standing_id) is not None:
-                (why,) = final.held_for
-                tx.send(self._refused(command, NEAR_DUPLICATE, why, standing_id), caused_by=message)
-                context.log.info(
-                    "article_says_the_same", content_id=str(command.content_id), standing=str(standing_id)
-                )
-                return
-            await insert_content(
-                tx.connection,
-                content_id=command.content_id,
-                brand_slug=command.brand_slug,
-                keyword=command.keyword,
-                research_id=command.research_id,
-                article=final.article,
-                sources=cited,
-                measures=final.measures,
-                held_for=held_for,
-                fingerprint=final.fingerprint,
-                subject=key_of(command.keyword, asked.language),
-            )
-            tx.send(self._announcement(command, final.article, held_for), caused_by=message)
-            context.log.info(
-                "article_held" if held_for else "article_written",
-                content_id=str(command.content_id),
-                **({"reasons": held_for} if held_for else {}),
-                measures={each.name: each.value for each in final.measures},
-            )
-
-        return _Ended(message, delivered, workflow, store, ("store", "announce"))
-
-    async def _store_again(
+    def _ended(
         self,
-        tx: Transaction,
         message: DomainMessage[ContentGenerate],
-        judged: Judged,
-        sources: Sequence[Source],
-        held_for: Sequence[str],
-    ) -> None:
-        """Has the new text wait in place of the one that was sent back, unless somebody decided otherwise meanwhile."""
-        command = message.payload
-        reasons = (f"it was written again: {command.comment}", *held_for)
-        stored = await revise(
-            tx.connection,
-            command.content_id,
-            _text_of(judged, sources),
-            revision=command.revision or 1,
-            why=f"written again: {command.comment}",
-            held_for=reasons,
-            fingerprint=judged.fingerprint,
-        )
-        if stored:
-            tx.send(self._refused(command, NEEDS_REVIEW, "; ".join(reasons)), caused_by=message)
-        _log.info("article_written_again", content_id=str(command.content_id), stored=stored)
-
-    async def _renew(
-        self,
-        tx: Transaction,
-        message: DomainMessage[ContentGenerate],
-        content_id: UUID,
-        judged: Judged,
-        sources: Sequence[Source],
-        waits_for: Sequence[str],
-        target: str,
-    ) -> None:
-        """Makes the text a version of the article that it renews, at its address. That is published again, and posted no second time."""
-        command = message.payload
-        renewed = await renew(
-            tx.connection,
-            content_id,
-            _text_of(judged, sources),
-            why="written anew",
-            waits_for=waits_for,
-            fingerprint=judged.fingerprint,
-        )
-        if renewed is None:
-            why = (
-                f"its article is not published any more (/v1/drafts/{content_id}), so that nothing was stored"
-            )
-            tx.send(self._refused(command, NOT_RENEWED, why), caused_by=message)
-            return
-        written = f"its article was written anew, as version {renewed.version}"
-        if renewed.waits_for:
-            reasons = "; ".join(renewed.waits_for)
-            why = f"{written}, which waits to be approved (/v1/drafts/{content_id}): {reasons}"
-        else:
-            why = f"{written} ({renewed.published_url})"
-            await placed_as(tx, content_id, target)
-            tx.send(
-                ContentPublish(brand_slug=command.brand_slug, content_id=content_id, target=target),
-                caused_by=message,
-            )
-        tx.send(self._refused(command, RENEWED, why, content_id), caused_by=message)
-        _log.info("article_renewed", content_id=str(content_id), version=renewed.version)
-
-    def _kept(self, message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> "_Follow":
-        """The draft that was sent back waits again: nothing came of writing it another time."""
-        command = message.payload
-
-        async def record(tx: Transaction, _: Brand | None) -> None:
-            why = f"it could not be written again ({refusal.reason}: {refusal})"[:MAX_DETAIL]
-            if await put_back(tx.connection, command.content_id, command.revision or 1, why):
-                tx.send(self._refused(command, NEEDS_REVIEW, why), caused_by=message)
-
-        return record
-
-    def _refusal(self, message: DomainMessage[ContentGenerate], refusal: NoArticleError) -> "_Follow":
-        async def record(tx: Transaction, _: Brand | None) -> None:
-            tx.send(self._refused(message.payload, refusal.reason, str(refusal)), caused_by=message)
-
-        return record
-
-    def _announcement(
-        self, command: ContentGenerate, article: Article, held_for: Sequence[str]
-    ) -> ContentGenerated | ContentRefused:
-        if held_for:
-            return self._refused(command, NEEDS_REVIEW, "; ".join(held_for))
-        return ContentGenerated(
-            brand_slug=command.brand_slug,
-            content_id=command.content_id,
-            keyword=command.keyword,
-            word_count=article.word_count,
-        )
-
-    def _refused(
-        self, command: ContentGenerate, reason: str, detail: str, standing_id: UUID | None = None
-    ) -> ContentRefused:
-        if reason != RENEWED:
-            self.refusals.count(reason)
-        return ContentRefused(
-            brand_slug=command.brand_slug,
-            content_id=command.content_id,
-            keyword=command.keyword,
-            reason=reason,
-            detail=detail[:MAX_DETAIL],
-            standing_id=standing_id,
+        context: Context,
+        brand: Brand,
+        delivered: Command,
+        workflow: Workflow,
+        result: Written | NoArticleError,
+    ) -> Ended:
+        return Ended(
+            message, delivered, brand, workflow, result, log=context.log, note_refusal=self.refusals.count
         )
 
     async def _write(
@@ -346,82 +219,6 @@ class ContentWorkflow:
             keyword=message.payload.keyword, sources=sources, brand_name=brand.name, language=brand.language
         )
 
-    async def _brand(self, connection: Connection, slug: str) -> Brand:
-        brand = await find_brand(connection, slug)
-        if brand is None:
-            raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
-        return brand
-
-
-_Follow: TypeAlias = Callable[[Transaction, Brand | None], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ended:
-    """What a command has come to."""
-
-    message: DomainMessage[ContentGenerate]
-    delivered: Command
-    workflow: Workflow
-    follow: _Follow
-    """What is written and sent, given the brand as it is now."""
-    steps: tuple[str, ...] = ()
-    """Those that this is; they are done once."""
-
-    @property
-    def content_id(self) -> UUID:
-        return self.delivered.content_id
-
-    @property
-    def slug(self) -> str:
-        return self.message.payload.brand_slug
-
-
-async def _write_down(tx: Transaction, ended: Sequence[_Ended]) -> None:
-    """What follows from commands that ended at the same time; each as if it were alone, with few statements for all."""
-    kept = await put_down(tx.connection, [each.delivered for each in ended])
-    going = []
-    for each in ended:
-        writing = kept.get(each.content_id)
-        if writing is None and await comes_too_late(
-            tx.connection, each.slug, each.message.timestamp, content_id=each.content_id
-        ):
-            await _comes_too_late(each.message)(tx)
-        elif writing is None or not writing.cancelled:
-            going.append(each)
-    if not going:
-        return
-    ours = [
-        each
-        for each in going
-        if each.steps
-        or (each.content_id in kept and kept[each.content_id].event_id == each.delivered.event_id)
-    ]
-    finished = await finish(tx.connection, [(each.workflow, each.steps) for each in ours])
-    # After the steps: while they are there, the article cannot have been deleted.
-    deleted = await deleted_among(tx.connection, {each.content_id for each in going})
-    storing = [each for each in going if each.steps and each.workflow in finished]
-    brands = {}
-    if storing:
-        await lock_storing(tx.connection)
-        brands = await find_brands(tx.connection, {each.slug for each in storing})
-    for each in going:
-        if each.content_id in deleted:
-            await each.workflow.forget(tx.connection)
-            await _comes_too_late(each.message)(tx)
-        elif not each.steps or each.workflow in finished:
-            await each.follow(tx, brands.get(each.slug))
-
-
-def _comes_too_late(message: DomainMessage[ContentGenerate]) -> Record:
-    """An article that was deleted, or whose brand was erased, is not written anew, whoever asks: a redelivery, a replay."""
-    _log.info(
-        "message_comes_too_late",
-        content_id=str(message.payload.content_id),
-        event_id=str(message.event_id),
-    )
-    return _nothing
-
 
 async def _nothing(_: Transaction) -> None:
     """What is left to be written of a command that is not carried out any more."""
@@ -432,18 +229,3 @@ def _workflow_id(command: ContentGenerate) -> UUID:
     if command.revision is None:
         return command.content_id
     return uuid5(command.content_id, f"revision {command.revision}")
-
-
-def _text_of(judged: Judged, sources: Sequence[Source]) -> Text:
-    article = judged.article
-    return Text(
-        slug=article.slug,
-        title=article.title,
-        meta_description=article.meta_description,
-        body_markdown=article.body_markdown,
-        word_count=article.word_count,
-        key_points=article.key_points,
-        label=article.label,
-        sources=tuple(listed(sources)),
-        measures=judged.measures,
-    )

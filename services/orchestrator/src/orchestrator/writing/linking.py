@@ -132,7 +132,7 @@ def _place(
 ) -> tuple[int, int] | None:
     """Where in the Markdown the phrase stands for the first time, if it may be a link there."""
     for match in _pattern(phrase.words).finditer(block.shown.text):
-        places = block.shown.places[match.start() : match.end()]
+        places = block.shown.places(match.start(), match.end())
         # A citation or a mark between two words would become part of the link.
         whole = all(one[1] == other[0] for one, other in pairwise(places))
         touches = any(match.start() < end and start < match.end() for start, end in taken)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Query, Response
 
+from chassis.database.pool import kept_plans
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
@@ -54,8 +55,9 @@ def content_routes(database: Database) -> APIRouter:
         content_id: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=MAX_IDS)],
     ) -> Response:
         """Each with the `ETag` it has when it is read alone; those that are unknown are left out."""
-        async with database.connection() as connection:
-            found = await find_contents(connection, content_id, caller.brands)
+        with kept_plans():
+            async with database.connection() as connection:
+                found = await find_contents(connection, content_id, caller.brands)
         items = [_listed(ContentView.of(content).model_dump_json()) for content in found]
         return Response(f'{{"items":[{",".join(items)}]}}', media_type="application/json")
 

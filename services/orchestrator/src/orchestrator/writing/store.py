@@ -13,14 +13,9 @@ from pydantic import TypeAdapter
 from chassis import Connection
 from envelope.brand.payloads import ArticleContext, ContentPublished
 from orchestrator.writing.article import Article, Source
-from orchestrator.writing.body import prose_of
 from orchestrator.writing.domain import free_slug
-from orchestrator.writing.quality import Fingerprint, Measure, fingerprint
+from orchestrator.writing.quality import Fingerprint, Measure
 
-_COMPARED: Final = 500
-"""Articles of a brand, the newest, that a new one is compared and linked with."""
-_WITHOUT_FINGERPRINT: Final = 100
-"""Of those from before there were fingerprints, so many are read to make one."""
 _MEASURES: Final = TypeAdapter(tuple[Measure, ...])
 
 
@@ -57,19 +52,48 @@ class StoredContent:
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
-    """An article of the brand, as far as another one is compared and linked with it."""
+class NewContent:
+    """An article that is to be stored."""
 
     content_id: UUID
+    brand_slug: str
     keyword: str
-    title: str
-    published_url: str | None
-    fingerprint: Fingerprint
+    research_id: UUID
+    article: Article
+    sources: Sequence[Source]
+    """Those that it cites."""
+    measures: Sequence[Measure] = ()
+    held_for: Sequence[str] = ()
+    fingerprint: Fingerprint | None = None
+    subject: str | None = None
 
     @property
-    def address(self) -> str:
-        """Where it can be seen, or else how the API finds it."""
-        return self.published_url or f"/v1/content/{self.content_id}"
+    def slug(self) -> str:
+        """The address that it asks for."""
+        return f"{self.article.slug}-{self.content_id}" if self.held_for else self.article.slug
+
+    def columns(self) -> dict[str, Any]:
+        """As JSON has them."""
+        article = self.article
+        return {
+            "content_id": str(self.content_id),
+            "brand_slug": self.brand_slug,
+            "keyword": self.keyword,
+            "research_id": str(self.research_id),
+            "slug": self.slug,
+            "wanted": self.slug,
+            "title": article.title,
+            "meta_description": article.meta_description,
+            "body_markdown": article.body_markdown,
+            "word_count": article.word_count,
+            "key_points": article.key_points,
+            "label": article.label,
+            "sources": listed(self.sources),
+            "measures": _MEASURES.dump_python(tuple(self.measures), mode="json"),
+            "held_for": list(self.held_for),
+            "fingerprint": None if self.fingerprint is None else sorted(self.fingerprint),
+            "subject": self.subject,
+        }
 
 
 async def insert_content(
@@ -86,54 +110,74 @@ async def insert_content(
     fingerprint: Fingerprint | None = None,
     subject: str | None = None,
 ) -> None:
-    """Stores the article unless it is there already, under an address no other article of the brand has.
-
-    `sources` are those that the article cites; of an article without a `subject` it is found from its keyword when somebody asks. With `held_for` it is a draft, whose address is settled once it may be
-    published: until then it keeps no other article from having it.
-    """
-    wanted = f"{article.slug}-{content_id}" if held_for else article.slug
-    slug = wanted
-    while not await connection.fetchval(
-        """
-        insert into content (content_id, brand_slug, keyword, research_id, slug, title, meta_description,
-                             body_markdown, word_count, key_points, label, sources, measures, held_for, fingerprint, subject)
-        select $1, $2, $3, $4, $5::text, $6, $7, $8, $9, $10, $11, $12::text::jsonb, $13::text::jsonb, $14, $15, $16
-        where not exists (select from former_addresses where brand_slug = $2 and slug = $5)
-        on conflict do nothing returning true
-        """,
+    """As `insert_contents`, of one."""
+    new = NewContent(
         content_id,
         brand_slug,
         keyword,
         research_id,
-        slug,
-        article.title,
-        article.meta_description,
-        article.body_markdown,
-        article.word_count,
-        list(article.key_points),
-        article.label,
-        json.dumps(listed(sources)),
-        _MEASURES.dump_json(tuple(measures)).decode(),
-        list(held_for),
-        None if fingerprint is None else sorted(fingerprint),
+        article,
+        sources,
+        measures,
+        held_for,
+        fingerprint,
         subject,
-    ):
-        # The article is there already, or its address is taken: another one of the same title may have been stored
-        # at this very moment, which only a new snapshot shows.
-        taken = await connection.fetch(
+    )
+    await insert_contents(connection, [new])
+
+
+async def insert_contents(connection: Connection, new: Sequence[NewContent]) -> None:
+    """Stores articles unless they are there already, each under an address no other article of its brand has.
+
+    Of those that want the same one, that with the smallest id has it, which is the oldest.
+    Of an article without a `subject` it is found from its keyword when somebody asks. With `held_for` it is a draft, whose address
+    is settled once it may be published: until then it keeps no other article from having it.
+    """
+    waiting = {each.content_id: each.columns() for each in new}
+    while waiting:
+        inserted = await connection.fetch(
             """
-            select content_id, slug from content
-            where content_id = $1 or (brand_slug = $2 and (slug = $3 or starts_with(slug, $3 || '-')))
-            union all
-            select null, slug from former_addresses where brand_slug = $2 and (slug = $3 or starts_with(slug, $3 || '-'))
+            insert into content (content_id, brand_slug, keyword, research_id, slug, title, meta_description,
+                                 body_markdown, word_count, key_points, label, sources, measures, held_for, fingerprint, subject)
+            select n.* from json_to_recordset($1::text::json) as n (
+                content_id uuid, brand_slug text, keyword text, research_id uuid, slug text, title text, meta_description text,
+                body_markdown text, word_count int, key_points text[], label text, sources jsonb, measures jsonb, held_for text[],
+                fingerprint bigint[], subject text)
+            where not exists (select from former_addresses as f where (f.brand_slug, f.slug) = (n.brand_slug, n.slug))
+            order by n.content_id
+            on conflict do nothing returning content_id
             """,
-            content_id,
-            brand_slug,
-            wanted,
+            json.dumps(list(waiting.values()), ensure_ascii=False),
         )
-        if any(row["content_id"] == content_id for row in taken):
-            return
-        slug = free_slug(wanted, {row["slug"] for row in taken})
+        for row in inserted:
+            del waiting[row["content_id"]]
+        for content_id, columns in list(waiting.items()):
+            # The article is there already, or its address is taken: another one of the same title may have been stored
+            # at this very moment, which only a new snapshot shows.
+            slug = await _free_slug(connection, content_id, columns)
+            if slug is None:
+                del waiting[content_id]
+            else:
+                columns["slug"] = slug
+
+
+async def _free_slug(connection: Connection, content_id: UUID, columns: Mapping[str, Any]) -> str | None:
+    """An address for an article that could not have the one it wants; None if the article is there already."""
+    wanted = columns["wanted"]
+    taken = await connection.fetch(
+        """
+        select content_id, slug from content
+        where content_id = $1 or (brand_slug = $2 and (slug = $3 or starts_with(slug, $3 || '-')))
+        union all
+        select null, slug from former_addresses where brand_slug = $2 and (slug = $3 or starts_with(slug, $3 || '-'))
+        """,
+        content_id,
+        columns["brand_slug"],
+        wanted,
+    )
+    if any(row["content_id"] == content_id for row in taken):
+        return None
+    return free_slug(wanted, {row["slug"] for row in taken})
 
 
 def listed(sources: Sequence[Source]) -> list[dict[str, Any]]:
@@ -196,48 +240,6 @@ async def latest_titles(connection: Connection, brand_slug: str, limit: int) -> 
         limit,
     )
     return tuple(row["title"] for row in rows)
-
-
-async def other_articles(
-    connection: Connection, brand_slug: str, *, but: Sequence[UUID]
-) -> tuple[Other, ...]:
-    """The brand's, without those named and without drafts that wait; the newest first."""
-    rows = await connection.fetch(
-        """
-        select content_id, keyword, title, published_url, fingerprint,
-               case when fingerprint is null and place <= $3 then body_markdown end as body
-        from (
-            select content_id, keyword, title, published_url, fingerprint, body_markdown,
-                   row_number() over (order by created_at desc, content_id) as place
-            from content where brand_slug = $1 and held_for = '{}' order by place limit $4
-        ) as latest
-        where content_id <> all ($2::uuid[]) order by place
-        """,
-        brand_slug,
-        list(but),
-        _WITHOUT_FINGERPRINT,
-        _COMPARED,
-    )
-    return tuple(
-        Other(
-            row["content_id"],
-            row["keyword"],
-            row["title"],
-            row["published_url"],
-            fingerprint(prose_of(row["body"] or ""))
-            if row["fingerprint"] is None
-            else frozenset(row["fingerprint"]),
-        )
-        for row in rows
-    )
-
-
-async def bodies_of(connection: Connection, content_ids: Sequence[UUID]) -> dict[UUID, str]:
-    """Their Markdown."""
-    rows = await connection.fetch(
-        "select content_id, body_markdown from content where content_id = any ($1::uuid[])", list(content_ids)
-    )
-    return {row["content_id"]: row["body_markdown"] for row in rows}
 
 
 async def lock_storing(connection: Connection) -> None:

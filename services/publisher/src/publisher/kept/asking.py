@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from chassis.http.gathering import Gathering
+from chassis.gathering import Gathering
 from messaging import Database
 from publisher.domain import BrandSlug, PageSlug
 from publisher.kept.store import Standing, standings_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from chassis.http.gathering import Gathering
+from chassis.gathering import Gathering
 from envelope import DomainMessage
 from envelope.brand.payloads import ContentPublish, ContentPublished
 from messaging import Context, Database, Record, Together, Transaction, Unprocessable

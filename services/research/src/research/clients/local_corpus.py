@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from chassis import Connection
-from chassis.http.gathering import Gathering
+from chassis.gathering import Gathering
 from messaging import Database
 from research.clients import corpus_folder
 from research.clients.corpus_folder import CorpusUnavailableError

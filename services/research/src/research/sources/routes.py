@@ -1,26 +1,20 @@
 """Requests about the sources of a brand."""
 
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Response
 
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayOperate, MayRead, conditional, router
 from chassis.http.callers import Caller
+from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from research.sources import store
 from research.sources.domain import Sources
 
-SLUG_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
-
 Slug = Annotated[
-    str,
-    Path(
-        description="The brand's, as the orchestrator has it.",
-        examples=["daily-grind"],
-        pattern=SLUG_PATTERN,
-        max_length=63,
-    ),
+    BrandSlug,
+    Path(description="The brand's, as the orchestrator has it.", examples=["daily-grind"]),
 ]
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Response
 
 from chassis.http.api import READ, IfNoneMatch, MayRead, Moment, conditional, router
+from envelope.brand.payloads import MAX_BRAND_SLUG, SLUG_PATTERN
 from messaging import Database
 from social.activity import store
 from social.activity.models import ActivityList, BrandActivity
@@ -22,7 +23,9 @@ def activity_routes(database: Database) -> APIRouter:
         after: Annotated[
             str,
             Query(
-                pattern="^$|^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63, description="`next` of the page before."
+                pattern=f"^$|{SLUG_PATTERN}",
+                max_length=MAX_BRAND_SLUG,
+                description="`next` of the page before.",
             ),
         ] = "",
         limit: Annotated[int, Query(ge=1, le=PAGE, description="Brands at most.")] = 50,

@@ -19,7 +19,6 @@ CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 DAY_OF_MONTH_PATTERN: Final = (
     f"^([1-9]|[12][0-9]|3[01]|{LAST}|({'|'.join((*ORDINALS, LAST))})-({'|'.join(DAYS)}))$"
 )
-SLUG_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 MOST_LINES: Final = 50
 SHOWN_SLOTS: Final = 5

@@ -14,10 +14,11 @@ from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, MayReview, con
 from chassis.http.calendars import icalendar
 from chassis.http.callers import Caller
 from chassis.http.problems import ProblemResponse
+from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social.calendar import entries, moving
 from social.calendar.entries import Entry
-from social.calendar.models import SLUG_PATTERN, CalendarPage, EntryView, Moving
+from social.calendar.models import CalendarPage, EntryView, Moving
 from social.calendar.moving import GoneByError, NotMovableError, UnknownEntryError
 from social.sending import DuePosts
 
@@ -31,8 +32,8 @@ _STATUS: Final[Mapping[str, icalendar.Status]] = {
 }
 
 Brand = Annotated[
-    str,
-    Query(description="Slug of the brand.", pattern=SLUG_PATTERN, max_length=63, examples=["daily-grind"]),
+    BrandSlug,
+    Query(description="Slug of the brand.", examples=["daily-grind"]),
 ]
 
 

@@ -20,11 +20,11 @@ from chassis.http.api import (
     refusal,
     router,
 )
+from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social.calendar import moving, store
 from social.calendar.models import (
     NAME_PATTERN,
-    SLUG_PATTERN,
     EntryView,
     Ordering,
     Queue,
@@ -40,9 +40,7 @@ MOST_ACCOUNTS: Final = 100
 """With slots, of one brand."""
 _UTC: Final = ZoneInfo("UTC")
 
-Slug = Annotated[
-    str, Path(description="Of the brand.", examples=["daily-grind"], pattern=SLUG_PATTERN, max_length=63)
-]
+Slug = Annotated[BrandSlug, Path(description="Of the brand.", examples=["daily-grind"])]
 AccountName = Annotated[
     str,
     Path(

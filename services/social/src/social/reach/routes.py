@@ -9,6 +9,7 @@ from fastapi import APIRouter, HTTPException, Path, Query
 from pydantic import Field
 
 from chassis.http.api import UNKNOWN, MayRead, View, router
+from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social.channels import Reach
 from social.reach import store
@@ -58,9 +59,7 @@ def reach_routes(database: Database) -> APIRouter:
     @routes.get("", summary="How a brand's posts were received", responses=UNKNOWN)
     async def get_reach(
         caller: MayRead,
-        slug: Annotated[
-            str, Path(description="The brand.", pattern="^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)
-        ],
+        slug: Annotated[BrandSlug, Path(description="The brand.")],
         article: Annotated[
             list[UUID] | None,
             Query(max_length=_MOST, description="Of posts about these articles alone."),

@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI, Query, Request, Response
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayReview, refusal, router
 from chassis.http.problems import ProblemResponse
+from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social.review import deciding, store
 from social.review.deciding import PastTimeError, UnknownPostError
@@ -27,7 +28,6 @@ from social.urls import FeedUrls
 
 MAX_PAGE: Final = 200
 MAX_DECISIONS: Final = 100
-BRAND_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
 OVERTAKEN: Final = refusal(
     HTTPStatus.CONFLICT, "It is not as you believe: somebody was faster; `detail` says what happened."
 )
@@ -58,9 +58,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     @routes.get("", summary="List posts", response_model=PostList)
     async def list_posts(
         caller: MayRead,
-        brand: Annotated[
-            str | None, Query(description="Of this brand alone.", pattern=BRAND_PATTERN, max_length=63)
-        ] = None,
+        brand: Annotated[BrandSlug | None, Query(description="Of this brand alone.")] = None,
         state: Annotated[
             PostState | None,
             Query(description="Left out: those that wait, have a time, are on their way or in doubt."),

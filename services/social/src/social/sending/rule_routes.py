@@ -8,18 +8,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, router
 from chassis.http.callers import Caller
+from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social.channels import CHANNELS, REMOTE, Channel, Placement
 from social.cutting import hashtag
 from social.sending import store
 from social.sending.domain import Rules
 
-SLUG_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
 _MOST_TAGS: Final = 30
 
-Slug = Annotated[
-    str, Path(description="Of the brand.", examples=["daily-grind"], pattern=SLUG_PATTERN, max_length=63)
-]
+Slug = Annotated[BrandSlug, Path(description="Of the brand.", examples=["daily-grind"])]
 ChannelName = Annotated[
     str,
     Path(description="A kind of channel.", examples=["x"], pattern="^[a-z0-9]{1,20}$"),

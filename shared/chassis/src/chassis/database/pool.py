@@ -1,11 +1,11 @@
 """The connections to the process's own database, and telling an outage from a mistake."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import asyncpg
 import structlog
@@ -13,8 +13,9 @@ import structlog
 if TYPE_CHECKING:
     Connection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record] | asyncpg.Connection[asyncpg.Record]
     Pool = asyncpg.Pool[asyncpg.Record]
+    _Connection = asyncpg.Connection[asyncpg.Record]
 else:
-    Connection = asyncpg.Connection
+    Connection = _Connection = asyncpg.Connection
     Pool = asyncpg.Pool
 
 log = structlog.get_logger(__name__)
@@ -79,8 +80,50 @@ class _UndoneError(Exception):
     """Rolls a whole back."""
 
 
+@asynccontextmanager
+async def _savepoint_in(whole: Whole) -> AsyncIterator[Connection]:
+    async with whole.connection.transaction():
+        yield whole.connection
+
+
+_KEPT_PLANS: ContextVar[bool] = ContextVar("kept_plans", default=False)
+
+
+@contextmanager
+def kept_plans() -> Iterator[None]:
+    """Statements of the block, and of the tasks begun in it, are planned once on each connection, whatever they are given.
+
+    For those that find their rows by keys, batch after batch: planning them anew costs PostgreSQL as much as doing them. Not for
+    lists with conditions that may be left out, whose best plan depends on what is given. See decision 63.
+    """
+    token = _KEPT_PLANS.set(True)
+    try:
+        yield
+    finally:
+        _KEPT_PLANS.reset(token)
+
+
+_PLANNED: Final = {
+    # A plan that is kept was made when the table had another size, perhaps none: where there is an index, it is to use it.
+    True: "set plan_cache_mode = force_generic_plan; set enable_seqscan = off",
+    False: "reset plan_cache_mode; reset enable_seqscan",
+}
+
+
+class PooledConnection(_Connection):
+    """Remembers how its statements are planned, so that nothing is set that is so already."""
+
+    _keeps_plans: bool | None = False
+
+    async def plan(self, *, kept: bool) -> None:
+        if kept is not self._keeps_plans:
+            self._keeps_plans = None  # not known, should this be cut short
+            await self.execute(_PLANNED[kept])
+            self._keeps_plans = kept
+
+
 async def _keep_as_is(_: object) -> None:
-    """Connections go back to the pool as they are: no session state is ever set, and a reset costs a round trip."""
+    """Connections go back to the pool as they are: what is set is remembered with them, and a reset costs a round trip."""
 
 
 class Connections:
@@ -105,6 +148,7 @@ class Connections:
                     timeout=10,
                     command_timeout=STATEMENT_SECONDS,
                     reset=_keep_as_is,
+                    connection_class=PooledConnection,
                     server_settings={"application_name": self._name, "timezone": "UTC", "jit": "off"},
                 )
             except Exception as error:
@@ -123,24 +167,20 @@ class Connections:
                 self._pool.terminate()
             self._pool = None
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
+    def connection(self) -> AbstractAsyncContextManager[Connection]:
         """A connection for a few statements; within `whole` its own one, in a savepoint.
 
         Raises:
             DatabaseUnavailableError: the database is away, found out at any point of the block.
         """
-        if (whole := self.joined()) is not None:
-            async with whole.connection.transaction():
-                yield whole.connection
-            return
-        async with self._own_connection() as connection:
-            yield connection
+        whole = self.joined()
+        return self._own_connection() if whole is None else _savepoint_in(whole)
 
     @asynccontextmanager
     async def _own_connection(self) -> AsyncIterator[Connection]:
         acquired = await self._acquire()
         try:
+            await cast("PooledConnection", acquired).plan(kept=_KEPT_PLANS.get())
             yield acquired
         except (OSError, TimeoutError) as error:
             # Could be the caller's own, of some other connection: only the database itself can tell.

@@ -6,16 +6,18 @@ Nothing is tried again here: that is the business of whoever asks, who knows wha
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final, Self, TypeVar
+from urllib.parse import quote, urlsplit
 
-import httpx
+import httpcore
 from pydantic import SecretStr
 
 from chassis.http.conditional import http_date
+from chassis.http.outgoing import AsyncioConnections
 from chassis.http.problems import BLANK
 from chassis.http.spans import Exchange, client_span
 
@@ -33,7 +35,15 @@ _OUT_OF_SERVICE: Final = {
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
 }
+_IN_PATHS: Final = "/?&=%:;,@+$!*'()"
+"""What stays as it is in a path with its query, apart from letters and digits."""
 _AnswerT = TypeVar("_AnswerT")
+_BROKEN: Final = (
+    httpcore.TimeoutException,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.UnsupportedProtocol,
+)
 _PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.FAILED_DEPENDENCY, HTTPStatus.TOO_EARLY}
 
 
@@ -130,15 +140,20 @@ class ServiceClient:
         self._timeout_seconds = timeout_seconds
         self._max_bytes = max_bytes
         self._if_too_large = f"; shorten it or raise {max_bytes_setting}" if max_bytes_setting else ""
-        self._http = httpx.AsyncClient(
-            # Uncompressed, so that the limit on bytes is one on memory too.
-            headers=_key(peer.service_key) | {"Accept": "application/json", "Accept-Encoding": "identity"},
-            timeout=httpx.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
-            limits=httpx.Limits(keepalive_expiry=_KEEPALIVE_SECONDS),
-            follow_redirects=False,
+        self._origin = _Origin.of(self._url)
+        # Uncompressed, so that the limit on bytes is one on memory too.
+        self._headers = _encoded(
+            {"Host": self._origin.authority, "Accept": "application/json", "Accept-Encoding": "identity"}
+            | _key(peer.service_key)
+        )
+        # The whole exchange is bounded by ours.
+        self._extensions = {"timeout": {"connect": min(_CONNECT_SECONDS, timeout_seconds)}}
+        self._http = httpcore.AsyncConnectionPool(
             # Certificates of all authorities take a megabyte: for nothing where none is shown.
-            verify=peer.url.startswith("https:"),
-            trust_env=False,  # a proxy of the surroundings has no place between two services
+            ssl_context=httpcore.default_ssl_context() if self._origin.scheme == "https" else None,
+            max_connections=None,
+            keepalive_expiry=_KEEPALIVE_SECONDS,
+            network_backend=AsyncioConnections(),
         )
 
     async def __aenter__(self) -> Self:
@@ -196,17 +211,17 @@ class ServiceClient:
         """
         place = path.partition("?")[0]
 
+        body = None if json is None else _as_json(json)
+        given = dict(headers or {}) | ({} if body is None else {"Content-Type": "application/json"})
+
         async def read(exchange: Exchange) -> Reply:
-            request = self._http.build_request(
-                method, f"{self._url}{path}", json=json, headers={**(headers or {}), **exchange.headers}
-            )
-            async with aclosing(await self._sent(request)) as response:
-                exchange.answered(response.status_code)
-                body = await self._body(response, place)
-                after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
-                reply = Reply(response.status_code, body, after)
-                away = response.status_code in _OUT_OF_SERVICE or response.is_server_error
-                if response.status_code in _REFUSED_KEY or (away and reply.problem is None):
+            async with self._sent(method, path, given | exchange.headers, body) as response:
+                exchange.answered(response.status)
+                answered = await self._body(response, place)
+                after = retry_after(_header(response, b"retry-after"), datetime.now(UTC))
+                reply = Reply(response.status, answered, after)
+                away = response.status in _OUT_OF_SERVICE or _is_server_error(response.status)
+                if response.status in _REFUSED_KEY or (away and reply.problem is None):
                     self._check(response, place, "this")
                 return reply
 
@@ -221,17 +236,17 @@ class ServiceClient:
             async with asyncio.timeout(self._timeout_seconds):
                 with client_span(method, f"{self._url}{path}") as exchange:
                     return await read(exchange)
-        except (httpx.ConnectTimeout, httpx.ConnectError, httpx.InvalidURL) as error:
+        except (httpcore.ConnectTimeout, httpcore.ConnectError, httpcore.UnsupportedProtocol) as error:
             raise UnavailableError(
                 f"{self.peer.name} does not answer at {self._url}{place}: {error!r}"
             ) from error
-        except (httpx.TimeoutException, TimeoutError) as error:
+        except (httpcore.TimeoutException, TimeoutError) as error:
             # One request may be too much for a service that is well: waiting would never end for it.
             problem = f"{self.peer.name} does not answer in time at {self._url}{place}: {error!r}"
             if halfway.done() and halfway.result() and await self._is_ready():
                 raise FailedError(f"{problem}; it was ready all the while") from error
             raise UnavailableError(problem) from error
-        except httpx.TransportError as error:
+        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
             raise UnavailableError(f"{self.peer.name} broke off at {self._url}{place}: {error!r}") from error
         finally:
             halfway.cancel()
@@ -241,27 +256,24 @@ class ServiceClient:
         await asyncio.sleep(after)
         try:
             async with asyncio.timeout(_READY_SECONDS):
-                answer = await self._http.get(f"{self._url}/health/ready")
-        except (httpx.TransportError, httpx.InvalidURL, TimeoutError):
+                async with self._sent("GET", "/health/ready", {}) as answer:
+                    return answer.status == HTTPStatus.OK
+        except (*_BROKEN, TimeoutError):
             return False
-        return answer.status_code == HTTPStatus.OK
 
     async def _exchange(
         self, path: str, place: str, about: str, headers: Mapping[str, str], exchange: Exchange
     ) -> Answer | Unchanged:
-        request = self._http.build_request(
-            "GET", f"{self._url}{path}", headers={**headers, **exchange.headers}
-        )
-        async with aclosing(await self._sent(request)) as response:
-            exchange.answered(response.status_code)
-            if response.status_code == HTTPStatus.NOT_MODIFIED and headers:
+        async with self._sent("GET", path, {**headers, **exchange.headers}) as response:
+            exchange.answered(response.status)
+            if response.status == HTTPStatus.NOT_MODIFIED and headers:
                 return Unchanged()
             self._check(response, place, about)
-            return Answer(await self._body(response, place), response.headers.get("ETag"))
+            return Answer(await self._body(response, place), _header(response, b"etag"))
 
-    async def _body(self, response: httpx.Response, place: str) -> bytes:
+    async def _body(self, response: httpcore.Response, place: str) -> bytes:
         body = bytearray()
-        async for chunk in response.aiter_raw():
+        async for chunk in response.aiter_stream():
             body += chunk
             if len(body) > self._max_bytes:
                 raise UnusableAnswerError(
@@ -269,20 +281,23 @@ class ServiceClient:
                 )
         return bytes(body)
 
-    async def _sent(self, request: httpx.Request) -> httpx.Response:
-        try:
-            return await self._http.send(request, stream=True)
-        except AttributeError as error:
-            # Of the libraries below, on uvloop: a connection that was reset while it was idle has lost its socket, and
-            # they ask that socket for its address.
-            raise httpx.ReadError(f"the connection was reset: {error!r}") from error
+    def _sent(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> AbstractAsyncContextManager[httpcore.Response]:
+        return self._http.stream(
+            method,
+            self._origin.url(path),
+            headers=[*self._headers, *_encoded(headers)],
+            content=body,
+            extensions=self._extensions,
+        )
 
-    def _check(self, response: httpx.Response, place: str, about: str) -> None:
-        status = response.status_code
+    def _check(self, response: httpcore.Response, place: str, about: str) -> None:
+        status = response.status
         if status == HTTPStatus.OK:
             return
         problem = f"{self.peer.name} answered {status} at {place}"
-        after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
+        after = retry_after(_header(response, b"retry-after"), datetime.now(UTC))
         # What is missing or refused is put right by someone else, so these are worth another attempt too.
         if status == HTTPStatus.NOT_FOUND:
             raise NotThereError(f"{problem}: it does not know {about} (yet)", after=after)
@@ -293,13 +308,56 @@ class ServiceClient:
             )
         if status in _OUT_OF_SERVICE:
             raise UnavailableError(problem, after=after)
-        if response.is_server_error or status in _PASSING:
+        if _is_server_error(status) or status in _PASSING:
             raise FailedError(problem, after=after)
         if status == HTTPStatus.GONE:
             raise GoneError(f"{problem}: {about} was removed for good")
         raise UnusableAnswerError(
             f"{problem} for {about}; check that {self.peer.url_setting} names {self.peer.name}"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where a service is, taken apart once."""
+
+    scheme: str
+    host: str
+    port: int | None
+    authority: str
+    """As the header Host has it."""
+    prefix: str
+    """Of every path."""
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        parts = urlsplit(url)
+        authority = parts.netloc.rpartition("@")[2]
+        return cls(parts.scheme.lower(), parts.hostname or "", parts.port, authority, parts.path)
+
+    def url(self, path: str) -> httpcore.URL:
+        target = quote(f"{self.prefix}{path}", safe=_IN_PATHS).encode()
+        return httpcore.URL(scheme=self.scheme, host=self.host, port=self.port, target=target)
+
+
+def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def _header(response: httpcore.Response, name: bytes) -> str | None:
+    """By its name in lower case; the first, if there are several."""
+    for given, value in response.headers:
+        if given.lower() == name:
+            return value.decode("latin-1")
+    return None
+
+
+def _as_json(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _is_server_error(status: int) -> bool:
+    return status // 100 == 5  # noqa: PLR2004  (5xx)
 
 
 def _key(key: SecretStr | None) -> dict[str, str]:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
+from chassis.gathering import Gathering
 from chassis.http.client import (
     Answer,
     FailedError,
@@ -16,7 +17,6 @@ from chassis.http.client import (
     Unchanged,
     UnusableAnswerError,
 )
-from chassis.http.gathering import Gathering
 
 MAX_AT_ONCE: Final = 16
 """Documents asked for in one request."""

@@ -11,14 +11,18 @@ from enum import Enum, auto
 from http import HTTPStatus
 from typing import ClassVar, Final, assert_never, cast
 
-import h11
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from chassis.http.headers import SAFE_HEADERS
 from chassis.http.problems import MEDIA_TYPE, ProblemResponse, problem
 
 ASKED_BY_MACHINES: Final = ("/health/", "/metrics")
+MAX_HEAD_BYTES: Final = 65_536
+"""Of a request's line and headers together; and of whatever else a client sends that no application sees, as trailers.
+
+The longest address that a parameter may hold, 4,096 characters, is 48 kB when each is one of four bytes, percent-encoded.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +92,28 @@ class _Phase(Enum):
     """Waiting for the client to read."""
 
 
-class _Connection(H11Protocol):
-    """One connection. Whatever happens on it, `_watch` sees which phase it is in and how long that may last."""
+_TOO_LARGE: Final = f"its head is larger than {MAX_HEAD_BYTES} bytes"
+
+
+class _NotOursError(Exception):
+    """A request that the parser takes, and this server does not."""
+
+
+class _Connection(HttpToolsProtocol):
+    """One connection. Whatever happens on it, `_watch` sees which phase it is in and how long that may last.
+
+    The parser is a strict one (llhttp). It bounds no sizes and asks for no Host: both are seen to here.
+    """
 
     limits: ClassVar[Limits]
     _phase: tuple[_Phase, object] | None = None
     _since: float = 0.0
     _timer: asyncio.TimerHandle | None = None
+    _unused: int = 0
+    """Bytes that have come since the last that an application can see: the parser holds them."""
+    _wrong: str = "it cannot be parsed"
+    _is_deaf: bool = False
+    """What still comes is thrown away."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -103,8 +122,41 @@ class _Connection(H11Protocol):
             self._make_room()
 
     def data_received(self, data: bytes) -> None:
+        if self._is_deaf:
+            return
+        self._unused += len(data)
         super().data_received(data)
+        if self._unused > MAX_HEAD_BYTES:
+            self._wrong = _TOO_LARGE
+            self.send_400_response("")
         self._watch()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # Later ones are trailers, which might say what the headers were not allowed to.
+        if not self._head_is_there:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        size, hosts = len(self.url), 0
+        for name, value in self.headers:
+            size += len(name) + len(value)
+            hosts += name == b"host"
+        if size > MAX_HEAD_BYTES:
+            self._wrong = _TOO_LARGE
+        elif hosts != 1 and self.parser.get_http_version() == "1.1":
+            self._wrong = "it has no Host header, or several"
+        else:
+            super().on_headers_complete()
+            self._unused = 0
+            if self.parser.should_upgrade():
+                # To nothing that is spoken here; what comes after it is not HTTP to the parser.
+                self.cycle.keep_alive = False
+            return
+        raise _NotOursError
+
+    def on_body(self, body: bytes) -> None:
+        self._unused = 0
+        super().on_body(body)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -131,7 +183,8 @@ class _Connection(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(HTTPStatus.BAD_REQUEST, f"this is not HTTP as we know it: {msg}")
+        del msg  # says the same of everything
+        self._refuse(HTTPStatus.BAD_REQUEST, f"this is not HTTP as we know it: {self._wrong}")
 
     def _watch(self) -> None:
         phase = self._current_phase()
@@ -155,10 +208,20 @@ class _Connection(H11Protocol):
     def _current_phase(self) -> _Phase:
         if self.transport.is_closing() or self.flow.write_paused:
             return _Phase.READING
-        cycle = cast("RequestResponseCycle | None", self.cycle)  # none before the first request
+        cycle = self._last
         if cycle is None or cycle.response_complete:
             return _Phase.HEAD
-        return _Phase.BODY if cycle.more_body else _Phase.ANSWER
+        # While another request is in hand, the body of the next is not read.
+        return _Phase.BODY if cycle.more_body and not self.pipeline else _Phase.ANSWER
+
+    @property
+    def _last(self) -> RequestResponseCycle | None:
+        """The latest request whose head is there; several may have been sent without waiting for answers."""
+        return cast("RequestResponseCycle | None", self.cycle)
+
+    @property
+    def _head_is_there(self) -> bool:
+        return self._last is not None and self._last.scope is self.scope
 
     def _expect_reading(self) -> None:
         unread = self.transport.get_write_buffer_size()
@@ -176,21 +239,27 @@ class _Connection(H11Protocol):
 
     def _refuse(self, status: HTTPStatus, detail: str) -> None:
         """Answers in the application's place, which hears that the client has gone; then closes."""
-        if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
-            self._drop()
+        if self.transport.is_closing():
             return
-        if self.cycle is not None:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        cycle = self._last
+        if cycle is not None:
+            if not (cycle.more_body or cycle.response_complete or self.pipeline):
+                # It follows a request that is in hand, whose answer comes first.
+                cycle.keep_alive = False
+                self._is_deaf = True
+                return
+            if cycle.more_body and (cycle.response_started or self.pipeline):
+                self._drop()
+                return
+            cycle.disconnected = True
+            cycle.message_event.set()
         body = json.dumps(problem(status, detail)).encode()
         about = {"Content-Type": MEDIA_TYPE, "Content-Length": str(len(body)), "Connection": "close"}
-        headers = [(name.lower(), value) for name, value in (SAFE_HEADERS | about).items()]
-        for event in (
-            h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        ):
-            self.transport.write(self.conn.send(event))
+        lines = [
+            f"HTTP/1.1 {status} {status.phrase}",
+            *(f"{name}: {value}" for name, value in (SAFE_HEADERS | about).items()),
+        ]
+        self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
         self.transport.close()
         self._watch()
 

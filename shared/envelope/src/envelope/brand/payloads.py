@@ -1,17 +1,20 @@
 """The payload of every message type. Messages carry ids; documents are read by id from their owner."""
 
 from enum import StrEnum
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from envelope.message import HttpUrl, Name, Payload, Text
+from envelope.message import WITHOUT_NUL, HttpUrl, Name, Payload
 
-BrandSlug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)]
-Keyword = Annotated[Text, StringConstraints(min_length=1, max_length=200)]
+SLUG_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
+"""Of brands, articles and pages: lower-case letters and digits, joined by single hyphens."""
+MAX_BRAND_SLUG: Final = 63
+BrandSlug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN, max_length=MAX_BRAND_SLUG)]
+Keyword = Annotated[str, StringConstraints(min_length=1, max_length=200), WITHOUT_NUL]
 ReasonCode = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
-Detail = Annotated[Text, StringConstraints(max_length=2000)]
+Detail = Annotated[str, StringConstraints(max_length=2000), WITHOUT_NUL]
 
 
 PostsApproval: TypeAlias = Literal["everything", "nothing"]
@@ -55,7 +58,7 @@ class ResearchWaiting(Payload):
 
     brand_slug: BrandSlug
     keyword: Keyword
-    waits_for: Annotated[Text, StringConstraints(min_length=1, max_length=200)]
+    waits_for: Annotated[str, StringConstraints(min_length=1, max_length=200), WITHOUT_NUL]
     detail: Detail = ""
     until: AwareDatetime
 
@@ -126,8 +129,10 @@ class Picture(Payload):
     """
 
     url: HttpUrl
-    alt: Annotated[Text, StringConstraints(max_length=1000)]
-    media_type: Annotated[Text, StringConstraints(pattern=r"^image/[a-z0-9.+-]+$", max_length=100)]
+    alt: Annotated[str, StringConstraints(max_length=1000), WITHOUT_NUL]
+    media_type: Annotated[
+        str, StringConstraints(pattern=r"^image/[a-z0-9.+-]+$", max_length=100), WITHOUT_NUL
+    ]
     width: Annotated[int, Field(ge=1, le=100_000)]
     height: Annotated[int, Field(ge=1, le=100_000)]
     jpeg_url: HttpUrl | None = None
@@ -161,10 +166,10 @@ class ContentPublishFailed(Payload):
 class ArticleContext(Payload):
     """What a post needs to know of the article."""
 
-    title: Annotated[Text, StringConstraints(min_length=1, max_length=500)]
+    title: Annotated[str, StringConstraints(min_length=1, max_length=500), WITHOUT_NUL]
     keyword: Keyword
-    meta_description: Annotated[Text, StringConstraints(max_length=1000)]
-    key_points: tuple[Annotated[Text, StringConstraints(max_length=2000)], ...] = Field(
+    meta_description: Annotated[str, StringConstraints(max_length=1000), WITHOUT_NUL]
+    key_points: tuple[Annotated[str, StringConstraints(max_length=2000), WITHOUT_NUL], ...] = Field(
         default=(), max_length=20
     )
 
@@ -179,11 +184,11 @@ class SocialCreate(Payload):
     content_id: UUID
     article_context: ArticleContext
     published_url: HttpUrl | None = None
-    brand_name: Annotated[Text, StringConstraints(min_length=1, max_length=200)] | None = None
+    brand_name: Annotated[str, StringConstraints(min_length=1, max_length=200), WITHOUT_NUL] | None = None
     channels: tuple[Name, ...] = Field(default=("feed",), max_length=20)
     approval: PostsApproval = "nothing"
     picture: Picture | None = None
-    language: Annotated[Text, StringConstraints(min_length=1, max_length=35)] | None = None
+    language: Annotated[str, StringConstraints(min_length=1, max_length=35), WITHOUT_NUL] | None = None
     short_link: HttpUrl | None = None
 
 
@@ -256,8 +261,8 @@ class BrandErased(Payload):
     erasure_id: UUID
     service: Name
     removed: dict[Name, Annotated[int, Field(ge=0)]] = Field(default={}, max_length=50)
-    elsewhere: tuple[Annotated[Text, StringConstraints(min_length=1, max_length=300)], ...] = Field(
-        default=(), max_length=200
+    elsewhere: tuple[Annotated[str, StringConstraints(min_length=1, max_length=300), WITHOUT_NUL], ...] = (
+        Field(default=(), max_length=200)
     )
     """What the brand still has on sites and accounts of others, by address; of more than 200, those that are newest."""
     elsewhere_count: Annotated[int, Field(ge=0)] = 0
@@ -299,7 +304,7 @@ class DeadLetterRecorded(Payload):
 
     dead_event_id: UUID
     queue: Name
-    message_type: Annotated[Text, StringConstraints(max_length=100)] | None = None
+    message_type: Annotated[str, StringConstraints(max_length=100), WITHOUT_NUL] | None = None
     reason: ReasonCode
     detail: Detail = ""
     brand_slug: BrandSlug | None = None

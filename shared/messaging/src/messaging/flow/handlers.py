@@ -38,10 +38,6 @@ class Together(Generic[RowT]):
     write: Callable[[Transaction, Sequence[RowT]], Awaitable[None]]
     row: RowT
 
-    async def __call__(self, tx: Transaction) -> None:
-        """Writes it alone."""
-        await self.write(tx, [self.row])
-
 
 Record = Callable[[Transaction], Awaitable[None]]
 """What a single handler leaves to be written, in one short transaction with the message's inbox row."""

@@ -13,7 +13,7 @@ from uuid import uuid4
 import structlog
 
 from chassis import redaction
-from chassis.database.pool import Connection, Connections, DatabaseUnavailableError
+from chassis.database.pool import Connection, Connections, DatabaseUnavailableError, kept_plans
 from messaging import fail_points
 from messaging.broker.publisher import Publisher
 from messaging.errors import BrokerUnavailableError, QueueFullError
@@ -97,6 +97,10 @@ class Relay:
 
     async def run(self) -> None:
         """Publishes until cancelled."""
+        with kept_plans():
+            await self._run()
+
+    async def _run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._sweep(), name="outbox sweeper")
             for number in range(IN_FLIGHT):

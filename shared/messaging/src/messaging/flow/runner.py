@@ -10,7 +10,7 @@ from uuid import UUID
 import structlog
 from faststream.rabbit import RabbitBroker
 
-from chassis.database.pool import Connection, Connections, DatabaseUnavailableError
+from chassis.database.pool import Connection, Connections, DatabaseUnavailableError, kept_plans
 from chassis.observing import logs, traces
 from chassis.tasks import cancel_all
 from messaging import fail_points
@@ -93,11 +93,12 @@ class QueueRunner:
 
     async def start(self) -> None:
         await self.subscription.start()
-        self._tasks = [
-            asyncio.create_task(self._run(), name=f"{self.queue} runner"),
-            asyncio.create_task(self._commit_finished(), name=f"{self.queue} committer"),
-            asyncio.create_task(self.subscription.watch(), name=f"{self.queue} watchdog"),
-        ]
+        with kept_plans():
+            self._tasks = [
+                asyncio.create_task(self._run(), name=f"{self.queue} runner"),
+                asyncio.create_task(self._commit_finished(), name=f"{self.queue} committer"),
+                asyncio.create_task(self.subscription.watch(), name=f"{self.queue} watchdog"),
+            ]
 
     @property
     def tasks(self) -> Sequence[asyncio.Task[None]]:

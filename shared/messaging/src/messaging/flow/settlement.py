@@ -65,14 +65,12 @@ class Settlement:
                 await self._run_handlers(tx, fresh)
                 if fail_points.ARMED:
                     fail_points.reach("settlement.effects")
-                failed = [work for work in batch if self._retries(work)] + [
-                    work for work in fresh if work.event_id in tx.failures
-                ]
-                for work in failed:
-                    work.failure = tx.failures.get(work.event_id, work.failure)
-                await self._correct_inbox(tx, fresh)
-                settled = {work.event_id: work for work in (*failed, *fresh)}
-                for work in settled.values():
+                late = [work for work in fresh if work.event_id in tx.failures] if tx.failures else []
+                for work in late:
+                    work.failure = tx.failures[work.event_id]
+                await self._correct_inbox(tx, late)
+                settled = self._settled(batch, fresh)
+                for work in settled:
                     self._follow_up(tx, work, trace_headers)
                 marked = [work.event_id for work in batch if work.marked]
                 if marked:
@@ -96,6 +94,8 @@ class Settlement:
             inbox.InboxRow(work.event_id, work.type, "dead" if work.failure else "handled") for work in final
         ]
         claimed = await inbox.insert(tx.connection, self._queue, rows)
+        if len(claimed) == len(final):
+            return final
         fresh: list[Work] = []
         for work in final:
             # The first of several copies in one batch takes the place; the others are duplicates.
@@ -132,15 +132,21 @@ class Settlement:
             finally:
                 self.counts.note_call({work.type for work in works}, perf_counter() - began)
 
-    async def _correct_inbox(self, tx: Transaction, fresh: Sequence[Work]) -> None:
+    async def _correct_inbox(self, tx: Transaction, late: Sequence[Work]) -> None:
         """Handlers may fail single messages after the fact; their inbox rows must say so."""
-        late = [work for work in fresh if work.event_id in tx.failures]
         dead = [work.event_id for work in late if self._dies(work)]
         again = [work.event_id for work in late if not self._dies(work)]
         if dead:
             await inbox.mark_dead(tx.connection, dead)
         if again:
             await inbox.release(tx.connection, again)
+
+    def _settled(self, batch: Sequence[Work], fresh: Sequence[Work]) -> Sequence[Work]:
+        """Those to which this transaction gives an outcome, one for each message."""
+        again = [work for work in batch if self._retries(work)]
+        if not again:
+            return fresh
+        return list({work.event_id: work for work in (*again, *fresh)}.values())
 
     def _follow_up(self, tx: Transaction, work: Work, trace_headers: dict[UUID, TraceHeaders]) -> None:
         """What an outcome sends: a retry, a dead letter, or word that a replay was handled."""
@@ -201,8 +207,9 @@ class Settlement:
         assert work.failure is not None
         return self._policy.backoff(work.attempt) if work.failure.after is None else work.failure.after
 
-    def _tell(self, batch: Sequence[Work], settled: dict[UUID, Work]) -> None:
-        ended = [work for work in batch if settled.get(work.event_id) is work]
+    def _tell(self, batch: Sequence[Work], settled: Sequence[Work]) -> None:
+        settled_now = set(settled)
+        ended = [work for work in batch if work in settled_now]
         if duplicates := len(batch) - len(ended):
             self.counts.duplicates += duplicates
             log.info("duplicates_ignored", queue=self._queue, count=duplicates)

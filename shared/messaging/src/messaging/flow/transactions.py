@@ -156,15 +156,13 @@ class Database:
         self._relay = relay
         self._service = service
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
+    def connection(self) -> AbstractAsyncContextManager[Connection]:
         """A connection for reading, or for a statement that needs no transaction.
 
         Raises:
             DatabaseUnavailableError: the database is away.
         """
-        async with self._connections.connection() as connection:
-            yield connection
+        return self._connections.connection()
 
     def whole(self) -> AbstractAsyncContextManager[Whole]:
         """One transaction for all that is done in a block: see `Connections.whole`."""

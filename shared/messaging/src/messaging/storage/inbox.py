@@ -1,8 +1,7 @@
 """The inbox: `processed_events` has a row for every message that reached a final outcome in this service."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from chassis.database.pool import Connection
@@ -10,8 +9,7 @@ from chassis.database.pool import Connection
 Outcome = Literal["handled", "dead"]
 
 
-@dataclass(frozen=True, slots=True)
-class InboxRow:
+class InboxRow(NamedTuple):
     event_id: UUID
     type: str
     outcome: Outcome
@@ -26,18 +24,36 @@ async def insert(connection: Connection, queue: str, rows: Sequence[InboxRow]) -
     that two such transactions cannot wait for each other.
     """
     ordered = sorted(rows, key=lambda row: row.event_id.int)
-    fresh = await connection.fetch(
-        """
-        insert into processed_events (event_id, type, queue, outcome)
-        select event_id, type, $4, outcome from unnest($1::uuid[], $2::text[], $3::text[]) as t (event_id, type, outcome)
-        on conflict do nothing
-        returning event_id
-        """,
-        [row.event_id for row in ordered],
-        [row.type for row in ordered],
-        [row.outcome for row in ordered],
-        queue,
-    )
+    event_ids = [row.event_id for row in ordered]
+    kinds = {(row.type, row.outcome) for row in rows}
+    if len(kinds) == 1:
+        # As nearly all batches are. Every element of an array costs the driver more than one value for all of them.
+        ((type_, outcome),) = kinds
+        fresh = await connection.fetch(
+            """
+            insert into processed_events (event_id, type, queue, outcome)
+            select event_id, $2, $4, $3 from unnest($1::uuid[]) as t (event_id)
+            on conflict do nothing
+            returning event_id
+            """,
+            event_ids,
+            type_,
+            outcome,
+            queue,
+        )
+    else:
+        fresh = await connection.fetch(
+            """
+            insert into processed_events (event_id, type, queue, outcome)
+            select event_id, type, $4, outcome from unnest($1::uuid[], $2::text[], $3::text[]) as t (event_id, type, outcome)
+            on conflict do nothing
+            returning event_id
+            """,
+            event_ids,
+            [row.type for row in ordered],
+            [row.outcome for row in ordered],
+            queue,
+        )
     return {record["event_id"] for record in fresh}
 
 

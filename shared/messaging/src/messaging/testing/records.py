@@ -6,7 +6,7 @@ from messaging import Record, Together, Transaction
 
 
 async def written(tx: Transaction, *records: Record | Together[Any] | None) -> None:
-    """Those that are written together go to one call, after the others."""
+    """What single handlers left, in this transaction: what is written together goes to one call, after the others."""
     together: dict[Any, list[Any]] = {}
     for record in records:
         if isinstance(record, Together):

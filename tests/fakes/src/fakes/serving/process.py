@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
 from fakes.serving.faults import Kind
@@ -44,8 +45,12 @@ class Watcher:
 
     def _ask(self, method: str, path: str, data: Any = None) -> Any:
         body = None if data is None else json.dumps(data).encode()
-        with _DIRECT.open(Request(self.url + path, body, method=method), timeout=10) as answer:
-            return json.loads(answer.read() or b"null")
+        try:
+            with _DIRECT.open(Request(self.url + path, body, method=method), timeout=10) as answer:
+                return json.loads(answer.read() or b"null")
+        except HTTPError as refusal:
+            refusal.close()  # it is an open answer
+            raise
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from faults.playing.scenario import scenario
 from faults.playing.world import World
 from faults.scenarios.services.pipeline import at_work
 
-_PER_SECOND: Final = 2.0
+_PER_SECOND: Final = 1.0
+"""There are 280 keywords, which must not end before the last replacement has, on a machine with much else to do."""
 _FAULTS: Final = ("upgraded", "put back", "upgraded again")
 
 

@@ -7,9 +7,9 @@ from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from chassis.http.api import View, in_utc
 from chassis.http.callers import SERVICE, Caller, Scope
+from envelope.brand.payloads import BrandSlug
 from orchestrator.api.keys.domain import MOST, usual_limit
 from orchestrator.api.keys.store import KeyRow
-from orchestrator.brands import SLUG_PATTERN
 from orchestrator.requests import RequestBody
 
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
@@ -33,7 +33,7 @@ class KeyRequest(RequestBody):
     ]
     """What it opens; none includes another."""
     brands: Annotated[
-        tuple[Annotated[str, Field(pattern=SLUG_PATTERN, max_length=63)], ...] | None,
+        tuple[BrandSlug, ...] | None,
         Field(min_length=1, max_length=MAX_BRANDS, examples=[["daily-grind"]]),
         AfterValidator(_distinct),
     ] = None

@@ -8,11 +8,15 @@ from orchestrator.writing.durable.commands import (
     put_down_to_wait,
     take_up,
 )
+from orchestrator.writing.durable.openings import Asked, Opening, Openings
 from orchestrator.writing.durable.results import delete_old_workflows
 from orchestrator.writing.durable.workflow import Workflow, finish
 
 __all__ = [
+    "Asked",
     "Command",
+    "Opening",
+    "Openings",
     "Workflow",
     "delete_old_workflows",
     "finish",

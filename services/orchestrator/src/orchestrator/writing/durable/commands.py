@@ -8,7 +8,7 @@ that it goes on with.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import structlog
@@ -45,44 +45,71 @@ async def take_up(connection: Connection, command: Command, hold: timedelta) -> 
     Raises:
         WaitFor: another command has the article in hand.
     """
-    steps_id: UUID | None = await connection.fetchval(
-        """
-        with begun as (
-            insert into writings as w (content_id, event_id, steps_id, revision, attempt, starts, first_begun_at, begun_at,
-                                       in_hand_until, changed_at)
-            values ($1, $2, $2, $3, $4, 1, clock_timestamp(), clock_timestamp(), clock_timestamp() + $5::interval,
-                    clock_timestamp())
-            on conflict (content_id) do update
-                set event_id = excluded.event_id, revision = excluded.revision, attempt = excluded.attempt,
-                    steps_id = case when w.event_id = excluded.event_id then w.steps_id else excluded.steps_id end,
-                    starts = case when w.event_id = excluded.event_id then w.starts + 1 else 1 end,
-                    first_begun_at = case
-                        when w.event_id = excluded.event_id then coalesce(w.first_begun_at, excluded.first_begun_at)
-                        else excluded.first_begun_at end,
-                    problem = case when w.event_id = excluded.event_id then w.problem end,
-                    begun_at = excluded.begun_at, in_hand_until = excluded.in_hand_until, failed_at = null,
-                    changed_at = excluded.changed_at
-                where w.cancelled_at is null
-                  and (w.event_id = excluded.event_id
-                       or coalesce(w.in_hand_until < clock_timestamp(), true)
-                          -- Ids of commands are in the order of their making.
-                          and (w.retried_at is null or w.failed_at is not null or w.event_id < excluded.event_id
-                               or w.revision is distinct from excluded.revision))
-            returning steps_id
-        ), forgotten as (
-            delete from writing_waits where content_id = $1 and exists (select from begun)
+    taken = (await take_up_all(connection, [command], hold)).get(command)
+    if taken is None:
+        await stand_back(connection, command)
+    return taken and taken.steps_id
+
+
+class Taken(NamedTuple):
+    """A command that was taken up."""
+
+    steps_id: UUID
+    """Under which the writer keeps its steps."""
+    is_first: bool
+    """Nothing was kept of the writing of its article before."""
+
+
+async def take_up_all(
+    connection: Connection, commands: Sequence[Command], hold: timedelta
+) -> dict[Command, Taken]:
+    """As `take_up`, for commands that begin at the same time; those that have to `stand_back` are left out."""
+    taken: dict[Command, Taken] = {}
+    waiting = list(commands)
+    while waiting:
+        # Of several for one article, each is to find what the one before it left.
+        first = {command.content_id: command for command in reversed(waiting)}
+        rows = await connection.fetch(
+            """
+            with begun as (
+                insert into writings as w (content_id, event_id, steps_id, revision, attempt, starts, first_begun_at, begun_at,
+                                           in_hand_until, changed_at)
+                select content_id, event_id, event_id, revision, attempt, 1, clock_timestamp(), clock_timestamp(),
+                       clock_timestamp() + $5::interval, clock_timestamp()
+                from unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[]) as c (content_id, event_id, revision, attempt)
+                -- As all that lock several of them.
+                order by content_id
+                on conflict (content_id) do update
+                    set event_id = excluded.event_id, revision = excluded.revision, attempt = excluded.attempt,
+                        steps_id = case when w.event_id = excluded.event_id then w.steps_id else excluded.steps_id end,
+                        starts = case when w.event_id = excluded.event_id then w.starts + 1 else 1 end,
+                        first_begun_at = case
+                            when w.event_id = excluded.event_id then coalesce(w.first_begun_at, excluded.first_begun_at)
+                            else excluded.first_begun_at end,
+                        problem = case when w.event_id = excluded.event_id then w.problem end,
+                        begun_at = excluded.begun_at, in_hand_until = excluded.in_hand_until, failed_at = null,
+                        changed_at = excluded.changed_at
+                    where w.cancelled_at is null
+                      and (w.event_id = excluded.event_id
+                           or coalesce(w.in_hand_until < clock_timestamp(), true)
+                              -- Ids of commands are in the order of their making.
+                              and (w.retried_at is null or w.failed_at is not null or w.event_id < excluded.event_id
+                                   or w.revision is distinct from excluded.revision))
+                returning content_id, steps_id, xmax = 0 as is_first
+            ), forgotten as (
+                delete from writing_waits where content_id in (select content_id from begun)
+            )
+            select content_id, steps_id, is_first from begun
+            """,
+            list(first),
+            [command.event_id for command in first.values()],
+            [command.revision for command in first.values()],
+            [command.attempt for command in first.values()],
+            hold,
         )
-        select steps_id from begun
-        """,
-        command.content_id,
-        command.event_id,
-        command.revision,
-        command.attempt,
-        hold,
-    )
-    if steps_id is None:
-        await _stand_back(connection, command)
-    return steps_id
+        taken |= {first[row["content_id"]]: Taken(row["steps_id"], row["is_first"]) for row in rows}
+        waiting = [command for command in waiting if first[command.content_id] is not command]
+    return taken
 
 
 async def is_ours(connection: Connection, command: Command) -> bool:
@@ -160,7 +187,12 @@ async def note_problem(connection: Connection, command: Command, problem: str, *
     )
 
 
-async def _stand_back(connection: Connection, command: Command) -> None:
+async def stand_back(connection: Connection, command: Command) -> None:
+    """Says why a command could not be taken up: it is not to be carried out any more.
+
+    Raises:
+        WaitFor: another command has the article in hand.
+    """
     row = await connection.fetchrow(
         """
         select event_id, cancelled_at is not null as cancelled, in_hand_until - clock_timestamp() as left

@@ -1,7 +1,7 @@
 """SQL over the steps of workflows, beside the functions that run it."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -46,6 +46,26 @@ async def results_of(connection: Connection, workflow_id: UUID, step: str | None
         step,
     )
     return {row["step"]: row["result"] for row in rows}
+
+
+async def results_of_all(
+    connection: Connection, workflow_ids: Collection[UUID]
+) -> dict[UUID, dict[str, str]]:
+    """As `results_of`, of several workflows; those without any are left out."""
+    rows = await connection.fetch(
+        """
+        select workflow_id, step, result::text as result from workflow_steps where workflow_id = any ($1::uuid[])
+        union all
+        select workflow_id, step, content from large_results as r join blobs using (digest)
+        where workflow_id = any ($1::uuid[])
+          and not exists (select from workflow_steps as s where (s.workflow_id, s.step) = (r.workflow_id, r.step))
+        """,
+        list(workflow_ids),
+    )
+    results: dict[UUID, dict[str, str]] = {}
+    for row in rows:
+        results.setdefault(row["workflow_id"], {})[row["step"]] = row["result"]
+    return results
 
 
 async def insert_result(

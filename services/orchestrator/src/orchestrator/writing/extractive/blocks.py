@@ -8,6 +8,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+# Articles of one brand quote the same passages again and again: what depends on a text alone is remembered, in some 1 MB.
+_PASSAGES: Final = 256
+_LONGEST_REMEMBERED: Final = 4_000
 
 _MARKED = re.compile(r"(•|\||\d{1,6}\.|)\t(.*)")
 
@@ -42,7 +48,16 @@ class Block:
 PROSE = frozenset({Kind.PARAGRAPH, Kind.LIST, Kind.NUMBERED_LIST})
 
 
-def blocks_of(text: str) -> Iterator[Block]:
+def blocks_of(text: str) -> tuple[Block, ...]:
+    return (_blocks if len(text) <= _LONGEST_REMEMBERED else _blocks.__wrapped__)(text)
+
+
+@lru_cache(_PASSAGES)
+def _blocks(text: str) -> tuple[Block, ...]:
+    return tuple(_cut(text))
+
+
+def _cut(text: str) -> Iterator[Block]:
     for piece in text.replace("\0", "").split("\n\n"):
         lines = piece.strip("\n").split("\n")
         marked = [_MARKED.fullmatch(line) for line in lines] if "\t" in piece else [None]

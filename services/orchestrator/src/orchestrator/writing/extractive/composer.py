@@ -84,7 +84,9 @@ def _demand_quotable(offered: Sequence[Source], quotable: Sequence[Source]) -> N
 
 def _demand_enough(keyword: str, chosen: Sequence[Unit]) -> None:
     words = sum(unit.words for unit in chosen)
-    found = independent(list({unit.source.n: unit.source for unit in chosen}.values()))
+    cited = {unit.source.n: unit.source for unit in chosen}
+    # In the order in which those who judge the article ask for the same.
+    found = independent([cited[n] for n in sorted(cited)])
     if words < MIN_WORDS or found < MIN_SOURCES:
         raise InsufficientSourcesError(
             f"what the sources say about “{keyword}” in paragraphs that make sense by themselves comes to {words} words of"

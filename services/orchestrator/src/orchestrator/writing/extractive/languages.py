@@ -67,7 +67,7 @@ def _languages_of(text: str, own: str) -> frozenset[str]:
     if letters and any(own in languages for _, languages in _SCRIPTS.values()):
         return frozenset({"en"})
     words = [word.casefold() for word in _WORD.findall(text)]
-    counts = {language: sum(word in small for word in words) for language, small in _SMALL_WORDS.items()}
+    counts = {language: sum(map(small.__contains__, words)) for language, small in _SMALL_WORDS.items()}
     most = max(counts.values())
     if own not in counts or most < counts[own] + _MARGIN or most < 0.1 * len(words):
         return frozenset({own})

@@ -23,8 +23,8 @@ MIN_WORDS: Final = 9
 MIN_LEAD_IN_WORDS: Final = 6
 MAX_WORDS: Final = 190
 # Of a thousand characters at most, so that all that is remembered of them takes some 2 MB.
-_SENTENCES: Final = 2048
-_PARAGRAPHS: Final = 256
+_SENTENCES: Final = 1024
+_PARAGRAPHS: Final = 512
 _LONGEST_REMEMBERED: Final = 2_000
 # Of a definite subject ("The wooden handle …"), the words that may say which one is meant.
 _SUBJECT_WORDS: Final = 6
@@ -117,21 +117,44 @@ def quotable(text: str, *, leads: bool, known: AbstractSet[str]) -> Quotable:
     `leads`: a list, listing or table stands behind the paragraph. `known` are stems of what title, heading
     and keyword name: "The handle …" is understood where it is about handles.
     """
+    for run in (_whole_runs if len(text) <= _LONGEST_REMEMBERED else _whole_runs.__wrapped__)(text, leads):
+        found = _opening(run.first, leads=run.leads and run.is_alone, known=known)
+        if found is Standing.INDEPENDENT or (found is Standing.DEPENDENT and run.begins):
+            return Quotable(found, run.text, run.leads, run.is_closed)
+    return Quotable(Standing.UNUSABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Sentences of a paragraph that follow each other, and are whole whatever title, heading and keyword name."""
+
+    text: str
+    first: str
+    """The first sentence."""
+    begins: bool
+    """Whether that is the paragraph's first."""
+    is_alone: bool
+    """Whether there is no other."""
+    leads: bool
+    is_closed: bool
+
+
+# Articles of one brand quote the same passages again: what depends on a text alone is remembered, unless it is too long.
+@lru_cache(_PARAGRAPHS)
+def _whole_runs(text: str, leads: bool) -> tuple[_Run, ...]:
     sentences = split(text) if len(text) <= MAX_PARAGRAPH else ()
+    found: list[_Run] = []
     for first, end in _runs(sentences, leads=leads):
         closed = end == len(sentences)
         run = _slice(text, sentences, first, end)
         leading = leads and closed
-        if len(run.split()) < (MIN_LEAD_IN_WORDS if leading else MIN_WORDS) or not is_whole(
-            run, leads=leading
+        if (
+            len(run.split()) >= (MIN_LEAD_IN_WORDS if leading else MIN_WORDS)
+            and is_whole(run, leads=leading)
+            and (closed or not _QUALIFIES.match(sentences[end]))
         ):
-            continue
-        if not closed and _QUALIFIES.match(sentences[end]):
-            continue
-        found = _opening(sentences[first], leads=leading and first == end - 1, known=known)
-        if found is Standing.INDEPENDENT or (found is Standing.DEPENDENT and first == 0):
-            return Quotable(found, run, leading, closed)
-    return Quotable(Standing.UNUSABLE)
+            found.append(_Run(run, sentences[first], first == 0, first == end - 1, leading, closed))
+    return tuple(found)
 
 
 def _runs(sentences: Sequence[str], *, leads: bool) -> Iterator[tuple[int, int]]:
@@ -154,13 +177,6 @@ def _runs(sentences: Sequence[str], *, leads: bool) -> Iterator[tuple[int, int]]
 
 def _is_torn(sentence: str) -> bool:
     """Whether it has names out of a drawing or an example, or marks of its page."""
-    return (_torn if len(sentence) <= MAX_CHARACTERS else _torn.__wrapped__)(sentence)
-
-
-# A paragraph's sentences are looked at one by one and as a whole, and articles of one brand quote the same passages again:
-# what depends on a sentence alone is remembered, unless it is too long for one.
-@lru_cache(_SENTENCES)
-def _torn(sentence: str) -> bool:
     return len(_LETTERS.findall(sentence)) >= _FEW_LETTERS or _MARKS.search(sentence) is not None
 
 
@@ -183,11 +199,6 @@ def begins_with(text: str) -> str:
 
 def is_whole(text: str, *, leads: bool = False) -> bool:
     """Whether it is prose of a length one reads, ends as it should, and needs nothing that stands elsewhere."""
-    return (_whole if len(text) <= _LONGEST_REMEMBERED else _whole.__wrapped__)(text, leads)
-
-
-@lru_cache(_PARAGRAPHS)
-def _whole(text: str, leads: bool) -> bool:
     sentences = split(text)
     last = len(sentences) - 1
     return (
@@ -205,6 +216,7 @@ def _is_away(sentence: str, *, leads: bool) -> bool:
     return (_away if len(sentence) <= MAX_CHARACTERS else _away.__wrapped__)(sentence, leads)
 
 
+# A paragraph's sentences are looked at one by one and as a whole.
 @lru_cache(_SENTENCES)
 def _away(sentence: str, leads: bool) -> bool:
     told = _LEADING_WORDS.sub("", sentence) if leads else sentence

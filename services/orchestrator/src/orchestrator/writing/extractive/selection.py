@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date
+from operator import mul
 from typing import Final
 
 from orchestrator.writing.extractive.blocks import Kind
@@ -184,6 +185,7 @@ def _closeness(one: Unit, other: Unit) -> float:
 
 
 def _cosine(one: Counter[str], squares: int, other: Counter[str], other_squares: int) -> float:
-    dot = sum(one[stem] * other[stem] for stem in one.keys() & other.keys())
+    both = one.keys() & other.keys()
+    dot = sum(map(mul, map(one.__getitem__, both), map(other.__getitem__, both)))
     norm = math.sqrt(squares * other_squares)
     return dot / norm if norm else 0.0

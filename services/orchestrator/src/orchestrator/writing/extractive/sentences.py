@@ -4,7 +4,8 @@ import re
 from enum import Enum
 from functools import lru_cache
 
-import nupunkt
+from orchestrator.writing.body import sentence_spans
+from orchestrator.writing.quality import likeness
 
 MIN_WORDS = 6
 MAX_WORDS = 60
@@ -17,7 +18,8 @@ SHINGLE = 3
 # Ranking looks at each sentence many times, and articles of one brand quote the same passages again and again, so what
 # depends on a text alone is remembered. The bounds hold what one long article reads, in some 3 MB.
 _PARAGRAPHS = 256
-_TEXTS = 320
+_SHINGLED = 320
+_STEMMED = 1024
 _STEMS = 4096
 _SENTENCES = 2048
 
@@ -46,7 +48,7 @@ def split(paragraph: str) -> tuple[str, ...]:
     start: int | None = None
     if len(paragraph) > MAX_PARAGRAPH:
         return ()
-    for begin, end in nupunkt.sent_spans(paragraph):
+    for begin, end in sentence_spans(paragraph):
         start = begin if start is None else start
         text = paragraph[start:end].strip()
         if _ABBREVIATION.search(text, max(0, len(text) - _LONGEST_ABBREVIATION)) or text.count(
@@ -153,8 +155,6 @@ _CODE = re.compile(
     # An address with a user's name and password.
     r"|://[^\s/]*@"
 )
-# An identifier such as wal_level is one word, and no mention of its parts.
-_WORD = re.compile(r"\w+")
 _COMMON = frozenset(
     [
         "a",
@@ -278,9 +278,9 @@ def is_language(text: str) -> bool:
     return letters >= 0.85 * len(text) and shouted <= 0.25 * len(words) and small >= 2  # noqa: PLR2004
 
 
-@lru_cache(_TEXTS)
 def words_of(text: str) -> tuple[str, ...]:
-    return tuple(word.casefold() for word in _WORD.findall(text))
+    # An identifier such as wal_level is one word, and no mention of its parts.
+    return tuple(likeness.words_of(text))
 
 
 _SUFFIXES = (
@@ -316,12 +316,12 @@ def stem(word: str) -> str:
     return word[:-1] if doubled else word
 
 
-@lru_cache(_TEXTS)
+@lru_cache(_STEMMED)
 def stems_of(text: str) -> tuple[str, ...]:
     return tuple(map(stem, words_of(text)))
 
 
-@lru_cache(_TEXTS)
+@lru_cache(_SHINGLED)
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
     words = words_of(text)
     return frozenset(words[at : at + SHINGLE] for at in range(max(1, len(words) - SHINGLE + 1)))

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Final
 
 from orchestrator.writing.article import Source
 from orchestrator.writing.extractive.headings import capitalised, comparable, is_shouted, spelling, tidy
-from orchestrator.writing.extractive.sentences import stems_of, words_of
+from orchestrator.writing.extractive.sentences import stem, stems_of, words_of
 
 COMMON_STEMS = frozenset(
     stems_of(
@@ -92,6 +93,8 @@ class Topic:
         # Who asks how cold brew works wants to be told first what cold brew is.
         subject = _ASKED.sub("", keyword).strip() or keyword
         self._subject = stems_of(subject)
+        # What none of these stands in, in lower case, says nothing of the subject.
+        self._needles = _needles(words_of(subject))
         self._telling = frozenset(self.stems) - COMMON_STEMS or frozenset(self.stems)
         spelled = r"[\W_]+".join(map(re.escape, words_of(keyword))) or r"(?!)"
         # One or many of them: "index-only scans" is about an index-only scan.
@@ -131,7 +134,9 @@ class Topic:
         initials = "".join(word[0] for word in words_of(self.keyword)).upper()
         introduction = re.compile(rf"(?i:{spelled})\s*\({re.escape(initials)}\)")
         texts = (text for source in sources for text in (source.title, *(p.text for p in source.passages)))
-        if len(initials) < 2 or not any(introduction.search(text) for text in texts):  # noqa: PLR2004
+        # Most texts have no such brackets, which is quicker to see.
+        told = (f"({initials})" in text and introduction.search(text) for text in texts)
+        if len(initials) < 2 or not any(told):  # noqa: PLR2004
             return None
         return re.compile(rf"\b{re.escape(initials)}\b")
 
@@ -181,7 +186,7 @@ class Topic:
         if heading is None or not heading[:1].isalnum() or is_shouted(heading) > is_shouted(self.keyword):
             # "MIDDLEWARE" is a setting.
             return False
-        return stems_of(_ASIDE.sub("", heading)) == self._subject
+        return stems_of(_without_asides(heading)) == self._subject
 
     def is_name(self, name: str) -> bool:
         """Whether the name of a page is the keyword; a word before it, as in "git bisect", tells whose it is.
@@ -226,9 +231,11 @@ class Topic:
     def _worth(self, text: str, *, named: bool) -> float:
         if _CALL.match(text):
             return 0.0
-        text = _SETTING.sub("", _ASIDE.sub("", text))
+        text = _SETTING.sub("", _without_asides(text))
         text = text[:1].upper() + text[1:]
-        found = self._definition(words_of(text), stems_of(text), named=named)
+        if text.isascii() and not any(map(text.lower().__contains__, self._needles)):
+            return 0.0
+        found = self._definition(text, named=named)
         if found is not None:
             return found
         told = ((self._essence, 1.5), (self._use, DOES), (self._opens, 0.8))
@@ -238,10 +245,11 @@ class Topic:
             return DEFINES
         return 1.8 if self._opens_in_short.match(text) else 0.0
 
-    def _definition(self, words: tuple[str, ...], stems: tuple[str, ...], *, named: bool) -> float | None:
-        at = _place(self._subject, stems)
+    def _definition(self, text: str, *, named: bool) -> float | None:
+        at = _place(self._subject, stems_of(text))
         if at is None:
             return None
+        words = words_of(text)
         opening = words[:at]
         after = words[at + len(self._subject) :]
         if opening in _BEFORE:
@@ -262,9 +270,25 @@ class Topic:
         return None
 
 
+def _needles(subject: Sequence[str]) -> tuple[str, ...]:
+    """What its first word and its last begin with, whatever their form; of words in ASCII, which have two cases and no more."""
+    ends = dict.fromkeys((*subject[:1], *subject[-1:]))
+    return tuple(_beginning(re.sub("e?s$", "", word), stem(word)) if word.isascii() else "" for word in ends)
+
+
+def _beginning(one: str, other: str) -> str:
+    """Of both."""
+    return "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _without_asides(text: str) -> str:
+    # Most have none, which is quicker to see.
+    return _ASIDE.sub("", text) if "(" in text or ", or " in text or ", also " in text else text
+
+
 def _place(wanted: tuple[str, ...], stems: tuple[str, ...]) -> int | None:
     """Where the stems stand side by side, first."""
-    if not wanted:
+    if not wanted or wanted[0] not in stems:
         return None
     size, at = len(wanted), -1
     while wanted[0] in stems[at + 1 :]:

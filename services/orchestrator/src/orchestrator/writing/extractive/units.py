@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Final, TypeAlias
 
 from orchestrator.writing.article import Passage, Source
@@ -31,6 +32,9 @@ MAX_ITEM_WORDS: Final = 80
 MAX_CELL: Final = 160
 MIN_ENTRY_WORDS: Final = 6
 MIN_NAME_WORDS: Final = 3
+# Of what units say, some 2 MB are remembered.
+_UNITS: Final = 256
+_LONGEST_REMEMBERED: Final = 4_000
 # `named_by` of the title of a page about the keyword and little else.
 OWN_PAGE: Final = 0.7
 # Of the heading that is the keyword, give or take its number.
@@ -77,12 +81,57 @@ class Unit:
         return self.source.n, self.place
 
     @cached_property
+    def _told(self) -> "_Told":
+        short = (
+            sum(map(len, chain.from_iterable(block.lines for block in self.blocks))) <= _LONGEST_REMEMBERED
+        )
+        return (_told_by if short else _told_by.__wrapped__)(self.blocks)
+
+    @property
+    def words(self) -> int:
+        return self._told.words
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All of its prose, items of lists sentence by sentence as well."""
+        return self._told.sentences
+
+    @property
+    def opening(self) -> str:
+        return f"{self.term} is {self.sentences[0]}" if self.term else self.sentences[0]
+
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """Its sentences that are understood without the others."""
+        return (f"{self.term}: {self.sentences[0]}",) if self.term else self._told.alone
+
+    @property
+    def vector(self) -> Counter[str]:
+        return self._told.vector
+
+    @property
+    def squares(self) -> int:
+        """The squared length of `vector`."""
+        return self._told.squares
+
+    @property
+    def technicality(self) -> float:
+        """The part of it that is for those who know already: listings, tables, identifiers (0..1)."""
+        return self._told.technicality
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What depends on the blocks of a unit alone, whatever the article is about."""
+
+    blocks: tuple[Block, ...]
+
+    @cached_property
     def words(self) -> int:
         return sum(block.words for block in self.blocks)
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """All of its prose, items of lists sentence by sentence as well."""
         return tuple(
             sentence
             for block in self.blocks
@@ -91,15 +140,8 @@ class Unit:
             for sentence in split(line)
         )
 
-    @property
-    def opening(self) -> str:
-        return f"{self.term} is {self.sentences[0]}" if self.term else self.sentences[0]
-
     @cached_property
     def alone(self) -> tuple[str, ...]:
-        """Its sentences that are understood without the others."""
-        if self.term:
-            return (f"{self.term}: {self.sentences[0]}",)
         paragraphs = (block.lines[0] for block in self.blocks if block.kind is Kind.PARAGRAPH)
         return tuple(
             sentence
@@ -115,12 +157,10 @@ class Unit:
 
     @cached_property
     def squares(self) -> int:
-        """The squared length of `vector`."""
         return sum(count**2 for count in self.vector.values())
 
     @cached_property
     def technicality(self) -> float:
-        """The part of it that is for those who know already: listings, tables, identifiers (0..1)."""
         words = sum(len(sentence.split()) for sentence in self.sentences)
         code = sum(
             _TECHNICAL.search(word.rstrip(".,;:")) is not None
@@ -130,6 +170,10 @@ class Unit:
         )
         shown = sum(block.kind not in PROSE for block in self.blocks)
         return min(1.0, 2 * code / max(words, 1) + 0.3 * shown)
+
+
+# Articles of one brand quote the same passages again and again.
+_told_by = lru_cache(_UNITS)(_Told)
 
 
 def units_of(sources: Sequence[Source], topic: Topic, *, language: str, today: date) -> list[Unit]:
@@ -189,6 +233,7 @@ class _Passage:
         self._source = source
         self._index = index
         self._passage = passage
+        self._blocks = blocks_of(passage.text)
         self._topic = topic
         named = " ".join(filter(None, (source.title, passage.heading, topic.keyword)))
         self._known = frozenset(stems_of(named)) - COMMON_STEMS
@@ -199,9 +244,8 @@ class _Passage:
         open_unit: list[Block] = []
         is_closed = found = False
         at = 0
-        blocks = list(blocks_of(self._passage.text))
-        while at < len(blocks):
-            step = self._step(blocks, at)
+        while at < len(self._blocks):
+            step = self._step(self._blocks, at)
             goes_on = step.standing is Standing.DEPENDENT and open_unit and is_closed
             if goes_on and sum(block.words for block in (*open_unit, *step.quoted)) <= MAX_UNIT_WORDS:
                 open_unit += step.quoted
@@ -217,7 +261,7 @@ class _Passage:
 
     def name(self) -> Unit | None:
         """What a manual page says under "NAME": "git-bisect - Use binary search to find …", its name before it."""
-        line = _NAME_LINE.fullmatch(next((block.text for block in blocks_of(self._passage.text)), ""))
+        line = _NAME_LINE.fullmatch(self._blocks[0].text if self._blocks else "")
         if line is None or not self._topic.is_name(line[1].replace("-", " ")):
             return None
         told = Block(Kind.PARAGRAPH, (line[2],))
@@ -227,7 +271,7 @@ class _Passage:
 
     def entry(self) -> Unit | None:
         """The keyword's entry in a glossary: "An object that …", with the keyword before it."""
-        first = next(blocks_of(self._passage.text), None)
+        first = self._blocks[0] if self._blocks else None
         if first is None or first.kind is not Kind.PARAGRAPH or not self._explains(first.text):
             return None
         told = Block(Kind.PARAGRAPH, (begins_with(first.text),))

@@ -1,23 +1,19 @@
 """The composer as a `Writer`: beside the event loop, with the errors a writer may raise."""
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 
+from orchestrator.computing import Computing
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.extractive.composer import compose
 
 
 class ExtractiveWriter:
-    """Composes in a thread: long sources take a while, during which other messages have to be served.
+    """Composes in a thread: long sources take a while, during which other messages have to be served."""
 
-    One thread: composing is pure computing, so a second one would only quarrel with it and with the event loop.
-    """
-
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="composer")
+    def __init__(self, computing: Computing | None = None) -> None:
+        self._computing = computing or Computing()
 
     async def write(
         self,
@@ -34,4 +30,4 @@ class ExtractiveWriter:
         """
         today = datetime.now(UTC).date()
         work = partial(compose, keyword=keyword, sources=sources, language=language, today=today)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        return await self._computing.do(work)

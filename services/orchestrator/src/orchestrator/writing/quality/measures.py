@@ -11,7 +11,7 @@ from uuid import UUID
 
 from orchestrator.writing.article import MAX_META_DESCRIPTION, MAX_TITLE, MIN_SOURCES, MIN_WORDS, Article
 from orchestrator.writing.body import Body, Section
-from orchestrator.writing.quality.likeness import Runs, jaccard, runs, words_of
+from orchestrator.writing.quality.likeness import Runs, jaccard, runs_of, words_of
 
 OPENING: Final = 0.6
 """Of the words of the keyword, so many must stand in the first paragraph."""
@@ -105,15 +105,17 @@ def measure(
         body: the article's, where it was read before.
     """
     sections = (body or Body(article.body_markdown)).sections
+    sentences = [section.sentences for section in sections]
+    words = [[words_of(sentence) for sentence in each] for each in sentences]
     return (
         _opening(keyword, sections),
         _words(article.word_count, asked),
         _sources(sources),
-        _sentences(sections, bounds),
+        _sentences(sentences, bounds),
         _paragraphs(sections, bounds),
         _headings(sections),
-        _repetition(sections),
-        _readability(sections),
+        _repetition(words),
+        _readability(words),
         near(nearest),
         _line("title", article.title, MAX_TITLE),
         _line("description", article.meta_description, MAX_META_DESCRIPTION),
@@ -185,8 +187,8 @@ def _sources(sources: int) -> Measure:
     return Measure("sources", sources, f"{sources}", least=MIN_SOURCES, problem=problem)
 
 
-def _sentences(sections: Sequence[Section], bounds: Bounds) -> Measure:
-    lengths = [len(sentence.split()) for section in sections for sentence in section.sentences]
+def _sentences(sections: Sequence[Sequence[str]], bounds: Bounds) -> Measure:
+    lengths = [len(sentence.split()) for section in sections for sentence in section]
     mean = round(sum(lengths) / max(1, len(lengths)), 1)
     return Measure(
         "sentences",
@@ -241,12 +243,13 @@ def _weak(heading: str, before: Sequence[str]) -> str | None:
     return None
 
 
-def _repetition(sections: Sequence[Section]) -> Measure:
+def _repetition(sections: Sequence[Sequence[Sequence[str]]]) -> Measure:
+    """Of sections, their sentences and the words of each."""
     repeated = total = 0
     before: list[Runs] = []
     runs_before: set[tuple[str, ...]] = set()
     for section in sections:
-        said = [runs(sentence) for sentence in section.sentences]
+        said = [runs_of(words) for words in section]
         # Most have no run in common with any, which is quicker to see than with each.
         known = [each for each in said if not runs_before.isdisjoint(each)]
         repeated += sum(any(jaccard(each, other) >= REPEATED for other in before) for each in known)
@@ -265,10 +268,10 @@ def _repetition(sections: Sequence[Section]) -> Measure:
     )
 
 
-def _readability(sections: Sequence[Section]) -> Measure:
+def _readability(sections: Sequence[Sequence[Sequence[str]]]) -> Measure:
     """LIX: the words of a sentence, on the average, and the per cent of words of more than six letters (Björnsson 1968)."""
-    sentences = [sentence for section in sections for sentence in section.sentences]
-    words = [word for sentence in sentences for word in words_of(sentence)]
+    sentences = [words for section in sections for words in section]
+    words = [word for sentence in sentences for word in sentence]
     lengthy = sum(len(word) > _LONG_WORD for word in words)
     lix = round(len(words) / len(sentences) + 100 * lengthy / len(words), 1) if words else 0.0
     return Measure(

@@ -246,10 +246,12 @@ class Document:
 
     def _message(self, entry: MessageType) -> Node:
         example = self._examples.get(entry.name)
+        summary, *more = entry.meaning
         return {
             "name": entry.name,
             "title": entry.name,
-            "summary": entry.payload.__doc__,
+            "summary": summary,
+            **({"description": "\n\n".join(more)} if more else {}),
             "contentType": "application/json",
             "correlationId": _reference("components", "correlationIds", "envelope"),
             "headers": _reference("components", "schemas", "headers"),

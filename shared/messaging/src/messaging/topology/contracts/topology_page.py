@@ -125,7 +125,7 @@ class Page:
                     _code(COMMANDS if entry.kind is Kind.COMMAND else self._catalogue.events),
                     _code(entry.queue if entry.kind is Kind.COMMAND else entry.name),
                     ", ".join(entry.consumers),
-                    (entry.payload.__doc__ or "").strip(),
+                    " ".join(entry.meaning),
                 )
                 for entry in self._catalogue.values()
             ),

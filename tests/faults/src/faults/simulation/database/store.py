@@ -142,6 +142,9 @@ class Connection:
 
     # -- statements --------------------------------------------------------------------------------------------------
 
+    async def plan(self, *, kept: bool) -> None:
+        """How statements are planned makes no difference here."""
+
     async def perform(self, name: str, apply: Callable[[], Any], *, writes: bool = True) -> Any:
         """One round trip: `apply` happens at one moment in it, at most once, or not at all."""
         schedule = self.schedule

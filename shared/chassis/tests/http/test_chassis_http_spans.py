@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from chassis.http.gathering import Gathering
+from chassis.gathering import Gathering
 from chassis.http.spans import TracedApi, client_span
 from chassis.observing import chains, traces
 

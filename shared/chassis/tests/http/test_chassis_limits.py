@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from chassis.http.limits import Limits, RequestLimit
+from chassis.http.limits import MAX_HEAD_BYTES, Limits, RequestLimit
 from chassis.http.server import server
 from chassis.testing import eventually
 
@@ -35,6 +35,7 @@ class Site:
         routes = [
             Route("/echo", self._echo, methods=["POST"]),
             Route("/deaf", self._page, methods=["POST"]),
+            Route("/headers", self._headers, methods=["POST"]),
             Route("/page", self._page),
             Route("/patient", self._patient),
             Route("/large", self._large),
@@ -51,6 +52,10 @@ class Site:
         except ClientDisconnect:
             self.disconnected += 1
             raise
+
+    async def _headers(self, request: Request) -> Response:
+        await request.body()
+        return JSONResponse(dict(request.headers))
 
     async def _page(self, _: Request) -> Response:
         return JSONResponse("page")
@@ -293,3 +298,99 @@ async def test_what_is_no_http_is_told_so_once(start: Start, connect: Connect) -
     assert "400" not in await early.all()
     assert "400 Bad Request" in await (await connect(site, chunked.format("echo") + "no chunk\r\n")).all()
     await eventually(lambda: site.connections == 0)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "GET /page HTTP/1.1\r\n\r\n",
+        "GET /page HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+        "GET /page HTTP/1.1\r\nHost: x\r\n folded: x\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "GET /page HTTP/1.1\nHost: x\n\n",
+        "GET /pägé HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+)
+async def test_what_others_on_the_way_might_read_otherwise_is_refused(
+    start: Start, connect: Connect, said: str
+) -> None:
+    answer = await (await connect(await start(QUICK), said)).all()
+    assert answer.startswith("HTTP/1.1 400 Bad Request\r\n")
+    assert answer.count("HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        f"GET /{'x' * 70_000} HTTP/1.1\r\nHost: x\r\n\r\n",
+        f"GET /page HTTP/1.1\r\nHost: x\r\nX: {'x' * 70_000}\r\n\r\n",
+        f"GET /page HTTP/1.1\r\nHost: x\r\n{'X: x' * 20_000}",
+        "GET /page HTTP/1.1\r\nHost: x\r\n" + "X: x\r\n" * 20_000,
+    ],
+)
+async def test_a_head_that_is_too_large_is_refused_whole_or_not(
+    start: Start, connect: Connect, head: str
+) -> None:
+    answer = await (await connect(await start(QUICK), head)).all()
+    assert "400 Bad Request" in answer
+    assert f"its head is larger than {MAX_HEAD_BYTES} bytes" in answer
+
+
+async def test_trailers_add_nothing_to_the_headers_and_are_bounded(start: Start, connect: Connect) -> None:
+    site = await start(QUICK)
+    chunked = "POST /headers HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n"
+    answered = await (await connect(site, f"{chunked}X-Late: 1\r\n\r\n")).all()
+    assert "200 OK" in answered
+    assert "x-late" not in answered
+    assert "400 Bad Request" in await (await connect(site, f"{chunked}X-Late: {'x' * 1_000_000}")).all()
+
+
+async def test_what_follows_a_request_in_hand_and_is_no_http_waits_for_its_answer(
+    start: Start, connect: Connect
+) -> None:
+    site = await start(QUICK)
+    client = await connect(site, "GET /patient HTTP/1.1\r\nHost: x\r\n\r\nno HTTP\r\n\r\n")
+    await eventually(lambda: site.in_hand == 1)
+    client.send("x" * 100_000)
+    site.may_answer.set()
+    answer = await client.all()
+    assert answer.startswith("HTTP/1.1 200 OK")
+    assert answer.endswith('"at last"')
+
+
+async def test_many_requests_at_once_are_answered_in_their_order(start: Start, connect: Connect) -> None:
+    site = await start(QUICK)
+    bodies = [f"body {number}" for number in range(50)]
+    client = await connect(
+        site,
+        "".join(
+            f"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: {len(each)}\r\n\r\n{each}" for each in bodies
+        ),
+    )
+    answers = await client.all()
+    assert answers.count("200 OK") == len(bodies)
+    places = [answers.index(f"\r\n\r\n{each}") for each in bodies]
+    assert places == sorted(places)
+
+
+async def test_a_request_to_speak_something_else_is_answered_as_if_it_were_none(
+    start: Start, connect: Connect
+) -> None:
+    site = await start(QUICK)
+    upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\n\r\n"
+    client = await connect(site, f"GET /page HTTP/1.1\r\nHost: x\r\n{upgrade}")
+    answer = await client.all()
+    assert "200 OK" in answer
+    assert "connection: close" in answer
+
+
+async def test_a_client_that_waits_to_be_told_to_go_on_is_told(start: Start, connect: Connect) -> None:
+    site = await start(QUICK)
+    client = await connect(
+        site, "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+    )
+    assert await client.reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+    client.send("abc")
+    assert (await client.all()).endswith("abc")

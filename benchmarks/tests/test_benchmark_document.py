@@ -1,0 +1,335 @@
+"""What a run leaves behind: the blocks and pictures of the document, whatever became of the run."""
+
+import io
+import json
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from rich.console import Console
+
+from benchmarks.__main__ import _measure
+from benchmarks.measuring.drains import Drain, Gate, Round
+from benchmarks.reporting import document, pictures
+from benchmarks.reporting.conclusion import Files, conclude
+from benchmarks.reporting.document import DocumentError, Measurements
+from benchmarks.reporting.results import Progress, Row
+from benchmarks.run import Run
+from benchmarks.scenarios import SCENARIOS
+from benchmarks.scenarios.throughput import Entry, compare
+from benchmarks.servers.nodes import Nodes
+from benchmarks.systems import known
+from benchmarks.systems.programs import System
+
+PROJECT = Files(Path(__file__).parents[2])
+CPU = {"broker": 0.014, "database": 0.01, "python": 0.03}
+STACKS = "pipeline-quoting.stacks"
+BROKEN = "failed: no figure: a | worker <ended> with code 1:\nthe end of its log"
+
+
+def drain(system: str, rate: float, kind: str = "broker", *, tier: str = "T2") -> Row:
+    return Row(
+        "drain_idempotent",
+        system,
+        tier,
+        msgs_per_s=rate,
+        cpu_s_per_1k=CPU,
+        ratio_to_ours=rate / 34_000,
+        gate="none" if tier == "T0" else "passed",
+        kind=kind,
+        rounds=[rate, rate / 2],
+        spread=0.5,
+    )
+
+
+def whole_run() -> list[Row]:
+    """A row, at least, of every scenario, as a whole run makes it."""
+    kinds = {
+        "ours": "ours",
+        "raw_batched": "loop",
+        "pgqueuer": "database",
+        "procrastinate": "database",
+        "dbos": "database",
+    }
+    drains = [
+        drain(name, 34_765.4 / number, kinds.get(name, "broker"))
+        for number, name in enumerate(known.NAMES, 1)
+    ]
+    rates = [
+        Row(name, "ours", msgs_per_s=5_000.0, p50_ms=3.0, p99_ms=9.0, cpu_s_per_1k=CPU, gate="passed", extra=extra)
+        for name, extra in {
+            "outbox_chain": {}, "single_handler": {}, "dup_storm": {"ratio_to_unique": 0.96}, "latency_light": {}, "live_confirmed": {},
+            "pipeline_keywords": {"cpu_ms_by_service": {"social": 2.0}}, "first_page": {}, "replay_flood": {}, "gateway_call": {},
+        }.items()
+    ]  # fmt: skip
+    profile = {
+        "keywords": 600,
+        "stacks": STACKS,
+        "cpu_ms_by_service": {"social": 3.0},
+        "cpu_ms_by_step": {"social": {"social.domain": 2.0, "the rest": 1.0}},
+        "statements": {"social": 6.2},
+    }
+    return [
+        *drains,
+        drain("celery", 2_138, tier="T0"),
+        drain("celery", 2_209, tier="T1"),
+        *rates,
+        Row("pipeline_keywords", "ours, instant writer", msgs_per_s=60.0, gate="passed"),
+        Row("pipeline_profile", "ours", extra=profile),
+        Row("pipeline_profile", "ours, instant writer", extra=profile),
+        Row("api_submit", "ours, 10,000 keywords", p50_ms=700.0, cpu_s_per_1k=CPU, gate="passed"),
+        Row("site_pages", "ours, 304", p99_ms=3.0, cpu_s_per_1k=CPU, gate="passed", extra={"per_s_of_a_core": 5_183.0}),
+        Row("corpus_index", "ours", cpu_s_per_1k=CPU, extra={"seconds": 12.0, "files": 1_000}),
+        Row("corpus_index", "ours, unchanged", extra={"seconds": 0.1, "files": 1_000}),
+        Row("inbox_growth", "ours, 1e7", msgs_per_s=9.0, gate="passed", extra={"inbox_rows": 10**7, "ratio_to_smallest": 1.0}),
+        Row("backlog_growth", "ours, 1e6", msgs_per_s=9.0, gate="passed", extra={"backlog": 10**6, "ratio_to_smallest": 0.9}),
+        Row("prune_day", "ours, 5e6", p50_ms=53.0, extra={"rows": 5_000_000}),
+        Row("prune_day", "delete, 5e6", p50_ms=446.0, kind="comparison", extra={"rows": 5_000_000}),
+        Row("memory", "social", extra={"idle_rss_mb": 74.0}),
+        Row("memory", "worker", gate="passed", extra={"busy_rss_mb": 70.0, "drift_percent": 0.5}),
+    ]  # fmt: skip
+
+
+def measured(rows: Sequence[Row], **others: Any) -> Measurements:
+    surroundings = {
+        "at": "2027-03-01T10:00:00Z",
+        "seconds": 3725,
+        "full": True,
+        "sittings": 1,
+        "processors": 2,
+        "python": "3.11.2",
+        "rounds": 5,
+        "servers": {"rabbitmq": "3.10.8", "postgresql": "15.1 (Debian 15.1-1)"},
+        "wanted": list(SCENARIOS),
+        "scenarios": {row.scenario: {"seconds": 5} for row in rows},
+    }
+    return Measurements(rows, surroundings | others)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    """A copy of the project's document and pictures, and what a profile left in build/."""
+    copy = Files(tmp_path)
+    copy.pictures.mkdir(parents=True)
+    copy.output.mkdir()
+    blank = re.sub(
+        r"(<!-- measured: \S+ -->\n).*?(<!-- /measured)",
+        r"\1old\n\2",
+        PROJECT.document.read_text(),
+        flags=re.DOTALL,
+    )
+    copy.document.write_text(blank)
+    for picture in PROJECT.pictures.glob("bench-*.svg"):
+        shutil.copy(picture, copy.pictures)
+    (copy.output / STACKS).write_text("social;messaging.flow.runner:run;social.domain:compose 300\n")
+    return copy
+
+
+def concluded(files: Files, measurements: Measurements) -> dict[str, str]:
+    """The blocks of the document after it; every picture it refers to is there, and every picture there is it refers to."""
+    written = conclude(files, measurements, docs=True, console=Console(file=io.StringIO()))
+    assert all(path.exists() for path in written)
+    text = files.document.read_text()
+    referred = re.findall(r"\(images/(bench-[^)]*)\)", text)
+    assert sorted(referred) == sorted(path.name for path in files.pictures.glob("bench-*"))
+    assert "## What limits it" in text
+    return document.blocks(text)
+
+
+# -- the document of the project ---------------------------------------------------------------------------------------
+
+
+def test_the_document_can_be_renewed_and_refers_to_the_pictures_that_there_are() -> None:
+    text = PROJECT.document.read_text()
+    document.check(text)
+    referred = re.findall(r"\(images/(bench-[^)]*)\)", text)
+    assert sorted(referred) == sorted(path.name for path in PROJECT.pictures.glob("bench-*"))
+
+
+@pytest.mark.skipif(
+    not PROJECT.measurements.exists(),
+    reason="the tables are older than docs/measurements.json, which comes with the next `make bench DOCS=1`",
+)
+def test_every_block_of_the_document_is_made_of_the_measurements_beside_it() -> None:
+    text, measurements = PROJECT.document.read_text(), Measurements.read(PROJECT.measurements)
+    drawn = {name for name in pictures.NAMES if (PROJECT.pictures / pictures.file_of(name)).exists()}
+    assert document.blocks(text) == document.blocks(document.renew(text, measurements, drawn))
+
+
+# -- what a run writes -------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_run_renews_every_block_and_every_picture(files: Files) -> None:
+    blocks = concluded(files, measured(whole_run()))
+    assert not [name for name, told in blocks.items() if told.strip() in ("", "old")]
+    assert {path.name for path in files.pictures.iterdir()} == {
+        pictures.file_of(name) for name in pictures.NAMES
+    }
+    assert "RabbitMQ 3.10.8, PostgreSQL 15.1" in blocks["surroundings"]
+    assert "Without" not in blocks["surroundings"]
+    assert "| **ours** | **34,765** | 50% | 0.014 | 0.010 | 0.030 | 1.02 |" in blocks["drains"]
+    assert "| Celery | 2,138 | 2,209 | 6,953 |" in blocks["tiers"]
+    assert "| drain_idempotent | ≥ 40,000/s | 34,765/s | **missed** |" in blocks["goals"]
+    assert "not measured" not in blocks["goals"]
+    assert "| social | 3.0 | 6.2 | social.domain 2, the rest 1 |" in blocks["keyword"]
+    assert "| a dead letter sent again and handled (`replay_flood`) |" in blocks["costs"]
+    assert blocks["costs"].count("`drain_idempotent`") == 1
+
+
+def test_what_was_written_can_be_read_again_and_gives_the_same_document(files: Files) -> None:
+    concluded(files, measured(whole_run()))
+    text, again = files.document.read_text(), Measurements.read(files.measurements)
+    assert again == measured(whole_run())
+    assert document.renew(text, again, pictures.NAMES) == text
+
+
+def test_every_scenario_may_be_missing_or_broken_and_the_document_says_so(files: Files) -> None:
+    for scenario in SCENARIOS:
+        others = [row for row in whole_run() if row.scenario != scenario]
+        assert f"- `{scenario}`: not run" in concluded(files, measured(others))["surroundings"]
+        blocks = concluded(files, measured([*others, Row(scenario, "ours", gate=BROKEN)]))
+        told = "failed: no figure: a \\| worker &lt;ended> with code 1:\n"
+        assert f"- `{scenario}`, ours: {told}" in blocks["surroundings"] + "\n"
+        for name in ("drains", "goals", "costs"):
+            assert all(line.startswith("|") for line in blocks[name].strip().splitlines())
+            assert (
+                len({re.sub(r"\\\|", "", line).count("|") for line in blocks[name].strip().splitlines()}) == 1
+            )
+
+
+def test_a_goal_says_which_gate_it_lacks_its_figure_for(files: Files) -> None:
+    rows = [row for row in whole_run() if row.scenario != "outbox_chain"]
+    rows.append(
+        Row("outbox_chain", "ours", msgs_per_s=9.0, cpu_s_per_1k=CPU, gate="failed: 1 lost, 0 doubled")
+    )
+    blocks = concluded(files, measured(rows))
+    assert "| outbox_chain | ≥ 12,000/s |  | not measured: failed: 1 lost, 0 doubled |" in blocks["goals"]
+    assert "outbox_chain" not in blocks["costs"]
+
+
+def test_peers_that_are_not_installed_are_named_in_the_table(files: Files) -> None:
+    rows = [row for row in whole_run() if row.kind in ("ours", "comparison")]
+    rows.append(Row("drain_idempotent", "dbos", gate="skipped: its environment is not there", kind="peer"))
+    blocks = concluded(files, measured(rows))
+    assert "| DBOS queue | no figure: skipped: its environment is not there |" in blocks["drains"]
+    assert blocks["tiers"].strip() == "This run has no figures of weaker tiers."
+    assert "- `drain_idempotent`" not in blocks["surroundings"]
+    assert "| drain_idempotent beside Celery | ≥ 10x |  | not measured |" in blocks["goals"]
+
+
+def test_a_run_without_any_figure_leaves_no_picture_of_an_older_one(files: Files) -> None:
+    (files.output / STACKS).unlink()
+    blocks = concluded(files, measured([], scenarios={}, seconds=0))
+    assert not list(files.pictures.glob("bench-*"))
+    assert blocks["picture-throughput"].startswith("(No picture of this")
+    concluded(files, measured(whole_run()))  # and a later one finds its places again
+
+
+def test_what_a_profile_of_another_run_left_is_not_drawn(files: Files) -> None:
+    (files.output / STACKS).write_text("monitor;messaging.flow.runner:run 300\n")
+    assert concluded(files, measured(whole_run()))["picture-flames"].startswith("(No picture")
+
+
+def test_a_run_in_several_sittings_says_so(files: Files) -> None:
+    blocks = concluded(files, measured(whole_run(), sittings=3, rounds=1, full=False))
+    assert "One quick run of 2027-03-01, 62 minutes in 3 sittings" in blocks["surroundings"]
+    assert "one round, in which" in blocks["surroundings"]
+
+
+@pytest.mark.parametrize("change", ["a block less", "a strange one", "one of them twice"])
+def test_a_document_whose_blocks_are_not_those_of_the_measurements_is_refused(change: str) -> None:
+    text, mark = PROJECT.document.read_text(), "<!-- measured: costs -->"
+    strange = mark.replace("costs", "weather") + "\n<!-- /measured -->\n"
+    changed = {
+        "a block less": text.replace(mark, ""),
+        "a strange one": text + strange,
+        "one of them twice": text + strange.replace("weather", "costs"),
+    }[change]
+    with pytest.raises(DocumentError, match="blocks of the document"):
+        document.check(changed)
+
+
+# -- interruptions -----------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_interrupted_is_gone_on_with_unless_it_was_asked_for_something_else(
+    tmp_path: Path,
+) -> None:
+    wishes = {"full": True, "rounds": None}
+    progress = Progress(tmp_path, wishes)
+    progress.add("drain_idempotent", [Row("drain_idempotent", "ours")], {"seconds": 5}, None)
+    progress.add("memory", [], {"seconds": 6}, {"busy_rss_mb": 70.0})
+    again = Progress.read(tmp_path, wishes)
+    assert (again.rows, list(again.took), again.worker_memory) == (
+        progress.rows,
+        ["drain_idempotent", "memory"],
+        {"busy_rss_mb": 70.0},
+    )
+    assert again.sittings == 2
+    assert json.loads((tmp_path / "bench.json").read_text())[0]["system"] == "ours"
+    other = wishes | {"rounds": 3}
+    assert Progress.read(tmp_path, other) == Progress(tmp_path, other)
+    assert Progress.read(tmp_path / "elsewhere", wishes).took == {}
+
+
+def test_a_look_at_one_scenario_leaves_the_run_that_was_interrupted_alone(tmp_path: Path) -> None:
+    whole = Progress(tmp_path, {"full": True})
+    whole.add("drain_idempotent", [drain("ours", 9.0, "ours")], {"seconds": 5}, None)
+    Progress(tmp_path, None).add("memory", [Row("memory", "social")], {"seconds": 5}, None)
+    assert Progress.read(tmp_path, {"full": True}).rows == whole.rows
+
+
+def test_what_has_no_figure_of_ours_is_measured_again(tmp_path: Path) -> None:
+    progress = Progress(tmp_path, {})
+    rows = [drain("ours", 9.0, "ours"), Row("drain_idempotent", "dbos", gate=BROKEN, kind="database")]
+    progress.add("drain_idempotent", rows, {"seconds": 5}, None)
+    progress.add("inbox_growth", [Row("inbox_growth", "ours", gate=BROKEN)], {"seconds": 5}, None)
+    again = Progress.read(tmp_path, {})
+    assert (again.rows, list(again.took)) == (rows, ["drain_idempotent"])
+
+
+def test_a_system_that_breaks_is_left_out_of_further_rounds_and_the_others_are_measured(
+    tmp_path: Path,
+) -> None:
+    class Servers(Drain):
+        def gate(self, system: System, tier: str, unique: int) -> Gate:
+            return Gate("passed", 300.0)
+
+        def measure(self, system: System, tier: str, unique: int, *, template: str | None = None) -> Round:
+            if system.name == "celery":
+                raise OSError("gone")
+            return Round(300.0, CPU, unique, 10.0)
+
+    run = Run(cast("Nodes", None), tmp_path, full=False, systems=[], wanted_rounds=2)
+    systems = [System("ours", (), "ours", 300.0), System("celery", (), "broker", 300.0)]
+    entries = [Entry(system, "T2", rate=system.guess) for system in systems]
+    ours, celery = compare(run, "drain_idempotent", Servers(run.nodes, log=print), entries)
+    assert (ours.gate, ours.rounds) == ("passed", [300.0, 300.0])
+    assert (celery.gate, celery.rounds) == ("failed: no figure: OSError: gone", [])
+
+
+@pytest.mark.parametrize(("ending", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
+def test_a_scenario_that_breaks_costs_its_own_figures_and_an_interruption_none_of_those_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: BaseException, code: int
+) -> None:
+    def raises(error: BaseException) -> Callable[[Run], list[Row]]:
+        def scenario(_: Run) -> list[Row]:
+            raise error
+
+        return scenario
+
+    monkeypatch.setitem(SCENARIOS, "outbox_chain", raises(OSError("no server\nat all")))
+    monkeypatch.setitem(SCENARIOS, "single_handler", lambda _: [Row("single_handler", "ours")])
+    monkeypatch.setitem(SCENARIOS, "dup_storm", raises(ending))
+    run = Run(cast("Nodes", None), tmp_path, full=True, systems=[])
+    progress = Progress(tmp_path, {})
+    names = ["outbox_chain", "single_handler", "dup_storm", "latency_light"]
+    assert _measure(run, names, {}, progress) == code
+    assert [(row.scenario, row.gate) for row in progress.rows] == [
+        ("outbox_chain", "failed: no figure: OSError: no server\nat all"),
+        ("single_handler", "none"),
+    ]
+    assert list(Progress.read(tmp_path, {}).took) == ["single_handler"]

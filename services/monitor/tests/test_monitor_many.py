@@ -1,0 +1,189 @@
+"""Lists and groups of many dead letters: what they say, and that they do not read every one of them to say it."""
+
+import json
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from chassis import Connection
+from messaging import Database
+from monitor.dead_letters import reading
+from monitor.dead_letters.domain import State
+from monitor.dead_letters.reading import Filter
+
+MANY = 20_000
+
+# Several are recorded by each transaction, and thus at the same time.
+FILL = """
+insert into dead_messages (id, event_id, queue, type, correlation_id, payload, headers, reason, exception_type, detail, stack,
+    frame, attempts, failed_at, recorded_at, replayable, state, replayed_at, replay_event_id, resolution, resolved_at, brand_slug)
+select gen_random_uuid(), gen_random_uuid(), (array['social-commands', 'publisher-commands'])[1 + n % 2],
+    (array['social.create', 'content.publish', null])[1 + n % 3], 'chain-' || n, convert_to(repeat('x', 400), 'UTF8'), '{}',
+    (array['exhausted', 'permanent'])[1 + n / 4 % 2], (array['Gone', null])[1 + n / 8 % 2], 'detail ' || n, repeat('stack ', 60),
+    (array['a.py:1 in x', 'b.py:2 in y', null])[1 + n / 16 % 3], 5, now() - n * interval '1 second',
+    now() - n / 20 * interval '1 minute', true, s.state, case when s.state = 'replaying' then now() end,
+    case when s.state = 'replaying' then gen_random_uuid() end, case when s.state = 'resolved' then 'handled' end,
+    case when s.state = 'resolved' then now() end, (array['acme', 'daily-grind', null])[1 + n / 2 % 3]
+from generate_series(1, $1::int) n,
+    lateral (select case when n % 10 < 7 then 'open' when n % 10 < 8 then 'replaying' else 'resolved' end as state) s
+"""
+
+
+class Explained:
+    """A connection that notes how the database means to carry out what it is asked."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.scans: set[tuple[str, str | None]] = set()
+        """(how a table is read, by which index)."""
+
+    async def _explain(self, sql: str, values: tuple[Any, ...]) -> None:
+        (plan,) = json.loads(await self._connection.fetchval(f"explain (format json) {sql}", *values))
+        self._note(plan["Plan"])
+
+    def _note(self, node: dict[str, Any]) -> None:
+        if "Scan" in node["Node Type"]:
+            self.scans.add((node["Node Type"], node.get("Index Name")))
+        for each in node.get("Plans", ()):
+            self._note(each)
+
+    async def fetch(self, sql: str, *values: Any) -> Any:
+        await self._explain(sql, values)
+        return await self._connection.fetch(sql, *values)
+
+    async def fetchrow(self, sql: str, *values: Any) -> Any:
+        await self._explain(sql, values)
+        return await self._connection.fetchrow(sql, *values)
+
+    async def fetchval(self, sql: str, *values: Any) -> Any:
+        await self._explain(sql, values)
+        return await self._connection.fetchval(sql, *values)
+
+
+@pytest.fixture
+async def many(database: Database, postgres_url: str) -> Database:
+    async with database.connection() as connection:
+        name = await connection.fetchval("select current_database()")
+    owner = await asyncpg.connect(postgres_url, database=name)
+    # Rows that may still be lost with the server are not yet noted as visible to everybody.
+    await owner.execute("set synchronous_commit = on")
+    await owner.execute(FILL, MANY)
+    # As autovacuum does after a while.
+    await owner.execute("vacuum analyze dead_messages")
+    await owner.close()
+    return database
+
+
+@asynccontextmanager
+async def explained(database: Database) -> AsyncIterator[Any]:
+    async with database.connection() as connection:
+        yield Explained(connection)
+
+
+async def letters(database: Database, *states: State) -> list[Any]:
+    async with database.connection() as connection:
+        return await connection.fetch(
+            "select * from dead_messages where state = any ($1::text[])", list(map(str, states))
+        )
+
+
+FACTS = ("queue", "reason", "exception_type", "frame")
+
+
+async def test_how_many_wait_is_counted_without_reading_them(many: Database) -> None:
+    wanted = defaultdict(int)
+    for letter in await letters(many, State.OPEN):
+        wanted[letter["queue"]] += 1
+    async with explained(many) as connection:
+        counted = await reading.open_by_queue(connection)
+    assert {queue: count for queue, count in counted.items() if count} == wanted
+    assert connection.scans == {("Index Only Scan", "dead_messages_open_by_queue")}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Filter(State.OPEN),
+        Filter(State.OPEN, "social-commands"),
+        Filter(State.OPEN, brands=["acme"]),
+        Filter(State.OPEN, "social-commands", brands=["acme", "daily-grind"]),
+    ],
+)
+async def test_a_page_of_those_that_wait_reads_no_more_than_its_letters(
+    many: Database, wanted: Filter
+) -> None:
+    expected = [
+        letter
+        for letter in await letters(many, State.OPEN)
+        if wanted.queue in {None, letter["queue"]}
+        and (wanted.brands is None or letter["brand_slug"] in wanted.brands)
+    ]
+    expected.sort(key=lambda letter: (letter["recorded_at"], letter["id"]), reverse=True)
+    async with explained(many) as connection:
+        page = await reading.page(connection, wanted, limit=30, before=None)
+        assert page is not None
+        following = await reading.page(connection, wanted, limit=30, before=page.items[-1]["id"])
+    assert following is not None
+    assert [item["id"] for item in (*page.items, *following.items)] == [each["id"] for each in expected[:60]]
+    assert page.matching == following.matching == len(expected)
+    assert {how for how, _ in connection.scans} <= {"Index Scan", "Index Only Scan"}
+
+
+async def test_open_ones_are_counted_whatever_the_page_is_of(many: Database) -> None:
+    async with explained(many) as connection:
+        page = await reading.page(connection, Filter(State.RESOLVED, brands=["acme"]), limit=1, before=None)
+        chain = await reading.page(connection, Filter(correlation_id="chain-7"), limit=5, before=None)
+    waiting = await letters(many, State.OPEN)
+    assert page is not None
+    assert chain is not None
+    assert page.open == sum(letter["brand_slug"] == "acme" for letter in waiting)
+    assert (chain.open, chain.matching, len(chain.items)) == (len(waiting), 1, 1)
+    assert ("Index Only Scan", "dead_messages_open_by_queue") in connection.scans
+
+
+@pytest.mark.parametrize("brands", [None, ["acme"], ["nobody"]])
+async def test_like_failures_are_told_with_their_types_times_and_newest(
+    many: Database, brands: list[str] | None
+) -> None:
+    together = defaultdict(list)
+    for letter in await letters(many, State.OPEN):
+        if brands is None or letter["brand_slug"] in brands:
+            together[tuple(letter[fact] for fact in FACTS)].append(letter)
+    async with many.connection() as connection:
+        groups = await reading.alike(connection, Filter(State.OPEN, brands=brands), limit=100)
+        (largest, *_) = await reading.alike(connection, Filter(), limit=1)
+    assert {tuple(group[fact] for fact in FACTS) for group in groups} == set(together)
+    assert [group["count"] for group in groups] == sorted(map(len, together.values()), reverse=True)
+    for group in groups:
+        found = together[tuple(group[fact] for fact in FACTS)]
+        latest = max(letter["recorded_at"] for letter in found)
+        newest: UUID = min(letter["id"] for letter in found if letter["recorded_at"] == latest)
+        (detail,) = (letter["detail"] for letter in found if letter["id"] == newest)
+        assert (group["newest_id"], group["newest_detail"]) == (newest, detail)
+        assert group["types"] == sorted({letter["type"] for letter in found} - {None})
+        assert (group["count"], group["first_failed_at"], group["last_failed_at"]) == (
+            len(found),
+            min(letter["failed_at"] for letter in found),
+            max(letter["failed_at"] for letter in found),
+        )
+    assert largest["count"] >= max(map(len, together.values()), default=0)
+
+
+async def test_what_waits_is_told_brand_by_brand(many: Database) -> None:
+    together = defaultdict(list)
+    for letter in await letters(many, State.OPEN, State.REPLAYING):
+        together[(letter["brand_slug"], *(letter[fact] for fact in FACTS))].append(letter)
+    async with many.connection() as connection:
+        groups = await reading.waiting_alike(connection, limit=1_000)
+    told = {(each["brand_slug"], *(each[fact] for fact in FACTS)): each for each in groups}
+    assert {key: each["count"] for key, each in told.items()} == {
+        key: len(found) for key, found in together.items()
+    }
+    for key, each in told.items():
+        assert each["types"] == sorted({letter["type"] for letter in together[key]} - {None})
+    assert [each["count"] for each in groups] == sorted((each["count"] for each in groups), reverse=True)

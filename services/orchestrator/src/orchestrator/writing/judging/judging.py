@@ -1,0 +1,223 @@
+"""What a finished article is held against before it may be published: its measures, and the brand's other articles."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from uuid import UUID
+
+from messaging import Database
+from orchestrator.brands import Brand
+from orchestrator.computing import Computing
+from orchestrator.writing.article import Article, Source
+from orchestrator.writing.body import Body, prose_of
+from orchestrator.writing.judging.others import Other, Others, bodies_of, others_of
+from orchestrator.writing.linking import Published, linked
+from orchestrator.writing.quality import (
+    QUOTED,
+    WRITTEN,
+    Fingerprint,
+    Measure,
+    Nearest,
+    estimate,
+    fingerprint,
+    independent,
+    measure,
+    near,
+    problems,
+    said_by,
+)
+
+CONFIRMED = 3
+"""So many of those that fingerprints call nearest are compared word by word."""
+NEAR_ENOUGH = 0.4
+"""What fingerprints put below this is no near-duplicate, and their word is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An article as it will be stored."""
+
+    article: Article
+    """With its links."""
+    measures: tuple[Measure, ...]
+    fingerprint: Fingerprint
+    compared: frozenset[UUID]
+    """The articles that it was compared with."""
+    nearest: Nearest | None = None
+    """The one of them that says most of it."""
+
+    @property
+    def held_for(self) -> tuple[str, ...]:
+        """Why it must not be published before a person has looked at it; empty if nothing is wrong."""
+        return problems(self.measures)
+
+    @property
+    def standing_id(self) -> UUID | None:
+        """The published article that says the same, if that is all that is wrong with this one."""
+        if self.nearest is None or not self.nearest.is_published or len(self.held_for) != 1:
+            return None
+        return self.nearest.content_id if near(self.nearest).problem is not None else None
+
+
+async def judge(
+    others: Others,
+    computing: Computing,
+    brand: Brand,
+    *,
+    own_ids: Collection[UUID],
+    keyword: str,
+    article: Article,
+    sources: Sequence[Source],
+) -> Judged:
+    """Measures the article, and links it with what the brand has published, but for those that are the article itself."""
+    all_others = [each for each in await others.of(brand.slug) if each.content_id not in own_ids]
+
+    def judged(reading: _Reading) -> Judged:
+        body, nearest = reading.body, reading.likeness.nearest
+        figures = measure(
+            article,
+            keyword=keyword,
+            sources=independent([each for each in sources if each.n in article.cited]),
+            forbidden=brand.forbidden_words,
+            nearest=nearest,
+            bounds=QUOTED if article.draft is None else WRITTEN,
+            asked=None if article.draft is None else brand.words,
+            body=body,
+        )
+        published = [
+            Published(each.keyword, each.title, each.published_url)
+            for each in all_others
+            if each.published_url
+        ]
+        markdown, links = linked(body, keyword=keyword, published=published)
+        return Judged(
+            article=replace(article, body_markdown=markdown),
+            measures=(*figures, Measure("links", links, f"{links} to other articles of the brand")),
+            fingerprint=reading.fingerprint,
+            compared=frozenset(each.content_id for each in all_others),
+            nearest=nearest,
+        )
+
+    def begin() -> Judged | _Reading:
+        reading = _read(article, all_others)
+        return reading if reading.likeness.close else judged(reading)
+
+    def end(reading: _Reading, bodies: Mapping[UUID, str]) -> Judged:
+        reading.likeness.confirm(bodies, reading.body.prose)
+        return judged(reading)
+
+    found = await computing.do(begin)
+    if isinstance(found, Judged):
+        return found
+    bodies = await others.bodies(found.likeness.close)
+    return await computing.do(partial(end, found, bodies))
+
+
+async def measure_edited(
+    database: Database,
+    brand: Brand,
+    *,
+    content_id: UUID,
+    keyword: str,
+    article: Article,
+    before: Sequence[Measure],
+) -> tuple[Measure, ...]:
+    """All that is measured of a text that a person made of one with the measures `before`; no link is set.
+
+    How many of its sources are independent of each other is known from before: their texts are not there any more.
+    """
+    figures = {each.name: each for each in before}
+    drafted = "dropped" in figures
+    async with database.connection() as connection:
+        others = await others_of(connection, [brand.slug], but=[content_id])
+    reading = await asyncio.to_thread(_read, article, others[brand.slug])
+    if close := reading.likeness.close:
+        async with database.connection() as connection:
+            bodies = await bodies_of(connection, close)
+        await asyncio.to_thread(reading.likeness.confirm, bodies, reading.body.prose)
+    known = int(figures["sources"].value) if "sources" in figures else len(article.cited)
+    return await asyncio.to_thread(
+        measure,
+        article,
+        keyword=keyword,
+        sources=min(known, len(article.cited)),
+        forbidden=brand.forbidden_words,
+        nearest=reading.likeness.nearest,
+        bounds=WRITTEN if drafted else QUOTED,
+        asked=brand.words if drafted else None,
+        body=reading.body,
+    )
+
+
+async def judge_again(
+    judged: Judged,
+    newcomers: Sequence[Other],
+    read: Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, str]]],
+) -> Judged:
+    """Compares it with what was stored since, whose Markdown `read` gives.
+
+    Nobody else may store any (`lock_storing`) from looking for `newcomers` until it is stored, in the same transaction: so of
+    two near-duplicates that are written at the same time, the second to be stored waits.
+    """
+    likeness = _Likeness(judged.fingerprint, newcomers)
+    if close := likeness.close:
+        bodies = await read(close)
+        await asyncio.to_thread(likeness.confirm, bodies, prose_of(judged.article.body_markdown))
+    nearest = likeness.nearest
+    before = next(each for each in judged.measures if each.name == "likeness")
+    if nearest is None or (judged.compared and nearest.share <= before.value):
+        return judged
+    measures = tuple(near(nearest) if each is before else each for each in judged.measures)
+    return replace(judged, measures=measures, nearest=nearest)
+
+
+class _Likeness:
+    """How much of an article others say: what fingerprints tell, and of those that are close, once it is confirmed, what their texts do."""
+
+    def __init__(self, own: Fingerprint, others: Sequence[Other]) -> None:
+        self._shares = {each.content_id: estimate(own, each.fingerprint) for each in others}
+        self._ranked = sorted(others, key=lambda each: -self._shares[each.content_id])[:CONFIRMED]
+
+    @property
+    def close(self) -> list[UUID]:
+        """Those of which the texts have to be looked at."""
+        return [each.content_id for each in self._ranked if self._shares[each.content_id] >= NEAR_ENOUGH]
+
+    def confirm(self, bodies: Mapping[UUID, str], text: str) -> None:
+        """Given the Markdown of those that are close, and the article's words."""
+        for content_id, markdown in bodies.items():
+            self._shares[content_id] = said_by(prose_of(markdown), text)
+
+    @property
+    def nearest(self) -> Nearest | None:
+        """The one that says most of it; None if there are none."""
+        return max(
+            (
+                Nearest(
+                    each.title,
+                    each.address,
+                    self._shares[each.content_id],
+                    each.content_id,
+                    is_published=each.published_url is not None,
+                )
+                for each in self._ranked
+            ),
+            key=lambda nearest: nearest.share,
+            default=None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """An article as it is read to be judged."""
+
+    body: Body
+    fingerprint: Fingerprint
+    likeness: _Likeness
+
+
+def _read(article: Article, others: Sequence[Other]) -> _Reading:
+    body = Body(article.body_markdown)
+    own = fingerprint(body.prose)
+    return _Reading(body, own, _Likeness(own, others))

@@ -1,0 +1,351 @@
+"""How commands to write articles end: what is stored and told of those that end at the same time, in one transaction.
+
+Each is treated as if it were alone, in the order in which they ended, with few statements for all.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Self, TypeAlias
+from uuid import UUID
+
+import structlog
+
+from envelope import DomainMessage
+from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
+from messaging import Transaction
+from orchestrator.brands import Brand, find_brands
+from orchestrator.placements import placed_as
+from orchestrator.removal import Late, deleted_among, late_among
+from orchestrator.subjects import SubjectKey, key_of
+from orchestrator.writing.approval import Stance, stances_on, wishes
+from orchestrator.writing.article import Source
+from orchestrator.writing.durable import Command, Workflow, finish, put_down
+from orchestrator.writing.judging import Judged, Other, bodies_of, judge_again, others_of
+from orchestrator.writing.store import NewContent, insert_contents, listed, lock_storing
+from orchestrator.writing.versions import Text, put_back, renew, revise
+from orchestrator.writing.writer import InsufficientSourcesError, NoArticleError, UnsupportedDraftError
+
+MAX_DETAIL: Final = 2000
+NEEDS_REVIEW: Final = "needs_review"
+"""The reason of a draft that is stored, and not published before somebody has looked at it."""
+NEAR_DUPLICATE: Final = "near_duplicate"
+"""The reason of an article that is not stored, as a published one says the same."""
+RENEWED: Final = "renewed"
+"""The reason of a text that has become a version of the article that it was to renew."""
+NOT_RENEWED: Final = "not_renewed"
+"""The same of one that came too late."""
+REASONS: Final = (
+    InsufficientSourcesError.reason,
+    UnsupportedDraftError.reason,
+    NEEDS_REVIEW,
+    NEAR_DUPLICATE,
+    NOT_RENEWED,
+)
+STEPS: Final = ("store", "announce")
+"""Those that are done here, of a command that came to an article."""
+_log = structlog.get_logger(__name__)
+
+Message: TypeAlias = DomainMessage[ContentGenerate]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An article that is to be stored."""
+
+    judged: Judged
+    sources: Sequence[Source]
+    """Those that it cites."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ended:
+    """What a command has come to."""
+
+    message: Message
+    delivered: Command
+    brand: Brand
+    """As it was when the command began."""
+    workflow: Workflow
+    result: Written | NoArticleError
+    log: structlog.stdlib.BoundLogger
+    note_refusal: Callable[[str], None]
+    """Counts it, by its reason."""
+
+    @property
+    def command(self) -> ContentGenerate:
+        return self.message.payload
+
+    @property
+    def content_id(self) -> UUID:
+        return self.delivered.content_id
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Those that storing it is; they are done once."""
+        return STEPS if isinstance(self.result, Written) else ()
+
+    def refused(self, reason: str, detail: str, standing_id: UUID | None = None) -> ContentRefused:
+        if reason != RENEWED:
+            self.note_refusal(reason)
+        return ContentRefused(
+            brand_slug=self.command.brand_slug,
+            content_id=self.command.content_id,
+            keyword=self.command.keyword,
+            reason=reason,
+            detail=detail[:MAX_DETAIL],
+            standing_id=standing_id,
+        )
+
+
+async def write_down(tx: Transaction, ended: Sequence[Ended]) -> None:
+    """Stores what commands came to, and tells of it; of what was deleted, erased or cancelled meanwhile, nothing."""
+    kept = await put_down(tx.connection, [each.delivered for each in ended])
+    late = await _too_late(tx, [each for each in ended if each.content_id not in kept])
+    going = []
+    for each in ended:
+        writing = kept.get(each.content_id)
+        if each in late:
+            tell_too_late(each.message)
+        elif writing is None or not writing.cancelled:
+            going.append(each)
+    if not going:
+        return
+    ours = [
+        each
+        for each in going
+        if each.steps
+        or (each.content_id in kept and kept[each.content_id].event_id == each.delivered.event_id)
+    ]
+    finished = await finish(tx.connection, [(each.workflow, each.steps) for each in ours])
+    # After the steps: while they are there, the article cannot have been deleted.
+    deleted = await deleted_among(tx.connection, {each.content_id for each in going})
+    written = [
+        (each, each.result)
+        for each in going
+        if isinstance(each.result, Written) and each.workflow in finished and each.content_id not in deleted
+    ]
+    storing = await _Storing.begin(tx, written)
+    for each in going:
+        if each.content_id in deleted:
+            await each.workflow.forget(tx.connection)
+            tell_too_late(each.message)
+        elif isinstance(each.result, NoArticleError):
+            await _refuse(tx, each, each.result)
+        elif each.workflow in finished:
+            await storing.store(each, each.result)
+    await storing.finish()
+
+
+async def _too_late(tx: Transaction, ended: Sequence[Ended]) -> set[Ended]:
+    if not ended:
+        return set()
+    about = [Late(each.command.brand_slug, each.message.timestamp, each.content_id) for each in ended]
+    found = await late_among(tx.connection, about)
+    return {each for each, is_late in zip(ended, found, strict=True) if is_late}
+
+
+def tell_too_late(message: Message) -> None:
+    """An article that was deleted, or whose brand was erased, is not written anew, whoever asks: a redelivery, a replay."""
+    _log.info(
+        "message_comes_too_late",
+        content_id=str(message.payload.content_id),
+        event_id=str(message.event_id),
+    )
+
+
+async def _refuse(tx: Transaction, ended: Ended, refusal: NoArticleError) -> None:
+    command = ended.command
+    if command.revision is None:
+        tx.send(ended.refused(refusal.reason, str(refusal)), caused_by=ended.message)
+        return
+    # The draft that was sent back waits again: nothing came of writing it another time.
+    why = f"it could not be written again ({refusal.reason}: {refusal})"[:MAX_DETAIL]
+    if await put_back(tx.connection, command.content_id, command.revision, why):
+        tx.send(ended.refused(NEEDS_REVIEW, why), caused_by=ended.message)
+
+
+class _Storing:
+    """Articles of one transaction, one after the other; new ones are stored by `finish`, all at once."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        brands: Mapping[str, Brand],
+        late: Mapping[str, Sequence[Other]],
+        stances: Mapping[tuple[str, SubjectKey], Stance],
+    ) -> None:
+        self._tx = tx
+        self._brands = brands
+        """As they are now: what they want to see may have changed while the articles were written."""
+        self._late = {slug: list(others) for slug, others in late.items()}
+        """By brand, the articles that not all of these were compared with."""
+        self._stances = dict(stances)
+        self._new: dict[UUID, NewContent] = {}
+
+    @classmethod
+    async def begin(cls, tx: Transaction, written: Sequence[tuple[Ended, Written]]) -> Self:
+        """Reads what is to be known of all of them, once nobody else can store any."""
+        if not written:
+            return cls(tx, {}, {}, {})
+        await lock_storing(tx.connection)
+        brands = await find_brands(tx.connection, {each.command.brand_slug for each, _ in written})
+        compared: dict[str, frozenset[UUID]] = {}
+        for each, result in written:
+            slug = each.command.brand_slug
+            compared[slug] = compared.get(slug, result.judged.compared) & result.judged.compared
+        late = await others_of(tx.connection, compared, but=frozenset[UUID]().union(*compared.values()))
+        stances = await stances_on(
+            tx.connection, [_named(each, brands.get(each.brand.slug, each.brand)) for each, _ in written]
+        )
+        return cls(tx, brands, late, stances)
+
+    async def store(self, ended: Ended, written: Written) -> None:
+        command, slug = ended.command, ended.command.brand_slug
+        brand = self._brands.get(slug, ended.brand)
+        own = {command.content_id, command.renews, *written.judged.compared}
+        since = [each for each in self._late[slug] if each.content_id not in own]
+        judged = await judge_again(written.judged, since, self._bodies) if since else written.judged
+        named = _named(ended, brand)
+        held_for = (*judged.held_for, *wishes(brand, self._stances[named]))
+        if command.revision is not None:
+            await _store_again(self._tx, ended, judged, written.sources, held_for)
+        elif command.renews is not None:
+            await _renew(self._tx, ended, command.renews, judged, written.sources, held_for, brand.target)
+        elif (standing_id := judged.standing_id) is not None:
+            (why,) = judged.held_for
+            self._tx.send(ended.refused(NEAR_DUPLICATE, why, standing_id), caused_by=ended.message)
+            ended.log.info(
+                "article_says_the_same", content_id=str(command.content_id), standing=str(standing_id)
+            )
+        else:
+            self._store_new(ended, judged, written.sources, held_for, named)
+
+    def _store_new(
+        self,
+        ended: Ended,
+        judged: Judged,
+        sources: Sequence[Source],
+        held_for: Sequence[str],
+        named: tuple[str, SubjectKey],
+    ) -> None:
+        command, article = ended.command, judged.article
+        self._new[command.content_id] = NewContent(
+            content_id=command.content_id,
+            brand_slug=command.brand_slug,
+            keyword=command.keyword,
+            research_id=command.research_id,
+            article=article,
+            sources=sources,
+            measures=judged.measures,
+            held_for=held_for,
+            fingerprint=judged.fingerprint,
+            subject=named[1],
+        )
+        if held_for:
+            announcement: ContentRefused | ContentGenerated = ended.refused(NEEDS_REVIEW, "; ".join(held_for))
+        else:
+            announcement = ContentGenerated(
+                brand_slug=command.brand_slug,
+                content_id=command.content_id,
+                keyword=command.keyword,
+                word_count=article.word_count,
+            )
+            # Those behind it find it as if it were stored already.
+            self._late[command.brand_slug].append(
+                Other(command.content_id, 1, command.keyword, article.title, None, judged.fingerprint)
+            )
+            self._stances[named] = replace(self._stances[named], has_article=True)
+        self._tx.send(announcement, caused_by=ended.message)
+        ended.log.info(
+            "article_held" if held_for else "article_written",
+            content_id=str(command.content_id),
+            **({"reasons": held_for} if held_for else {}),
+            measures={each.name: each.value for each in judged.measures},
+        )
+
+    async def _bodies(self, content_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        """Their Markdown, of those too that are not stored yet."""
+        new = {each: self._new[each].article.body_markdown for each in content_ids if each in self._new}
+        stored = [each for each in content_ids if each not in new]
+        return new | (await bodies_of(self._tx.connection, stored) if stored else {})
+
+    async def finish(self) -> None:
+        if self._new:
+            await insert_contents(self._tx.connection, list(self._new.values()))
+
+
+def _named(ended: Ended, brand: Brand) -> tuple[str, SubjectKey]:
+    """The subject, as the brand's language has it."""
+    return brand.slug, key_of(ended.command.keyword, brand.language)
+
+
+async def _store_again(
+    tx: Transaction, ended: Ended, judged: Judged, sources: Sequence[Source], held_for: Sequence[str]
+) -> None:
+    """Has the new text wait in place of the one that was sent back, unless somebody decided otherwise meanwhile."""
+    command = ended.command
+    reasons = (f"it was written again: {command.comment}", *held_for)
+    stored = await revise(
+        tx.connection,
+        command.content_id,
+        _text_of(judged, sources),
+        revision=command.revision or 1,
+        why=f"written again: {command.comment}",
+        held_for=reasons,
+        fingerprint=judged.fingerprint,
+    )
+    if stored:
+        tx.send(ended.refused(NEEDS_REVIEW, "; ".join(reasons)), caused_by=ended.message)
+    ended.log.info("article_written_again", content_id=str(command.content_id), stored=stored)
+
+
+async def _renew(
+    tx: Transaction,
+    ended: Ended,
+    content_id: UUID,
+    judged: Judged,
+    sources: Sequence[Source],
+    waits_for: Sequence[str],
+    target: str,
+) -> None:
+    """Makes the text a version of the article that it renews, at its address. That is published again, and posted no second time."""
+    renewed = await renew(
+        tx.connection,
+        content_id,
+        _text_of(judged, sources),
+        why="written anew",
+        waits_for=waits_for,
+        fingerprint=judged.fingerprint,
+    )
+    if renewed is None:
+        why = f"its article is not published any more (/v1/drafts/{content_id}), so that nothing was stored"
+        tx.send(ended.refused(NOT_RENEWED, why), caused_by=ended.message)
+        return
+    written = f"its article was written anew, as version {renewed.version}"
+    if renewed.waits_for:
+        reasons = "; ".join(renewed.waits_for)
+        why = f"{written}, which waits to be approved (/v1/drafts/{content_id}): {reasons}"
+    else:
+        why = f"{written} ({renewed.published_url})"
+        await placed_as(tx, content_id, target)
+        tx.send(
+            ContentPublish(brand_slug=ended.command.brand_slug, content_id=content_id, target=target),
+            caused_by=ended.message,
+        )
+    tx.send(ended.refused(RENEWED, why, content_id), caused_by=ended.message)
+    ended.log.info("article_renewed", content_id=str(content_id), version=renewed.version)
+
+
+def _text_of(judged: Judged, sources: Sequence[Source]) -> Text:
+    article = judged.article
+    return Text(
+        slug=article.slug,
+        title=article.title,
+        meta_description=article.meta_description,
+        body_markdown=article.body_markdown,
+        word_count=article.word_count,
+        key_points=article.key_points,
+        label=article.label,
+        sources=tuple(listed(sources)),
+        measures=judged.measures,
+    )

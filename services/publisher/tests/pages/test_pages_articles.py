@@ -1,0 +1,175 @@
+"""What an article's page says, and what it never shows, whatever stands in the rows."""
+
+import json
+import re
+
+import pytest
+from lxml import html as lxml_html
+
+from messaging import Database
+from tests.fixtures.publisher.readers import ORIGIN, SITE, Web
+
+
+async def test_an_article_page_says_what_it_is_to_people_and_programs(web: Web) -> None:
+    await web.publish()
+    page = await web.tree("/sites/daily-grind/cold-brew")
+
+    def content(name: str) -> str:
+        [value] = page.xpath(f"//meta[@name='{name}' or @property='{name}']/@content")
+        return str(value)
+
+    assert page.get("lang") == "en"
+    assert page.findtext(".//title") == "Cold brew at home – The Daily Grind"  # noqa: RUF001
+    assert page.xpath("//h1/text()") == ["Cold brew at home"]
+    assert page.xpath("//link[@rel='canonical']/@href") == [f"{SITE}cold-brew"]
+    assert content("description") == content("og:description") == "How to steep, strain and keep it."
+    assert content("og:title") == content("twitter:title") == "Cold brew at home"
+    assert content("og:type") == "article"
+    assert content("og:url") == f"{SITE}cold-brew"
+    assert content("twitter:card") == "summary_large_image"
+    [cover] = page.xpath("//img")
+    assert content("og:image") == content("twitter:image") == ORIGIN + cover.get("src")
+    assert (content("og:image:width"), content("og:image:height")) == ("1200", "630")
+    assert (cover.get("width"), cover.get("height")) == ("1200", "630")
+    assert content("og:image:type") == "image/png"
+    described = "Cover: Cold brew at home – The Daily Grind"  # noqa: RUF001 - a dash
+    assert content("og:image:alt") == content("twitter:image:alt") == cover.get("alt") == described
+    document = json.loads(page.xpath("//script[@type='application/ld+json']/text()")[0])
+    assert document["@type"] == "Article"
+    assert document["headline"] == "Cold brew at home"
+    assert document["wordCount"] == 460
+    pictures = [(image["width"], image["height"], image["encodingFormat"]) for image in document["image"]]
+    assert pictures == [(1200, 630, "image/png"), (1080, 1350, "image/jpeg")]
+    assert document["image"][0]["url"] == content("og:image")
+    assert document["mainEntityOfPage"]["@id"] == f"{SITE}cold-brew"
+    assert document["publisher"]["name"] == "The Daily Grind"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", document["datePublished"])
+    text = page.text_content()
+    assert "Extractive digest – no AI model configured" in text  # noqa: RUF001
+    assert "2 min read" in text
+
+
+async def test_readers_learn_neither_files_nor_passwords(web: Web) -> None:
+    sources = [
+        {"n": 1, "title": "Steeping", "url": "https://user:pw@example.org/steeping", "path": "secret/a.md"},
+        {"n": 2, "title": "", "url": None, "path": "secret/b.md", "licence": None},
+        {"n": 3, "title": "", "url": "ftp://user:pw@example.org/c", "path": "secret/c.md", "licence": None},
+    ]
+    body = "A. [1] B. [2] C. [3] [D](https://user:pw@example.org/d)."
+    await web.publish(sources=sources, body_markdown=body)
+    for path in ("cold-brew", "feed.xml"):
+        shown = (await web.get(f"/sites/daily-grind/{path}")).text
+        for secret in ("secret", ".md", "user", "pw@"):
+            assert secret not in shown
+        for kept in ("https://example.org/steeping", "https://example.org/d", "Source 2", "Source 3"):
+            assert kept in shown
+
+
+async def test_readers_see_how_old_a_source_is(web: Web) -> None:
+    await web.publish(
+        sources=[{"n": 1, "title": "Steeping", "published_on": "2021-04-09"}, {"n": 2, "title": "Ratios"}]
+    )
+    page = await web.tree("/sites/daily-grind/cold-brew")
+    (day,) = page.xpath("//section[@class='sources']//li//time")
+    assert (day.get("datetime"), day.text_content().strip()) == ("2021-04-09", "9 April 2021")
+
+
+async def test_citations_lead_to_the_sources_and_back(web: Web) -> None:
+    await web.publish()
+    page = await web.tree("/sites/daily-grind/cold-brew")
+    ids = page.xpath("//@id")
+    assert len(ids) == len(set(ids))
+    for href in page.xpath("//a[starts-with(@href, '#')]/@href"):
+        assert href.removeprefix("#") in ids
+    sources = [
+        " ".join(item.text_content().split()) for item in page.xpath("//section[@class='sources']//li")
+    ]
+    assert sources == ["Steeping example.org Licence: CC BY 4.0 ↑\ufe0e", "Ratios not on the web ↑\ufe0e"]
+    assert page.xpath("//section[@class='sources']//a[@rel]/@href") == ["https://example.org/steeping"]
+    assert page.xpath("//nav[@class='contents']//a/text()") == ["Ratio", "Time", "Storage"]
+
+
+async def test_a_description_that_repeats_the_opening_is_not_printed_twice(web: Web) -> None:
+    opening = "Cold brew is coffee steeped in cold water & time."
+    await web.publish(meta_description=opening, body_markdown=f"{opening} [1]\n\nMore. [2]")
+    page = await web.tree("/sites/daily-grind/cold-brew")
+    assert not page.xpath("//p[@class='standfirst']")
+    assert page.xpath("//meta[@name='description']/@content") == [opening]
+    await web.publish(slug="other")
+    page = await web.tree("/sites/daily-grind/other")
+    assert page.xpath("//p[@class='standfirst']/text()") == ["How to steep, strain and keep it."]
+
+
+async def test_two_sections_need_no_table_of_contents(web: Web) -> None:
+    await web.publish(body_markdown="## One\n\nA. [1]\n\n## Two\n\nB. [2]")
+    page = await web.tree("/sites/daily-grind/cold-brew")
+    assert not page.xpath("//nav[@class='contents']")
+
+
+HOSTILE_TEXT = [
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "<img src=x onerror=alert(1)>",
+    "\"' onmouseover='alert(1)",
+    "{{ 7 * 7 }} {% raw %}",
+    "]]>&lt;&#60;&",
+    "\u202egnp.exe\u202c \u2066x",
+    "☕️ 👩‍🍳 🇫🇷",
+    "n\x00u\x00l \x1b[31m",
+    "W" * 3000,
+    "\u2028line\u2029",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE_TEXT)
+async def test_hostile_text_anywhere_is_only_text(web: Web, text: str) -> None:
+    brand = {"slug": "daily-grind", "name": f"B{text}", "description": text, "language": text}
+    source = {"n": 1, "title": text, "url": f"javascript:{text}", "path": text, "licence": text}
+    slug = await web.publish(
+        brand=brand,
+        keyword=text,
+        title=f"T{text}",
+        meta_description=text,
+        body_markdown=f"## {text}\n\n{text} [1]\n\n## b\n\n## c",
+        label=text,
+        sources=[source],
+    )
+    for path in ("/", "/sites/daily-grind/", f"/sites/daily-grind/{slug}", "/sites/daily-grind/nope"):
+        response = await web.get(path)
+        assert response.status_code in {200, 404}
+        page = lxml_html.fromstring(response.text)
+        assert all(script.get("type") == "application/ld+json" for script in page.iter("script"))
+        assert not page.xpath(
+            "//img[not(@class='cover') or not(starts-with(@src, '/sites/daily-grind/covers/'))] | //iframe | //@onerror | //@onmouseover | //@style | //a[contains(@href, 'javascript')]"
+        )
+        for picture in page.xpath("//img/@src"):
+            assert (await web.get(picture)).status_code == 200
+        assert page.get("lang") == "en"
+        assert not re.search("[\x00\x1b\u202e\u2066]", response.text)
+        assert "49" not in page.findtext(".//title", "")
+        for script in page.iter("script"):
+            assert not re.search("[<>&\u2028]", script.text)
+            assert json.loads(script.text)["headline"][0] == "T"
+    for path in ("feed.xml", "sitemap.xml", "favicon.svg"):
+        await web.xml(f"/sites/daily-grind/{path}")
+
+
+async def test_a_row_that_was_tampered_with_is_sanitised_where_it_is_shown(
+    web: Web, database: Database
+) -> None:
+    await web.publish()
+    async with database.connection() as connection:
+        await connection.execute(
+            "update pages set body_html = '<p onclick=x>kept</p><script>alert(1)</script>'"
+        )
+    for path in ("/sites/daily-grind/cold-brew", "/sites/daily-grind/feed.xml"):
+        text = (await web.get(path)).text
+        assert "kept" in text
+        assert "alert(1)" not in text
+        assert "onclick" not in text
+
+
+async def test_right_to_left_languages_are_set_that_way(web: Web) -> None:
+    await web.publish(brand={"slug": "qahwa", "name": "قهوة", "description": "", "language": "ar"})
+    page = await web.tree("/sites/qahwa/cold-brew")
+    assert (page.get("lang"), page.get("dir")) == ("ar", "rtl")
