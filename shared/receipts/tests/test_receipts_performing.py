@@ -279,15 +279,17 @@ async def test_an_answer_survives_the_loss_of_the_database(
 ) -> None:
     """It goes away between the answer and its being written down, for longer than the handler is given."""
     database = await make_database("receipts")
+    answered = asyncio.Event()
     async with ServerProxy(database) as proxy, open_world(database, through=proxy.url) as world:
 
         async def losing(work: Work) -> dict[str, Any]:
             remote = await world.make(work)
             proxy.cut()
+            answered.set()
             return remote
 
         performing = asyncio.create_task(world.receipts.perform(world.effect, world.steps(send=losing)))
-        await eventually(lambda: world.texts, within=10)
+        await asyncio.wait_for(answered.wait(), 10)
         performing.cancel()
         await asyncio.gather(performing, return_exceptions=True)
         proxy.mend()

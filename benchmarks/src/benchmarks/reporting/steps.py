@@ -22,7 +22,7 @@ _LIBRARIES: Final = {
     "pamqp": "broker client",
     "messaging.broker": "broker client",
     "httpx": "HTTP client",
-    "httpcore": "HTTP client",
+    "httpcore2": "HTTP client",
     "uvicorn": "HTTP server",
     "starlette": "HTTP server",
     "fastapi": "HTTP server",

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
-import httpcore
+import httpcore2
 import pytest
 import uvloop
 
@@ -44,8 +44,8 @@ async def serve() -> AsyncIterator[Serve]:
 
 
 @pytest.fixture
-async def pool() -> AsyncIterator[httpcore.AsyncConnectionPool]:
-    async with httpcore.AsyncConnectionPool(network_backend=AsyncioConnections()) as made:
+async def pool() -> AsyncIterator[httpcore2.AsyncConnectionPool]:
+    async with httpcore2.AsyncConnectionPool(network_backend=AsyncioConnections()) as made:
         yield made
 
 
@@ -72,7 +72,7 @@ def within(seconds: float) -> dict[str, dict[str, float]]:
     return {"timeout": dict.fromkeys(("connect", "read", "write"), seconds)}
 
 
-async def test_a_connection_is_used_again(serve: Serve, pool: httpcore.AsyncConnectionPool) -> None:
+async def test_a_connection_is_used_again(serve: Serve, pool: httpcore2.AsyncConnectionPool) -> None:
     connections = 0
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -90,7 +90,7 @@ async def test_a_connection_is_used_again(serve: Serve, pool: httpcore.AsyncConn
 
 @pytest.mark.parametrize("unasked", [b"", b"HTTP/1.1 408 Request Timeout\r\n\r\n"])
 async def test_one_that_ended_or_said_something_unasked_is_not_used_again(
-    serve: Serve, pool: httpcore.AsyncConnectionPool, unasked: bytes
+    serve: Serve, pool: httpcore2.AsyncConnectionPool, unasked: bytes
 ) -> None:
     connections = 0
     answered, said = asyncio.Event(), asyncio.Event()
@@ -119,7 +119,63 @@ async def test_one_that_ended_or_said_something_unasked_is_not_used_again(
     assert connections == 3
 
 
-async def test_head_and_body_leave_together(serve: Serve, pool: httpcore.AsyncConnectionPool) -> None:
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+@pytest.mark.parametrize("used_before", [False, True])
+def test_a_request_that_is_cut_short_at_any_moment_leaves_nothing_behind(
+    new_loop: Callable[[], asyncio.AbstractEventLoop], used_before: bool
+) -> None:
+    """Neither a request that is waited for, nor a connection that nobody uses and nobody closes."""
+    connected = 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connected
+        connected += 1
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                writer.write(ANSWER[:-1])
+                await asyncio.sleep(0)
+                writer.write(ANSWER[-1:])
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            connected -= 1
+            writer.close()
+
+    async def cut_short_after(turns: int, url: str) -> bool:
+        """Of the loop; whether it had ended by then."""
+        async with httpcore2.AsyncConnectionPool(network_backend=AsyncioConnections()) as pool:
+            if used_before:
+                await pool.request("GET", url)
+            asking = asyncio.create_task(pool.request("GET", url))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            ended = asking.done()
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+            left = repr(pool)
+            assert "Requests: 0 active, 0 queued" in left, turns
+            idle = sum(each.is_idle() for each in pool.connections)
+            assert all(each.is_idle() or each.is_closed() for each in pool.connections), turns
+            await eventually(lambda: connected == idle, within=10)
+        await eventually(lambda: connected == 0, within=10)
+        return ended
+
+    async def every_moment() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        turns = 0
+        try:
+            while not await cut_short_after(turns, url):
+                turns += 1
+        finally:
+            server.close()
+        assert turns > 3
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(every_moment())
+
+
+async def test_head_and_body_leave_together(serve: Serve, pool: httpcore2.AsyncConnectionPool) -> None:
     pieces: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -133,7 +189,7 @@ async def test_head_and_body_leave_together(serve: Serve, pool: httpcore.AsyncCo
 
 
 async def test_a_large_body_waits_for_its_reader_and_no_longer_than_it_may(
-    serve: Serve, pool: httpcore.AsyncConnectionPool
+    serve: Serve, pool: httpcore2.AsyncConnectionPool
 ) -> None:
     may_read = asyncio.Event()
     received = 0
@@ -146,7 +202,7 @@ async def test_a_large_body_waits_for_its_reader_and_no_longer_than_it_may(
         writer.write(ANSWER)
 
     url = await serve(answer)
-    with pytest.raises(httpcore.WriteTimeout):
+    with pytest.raises(httpcore2.WriteTimeout):
         await pool.request("POST", url, content=b"x" * LARGE, extensions=within(0.2))
     may_read.set()
     assert (await pool.request("POST", url, content=b"x" * LARGE, extensions=within(20))).status == 200
@@ -154,7 +210,7 @@ async def test_a_large_body_waits_for_its_reader_and_no_longer_than_it_may(
 
 
 async def test_an_answer_that_does_not_come_or_breaks_off_is_told(
-    serve: Serve, pool: httpcore.AsyncConnectionPool
+    serve: Serve, pool: httpcore2.AsyncConnectionPool
 ) -> None:
     async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -169,17 +225,17 @@ async def test_an_answer_that_does_not_come_or_breaks_off_is_told(
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         writer.transport.abort()
 
-    with pytest.raises(httpcore.ReadTimeout):
+    with pytest.raises(httpcore2.ReadTimeout):
         await pool.request("GET", await serve(silent), extensions=within(0.2))
-    with pytest.raises(httpcore.RemoteProtocolError):
+    with pytest.raises(httpcore2.RemoteProtocolError):
         await pool.request("GET", await serve(broken))
-    with pytest.raises((httpcore.ReadError, httpcore.RemoteProtocolError)):
+    with pytest.raises((httpcore2.ReadError, httpcore2.RemoteProtocolError)):
         await pool.request("GET", await serve(reset))
 
 
 async def test_an_address_that_refuses_is_passed_over(
     serve: Serve,
-    pool: httpcore.AsyncConnectionPool,
+    pool: httpcore2.AsyncConnectionPool,
     monkeypatch: pytest.MonkeyPatch,
     free_port: Callable[[], int],
 ) -> None:
@@ -187,7 +243,7 @@ async def test_an_address_that_refuses_is_passed_over(
         await reader.readuntil(b"\r\n\r\n")
         writer.write(ANSWER)
 
-    url = httpcore.URL(await serve(answer))
+    url = httpcore2.URL(await serve(answer))
     loop = asyncio.get_running_loop()
 
     async def found(_: str, port: int, **__: object) -> list[object]:
@@ -196,17 +252,17 @@ async def test_an_address_that_refuses_is_passed_over(
 
     monkeypatch.setattr(loop, "getaddrinfo", found)
     assert (await pool.request("GET", f"http://name.example:{url.port}/", extensions=within(5))).status == 200
-    with pytest.raises(httpcore.ConnectError):
+    with pytest.raises(httpcore2.ConnectError):
         await pool.request("GET", f"http://name.example:{free_port()}/", extensions=within(5))
 
 
-async def test_a_name_that_nobody_knows_is_told(pool: httpcore.AsyncConnectionPool) -> None:
-    with pytest.raises(httpcore.ConnectError):
+async def test_a_name_that_nobody_knows_is_told(pool: httpcore2.AsyncConnectionPool) -> None:
+    with pytest.raises(httpcore2.ConnectError):
         await pool.request("GET", "http://nobody.invalid/", extensions=within(5))
 
 
 async def test_it_speaks_tls_with_those_whose_certificate_is_good(
-    pool: httpcore.AsyncConnectionPool, certificate: tuple[Path, Path]
+    pool: httpcore2.AsyncConnectionPool, certificate: tuple[Path, Path]
 ) -> None:
     file, key = certificate
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -221,12 +277,12 @@ async def test_it_speaks_tls_with_those_whose_certificate_is_good(
     server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=serving)
     url = f"https://localhost:{server.sockets[0].getsockname()[1]}/"
     trusting = ssl.create_default_context(cafile=str(file))
-    async with httpcore.AsyncConnectionPool(
+    async with httpcore2.AsyncConnectionPool(
         ssl_context=trusting, network_backend=AsyncioConnections()
     ) as knowing:
         answered = await knowing.request("POST", url, content=b"x" * LARGE, extensions=within(20))
     assert answered.content == b"ok"
-    with pytest.raises(httpcore.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(httpcore2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
         await pool.request("POST", url, content=b"x", extensions=within(20))
     server.close()
 
@@ -251,7 +307,7 @@ def test_a_connection_that_was_reset_before_it_is_written_to_is_told_as_broken(
         ):
             connected = await AsyncioConnections().connect_tcp("127.0.0.1", port, timeout=5)
             await eventually(lambda: connected.get_extra_info("is_readable"))  # noqa: B023 - at once
-            with pytest.raises((httpcore.WriteError, httpcore.ConnectError)):
+            with pytest.raises((httpcore2.WriteError, httpcore2.ConnectError)):
                 await use(connected)
             await connected.aclose()
         server.close()

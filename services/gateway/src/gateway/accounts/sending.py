@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import httpcore
+import httpcore2
 import httpx
 
 from chassis.http.spans import client_span
@@ -86,9 +86,9 @@ class Sender:
         except (
             OSError,
             EgressError,
-            httpcore.NetworkError,
-            httpcore.ProtocolError,
-            httpcore.TimeoutException,
+            httpcore2.NetworkError,
+            httpcore2.ProtocolError,
+            httpcore2.TimeoutException,
             _OverError,
         ) as error:
             # The error may quote the address, and what is secret may be in that.
@@ -133,10 +133,10 @@ class Sender:
         url = httpx.URL(request.url)
         if request.query:
             url = url.copy_merge_params(httpx.QueryParams(list(request.query)))
-        target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+        target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         default = {b"http": 80, b"https": 443}[url.raw_scheme]
-        connection = httpcore.AsyncHTTPConnection(
-            httpcore.Origin(url.raw_scheme, url.raw_host, url.port or default),
+        connection = httpcore2.AsyncHTTPConnection(
+            httpcore2.Origin(url.raw_scheme, url.raw_host, url.port or default),
             ssl_context=self._ssl,
             network_backend=GuardedConnections(self._resolve, self._exceptions, wire),
         )
@@ -152,7 +152,7 @@ class Sender:
             headers["content-length"] = str(len(request.body))
         try:
             answer = await connection.handle_async_request(
-                httpcore.Request(
+                httpcore2.Request(
                     request.method,
                     target,
                     headers=list(headers.items()),
@@ -181,7 +181,7 @@ class Asking:
         return await self._sender.connect(host, port, self._deadline)
 
 
-class _Wire(httpcore.AsyncNetworkBackend):
+class _Wire(httpcore2.AsyncNetworkBackend):
     """Connects to an address, and knows whether anything of a request was written."""
 
     def __init__(self, deadline: Deadline) -> None:
@@ -194,15 +194,15 @@ class _Wire(httpcore.AsyncNetworkBackend):
         port: int,
         timeout: float | None = None,  # noqa: ASYNC109 - the library's signature
         local_address: str | None = None,  # noqa: ARG002
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002
-    ) -> httpcore.AsyncNetworkStream:
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,  # noqa: ARG002
+    ) -> httpcore2.AsyncNetworkStream:
         try:
             async with asyncio.timeout(timeout):
                 reader, writer = await asyncio.open_connection(host, port)
         except TimeoutError:
-            raise httpcore.ConnectTimeout("it did not answer in time") from None
+            raise httpcore2.ConnectTimeout("it did not answer in time") from None
         except OSError as error:
-            raise httpcore.ConnectError(error.strerror or str(error)) from None
+            raise httpcore2.ConnectError(error.strerror or str(error)) from None
         # Nor does the kernel go on by itself with what nobody has taken.
         if (limit := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:
             milliseconds = max(int(self.deadline.left * 1000), 1)
@@ -210,14 +210,14 @@ class _Wire(httpcore.AsyncNetworkBackend):
         writer.transport.set_write_buffer_limits(0)
         return _Stream(self, reader, writer)
 
-    async def connect_unix_socket(self, *_: object, **__: object) -> httpcore.AsyncNetworkStream:
-        raise httpcore.ConnectError("a socket of this machine is no place to send to")
+    async def connect_unix_socket(self, *_: object, **__: object) -> httpcore2.AsyncNetworkStream:
+        raise httpcore2.ConnectError("a socket of this machine is no place to send to")
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
 
-class _Stream(httpcore.AsyncNetworkStream):
+class _Stream(httpcore2.AsyncNetworkStream):
     """asyncio's own: what is written goes to the kernel within `write`, before anybody else gets a turn."""
 
     def __init__(self, wire: _Wire, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -229,7 +229,7 @@ class _Stream(httpcore.AsyncNetworkStream):
         try:
             return await self._reader.read(max_bytes)
         except OSError as error:
-            raise httpcore.ReadError(error.strerror or str(error)) from None
+            raise httpcore2.ReadError(error.strerror or str(error)) from None
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109, ARG002
         if not buffer:
@@ -243,7 +243,7 @@ class _Stream(httpcore.AsyncNetworkStream):
             try:
                 await self._writer.drain()
             except OSError as error:
-                raise httpcore.WriteError(error.strerror or str(error)) from None
+                raise httpcore2.WriteError(error.strerror or str(error)) from None
 
     async def aclose(self) -> None:
         # What is still buffered must not go out later, after the time is over.
@@ -254,13 +254,13 @@ class _Stream(httpcore.AsyncNetworkStream):
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109, ARG002
-    ) -> httpcore.AsyncNetworkStream:
+    ) -> httpcore2.AsyncNetworkStream:
         try:
             await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
         except ssl.SSLError as error:
-            raise httpcore.ConnectError(f"its certificate is not to be trusted ({error.reason})") from None
+            raise httpcore2.ConnectError(f"its certificate is not to be trusted ({error.reason})") from None
         except OSError as error:
-            raise httpcore.ConnectError(error.strerror or str(error)) from None
+            raise httpcore2.ConnectError(error.strerror or str(error)) from None
         return self
 
     def get_extra_info(self, info: str) -> Any:
@@ -275,7 +275,7 @@ class _Stream(httpcore.AsyncNetworkStream):
                 return None
 
 
-def _headers(answer: httpcore.Response) -> dict[str, str]:
+def _headers(answer: httpcore2.Response) -> dict[str, str]:
     found: dict[str, str] = {}
     for raw_name, raw_value in answer.headers:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
@@ -283,7 +283,7 @@ def _headers(answer: httpcore.Response) -> dict[str, str]:
     return found
 
 
-async def _body(answer: httpcore.Response, headers: Mapping[str, str]) -> tuple[bytes, bool]:
+async def _body(answer: httpcore2.Response, headers: Mapping[str, str]) -> tuple[bytes, bool]:
     """What it says, and whether that is only the beginning. The status is what counts: a body that cannot be read is none."""
     body = bytearray()
     try:
@@ -303,11 +303,11 @@ def _told(error: BaseException) -> str:
     match error:
         case _OverError():
             return "its time was over before it was sent"
-        case TimeoutError() | httpcore.TimeoutException():
+        case TimeoutError() | httpcore2.TimeoutException():
             return "no answer in time"
         case EgressError():
             return str(error)
-        case httpcore.ConnectError():
+        case httpcore2.ConnectError():
             return f"cannot be reached: {error}"
         case _:
             return f"broke off: {str(error) or type(error).__name__}"

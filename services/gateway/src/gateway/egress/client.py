@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Self
 
-import httpcore
+import httpcore2
 import httpx
 
 from gateway.egress.addresses import Network
@@ -74,7 +74,7 @@ class Egress:
     ) -> None:
         self._user_agent = user_agent
         self._room = asyncio.Semaphore(_AT_ONCE)
-        self._pool = httpcore.AsyncConnectionPool(
+        self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=httpx.create_ssl_context(),
             max_connections=None,
             max_keepalive_connections=0,  # each is checked anew, and strangers hold none of ours open
@@ -148,14 +148,14 @@ class Egress:
             raise PassingError("timeout", f"{target.host} did not answer in time") from None
 
     @asynccontextmanager
-    async def _asked(self, target: Target, headers: Mapping[str, str]) -> AsyncIterator[httpcore.Response]:
+    async def _asked(self, target: Target, headers: Mapping[str, str]) -> AsyncIterator[httpcore2.Response]:
         sent = {
             "Host": target.authority,
             "User-Agent": self._user_agent,
             "Accept-Encoding": ACCEPTED,
             **headers,
         }
-        url = httpcore.URL(
+        url = httpcore2.URL(
             scheme=target.scheme.encode(),
             host=target.host.encode(),
             port=target.port,
@@ -167,19 +167,19 @@ class Egress:
                 "GET", url, headers=list(sent.items()), extensions={"timeout": waits}
             ) as answer:
                 yield answer
-        except httpcore.TimeoutException:
+        except httpcore2.TimeoutException:
             raise PassingError("timeout", f"{target.host} did not answer in time") from None
-        except httpcore.ConnectError as error:
+        except httpcore2.ConnectError as error:
             if _is_about_trust(error):
                 raise RefusedError(
                     "certificate", f"{target.host} has no certificate that can be trusted"
                 ) from error
             raise PassingError("unreachable", f"{target.host} cannot be reached: {error}") from error
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
             raise PassingError("broken_off", f"{target.host} broke off: {error}") from error
 
 
-def _headers(answer: httpcore.Response) -> dict[str, str]:
+def _headers(answer: httpcore2.Response) -> dict[str, str]:
     found: dict[str, str] = {}
     for raw_name, raw_value in answer.headers:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
@@ -187,7 +187,7 @@ def _headers(answer: httpcore.Response) -> dict[str, str]:
     return found
 
 
-async def _body(answer: httpcore.Response, headers: Mapping[str, str], max_bytes: int) -> bytes:
+async def _body(answer: httpcore2.Response, headers: Mapping[str, str], max_bytes: int) -> bytes:
     announced = headers.get("content-length", "")
     if announced.isdecimal() and int(announced[:20]) > max_bytes:
         raise _too_large(max_bytes)

@@ -9,8 +9,9 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeAlias
 
-import httpcore
+import httpcore2
 
+from chassis.http.outgoing import AsyncioConnections
 from gateway.egress import addresses
 from gateway.egress.addresses import Network
 from gateway.egress.errors import PassingError, RefusedError
@@ -30,7 +31,7 @@ async def system_resolver(host: str, port: int) -> Sequence[Endpoint]:
     return list(dict.fromkeys((str(address[0]), int(address[1])) for *_, address in found))
 
 
-class GuardedConnections(httpcore.AsyncNetworkBackend):
+class GuardedConnections(httpcore2.AsyncNetworkBackend):
     """Makes the connections of an HTTP client.
 
     Args:
@@ -43,11 +44,11 @@ class GuardedConnections(httpcore.AsyncNetworkBackend):
         self,
         resolve: Resolve,
         exceptions: Iterable[Network],
-        inner: httpcore.AsyncNetworkBackend | None = None,
+        inner: httpcore2.AsyncNetworkBackend | None = None,
     ) -> None:
         self._resolve = resolve
         self._exceptions = tuple(exceptions)
-        self._inner = inner or httpcore.AnyIOBackend()
+        self._inner = inner or AsyncioConnections()
 
     async def connect_tcp(
         self,
@@ -55,26 +56,26 @@ class GuardedConnections(httpcore.AsyncNetworkBackend):
         port: int,
         timeout: float | None = None,  # noqa: ASYNC109 - the library's signature
         local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
         """A connection to the first address that answers.
 
         Raises:
             RefusedError: the name does not exist, or one of its addresses is not public.
             PassingError: the name cannot be looked up now.
-            httpcore.ConnectError, httpcore.ConnectTimeout: nobody answers at any address.
+            httpcore2.ConnectError, httpcore2.ConnectTimeout: nobody answers at any address.
         """
-        last: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
+        last: httpcore2.ConnectError | httpcore2.ConnectTimeout | None = None
         for address, its_port in (await self.checked(host, port))[:_MAX_TRIED]:
             try:
                 return await self._inner.connect_tcp(
                     address, its_port, timeout, local_address, socket_options
                 )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 last = error
-        raise last or httpcore.ConnectError("no address")
+        raise last or httpcore2.ConnectError("no address")
 
-    async def connect_unix_socket(self, *_: object, **__: object) -> httpcore.AsyncNetworkStream:
+    async def connect_unix_socket(self, *_: object, **__: object) -> httpcore2.AsyncNetworkStream:
         raise RefusedError("address", "The address is a socket of this machine")
 
     async def sleep(self, seconds: float) -> None:

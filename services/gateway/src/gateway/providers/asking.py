@@ -12,7 +12,7 @@ from decimal import Decimal
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
-import httpcore
+import httpcore2
 import httpx
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -97,7 +97,7 @@ class Http:
 
     def __init__(self, user_agent: str) -> None:
         self._headers = _HEADERS | {"User-Agent": user_agent}
-        self._pool = httpcore.AsyncConnectionPool(
+        self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=httpx.create_ssl_context(trust_env=False),
             max_connections=None,
             keepalive_expiry=_KEEPALIVE_SECONDS,
@@ -129,7 +129,7 @@ class Http:
             given["Content-Type"] = "application/json"
         asking = self._pool.stream(
             method,
-            httpcore.URL(
+            httpcore2.URL(
                 scheme=where.raw_scheme, host=where.raw_host, port=where.port, target=where.raw_path
             ),
             headers=[(header.encode("ascii"), value.encode("ascii")) for header, value in given.items()],
@@ -148,14 +148,14 @@ class Http:
                 response = await _exchange(name, asking)
                 exchange.answered(response.status)
                 return response
-        except (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.UnsupportedProtocol) as error:
+        except (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.UnsupportedProtocol) as error:
             raise Failed(_away(name, error)) from error
-        except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError) as error:
+        except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             # It was sent, and may have been answered.
             raise Failed(_no_answer(name, error), spent=None) from error
 
 
-async def _exchange(name: str, asking: AbstractAsyncContextManager[httpcore.Response]) -> Response:
+async def _exchange(name: str, asking: AbstractAsyncContextManager[httpcore2.Response]) -> Response:
     async with asking as response:
         headers = httpx.Headers(response.headers)
         if headers.get("Content-Encoding", "identity").lower() not in {"", "identity"}:

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
-import httpcore
+import httpcore2
 from pydantic import SecretStr
 
 from chassis.http.conditional import http_date
@@ -39,10 +39,10 @@ _IN_PATHS: Final = "/?&=%:;,@+$!*'()"
 """What stays as it is in a path with its query, apart from letters and digits."""
 _AnswerT = TypeVar("_AnswerT")
 _BROKEN: Final = (
-    httpcore.TimeoutException,
-    httpcore.NetworkError,
-    httpcore.ProtocolError,
-    httpcore.UnsupportedProtocol,
+    httpcore2.TimeoutException,
+    httpcore2.NetworkError,
+    httpcore2.ProtocolError,
+    httpcore2.UnsupportedProtocol,
 )
 _PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.FAILED_DEPENDENCY, HTTPStatus.TOO_EARLY}
 
@@ -148,9 +148,9 @@ class ServiceClient:
         )
         # The whole exchange is bounded by ours.
         self._extensions = {"timeout": {"connect": min(_CONNECT_SECONDS, timeout_seconds)}}
-        self._http = httpcore.AsyncConnectionPool(
+        self._http = httpcore2.AsyncConnectionPool(
             # Certificates of all authorities take a megabyte: for nothing where none is shown.
-            ssl_context=httpcore.default_ssl_context() if self._origin.scheme == "https" else None,
+            ssl_context=httpcore2.default_ssl_context() if self._origin.scheme == "https" else None,
             max_connections=None,
             keepalive_expiry=_KEEPALIVE_SECONDS,
             network_backend=AsyncioConnections(),
@@ -236,17 +236,17 @@ class ServiceClient:
             async with asyncio.timeout(self._timeout_seconds):
                 with client_span(method, f"{self._url}{path}") as exchange:
                     return await read(exchange)
-        except (httpcore.ConnectTimeout, httpcore.ConnectError, httpcore.UnsupportedProtocol) as error:
+        except (httpcore2.ConnectTimeout, httpcore2.ConnectError, httpcore2.UnsupportedProtocol) as error:
             raise UnavailableError(
                 f"{self.peer.name} does not answer at {self._url}{place}: {error!r}"
             ) from error
-        except (httpcore.TimeoutException, TimeoutError) as error:
+        except (httpcore2.TimeoutException, TimeoutError) as error:
             # One request may be too much for a service that is well: waiting would never end for it.
             problem = f"{self.peer.name} does not answer in time at {self._url}{place}: {error!r}"
             if halfway.done() and halfway.result() and await self._is_ready():
                 raise FailedError(f"{problem}; it was ready all the while") from error
             raise UnavailableError(problem) from error
-        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
+        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             raise UnavailableError(f"{self.peer.name} broke off at {self._url}{place}: {error!r}") from error
         finally:
             halfway.cancel()
@@ -271,7 +271,7 @@ class ServiceClient:
             self._check(response, place, about)
             return Answer(await self._body(response, place), _header(response, b"etag"))
 
-    async def _body(self, response: httpcore.Response, place: str) -> bytes:
+    async def _body(self, response: httpcore2.Response, place: str) -> bytes:
         body = bytearray()
         async for chunk in response.aiter_stream():
             body += chunk
@@ -283,7 +283,7 @@ class ServiceClient:
 
     def _sent(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
-    ) -> AbstractAsyncContextManager[httpcore.Response]:
+    ) -> AbstractAsyncContextManager[httpcore2.Response]:
         return self._http.stream(
             method,
             self._origin.url(path),
@@ -292,7 +292,7 @@ class ServiceClient:
             extensions=self._extensions,
         )
 
-    def _check(self, response: httpcore.Response, place: str, about: str) -> None:
+    def _check(self, response: httpcore2.Response, place: str, about: str) -> None:
         status = response.status
         if status == HTTPStatus.OK:
             return
@@ -335,16 +335,16 @@ class _Origin:
         authority = parts.netloc.rpartition("@")[2]
         return cls(parts.scheme.lower(), parts.hostname or "", parts.port, authority, parts.path)
 
-    def url(self, path: str) -> httpcore.URL:
+    def url(self, path: str) -> httpcore2.URL:
         target = quote(f"{self.prefix}{path}", safe=_IN_PATHS).encode()
-        return httpcore.URL(scheme=self.scheme, host=self.host, port=self.port, target=target)
+        return httpcore2.URL(scheme=self.scheme, host=self.host, port=self.port, target=target)
 
 
 def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers.items()]
 
 
-def _header(response: httpcore.Response, name: bytes) -> str | None:
+def _header(response: httpcore2.Response, name: bytes) -> str | None:
     """By its name in lower case; the first, if there are several."""
     for given, value in response.headers:
         if given.lower() == name:

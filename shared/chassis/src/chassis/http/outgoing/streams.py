@@ -1,4 +1,4 @@
-"""Connections of asyncio for httpcore, in the place of anyio's.
+"""Connections of asyncio for httpcore2, in the place of anyio's.
 
 anyio asks with every read and write which library runs it, and enters scopes that can be cancelled from elsewhere: more processor
 time than reading and writing take. And head and body of a request leave in one write here, as nothing waits between them.
@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpcore
+import httpcore2
 
 _FULL = 65_536
 """Bytes that are not sent yet, past which a writer waits."""
@@ -29,23 +29,23 @@ class _Reader(asyncio.StreamReader):
         super().feed_data(data)
 
 
-class _Stream(httpcore.AsyncNetworkStream):
+class _Stream(httpcore2.AsyncNetworkStream):
     def __init__(self, reader: _Reader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - the library's signature
-        async with _told_as(httpcore.ReadTimeout, httpcore.ReadError, timeout):
+        async with _told_as(httpcore2.ReadTimeout, httpcore2.ReadError, timeout):
             piece = await self._reader.read(max_bytes)
         self._reader.unread -= len(piece)
         return piece
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - likewise
         if self._writer.is_closing():
-            raise httpcore.WriteError(_CLOSED)
+            raise httpcore2.WriteError(_CLOSED)
         self._writer.write(buffer)
         if self._writer.transport.get_write_buffer_size() > _FULL or self._writer.is_closing():
-            async with _told_as(httpcore.WriteTimeout, httpcore.WriteError, timeout):
+            async with _told_as(httpcore2.WriteTimeout, httpcore2.WriteError, timeout):
                 await self._writer.drain()
 
     async def aclose(self) -> None:
@@ -57,11 +57,11 @@ class _Stream(httpcore.AsyncNetworkStream):
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - likewise
-    ) -> httpcore.AsyncNetworkStream:
+    ) -> httpcore2.AsyncNetworkStream:
         if self._writer.is_closing():
-            raise httpcore.ConnectError(_CLOSED)
+            raise httpcore2.ConnectError(_CLOSED)
         try:
-            async with _told_as(httpcore.ConnectTimeout, httpcore.ConnectError, timeout):
+            async with _told_as(httpcore2.ConnectTimeout, httpcore2.ConnectError, timeout):
                 await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
         except BaseException:
             self._writer.transport.abort()
@@ -76,7 +76,7 @@ class _Stream(httpcore.AsyncNetworkStream):
         return self._writer.get_extra_info(names.get(info, info))
 
 
-class AsyncioConnections(httpcore.AsyncNetworkBackend):
+class AsyncioConnections(httpcore2.AsyncNetworkBackend):
     """Connects, and reads and writes by the event loop of asyncio that runs."""
 
     async def connect_tcp(
@@ -85,34 +85,34 @@ class AsyncioConnections(httpcore.AsyncNetworkBackend):
         port: int,
         timeout: float | None = None,  # noqa: ASYNC109 - the library's signature
         local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
         """A connection to the first address of the host that answers; each has its part of the time that is left.
 
         Raises:
-            httpcore.ConnectTimeout, httpcore.ConnectError.
+            httpcore2.ConnectTimeout, httpcore2.ConnectError.
         """
         loop = asyncio.get_running_loop()
         until = None if timeout is None else loop.time() + timeout
-        async with _told_as(httpcore.ConnectTimeout, httpcore.ConnectError, timeout):
+        async with _told_as(httpcore2.ConnectTimeout, httpcore2.ConnectError, timeout):
             found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
         for left in range(len(addresses), 0, -1):
             seconds = None if until is None else max(until - loop.time(), 0.0) / left
             try:
-                async with _told_as(httpcore.ConnectTimeout, httpcore.ConnectError, seconds):
+                async with _told_as(httpcore2.ConnectTimeout, httpcore2.ConnectError, seconds):
                     return await self._connected(addresses[-left], port, local_address, socket_options or ())
-            except (httpcore.ConnectTimeout, httpcore.ConnectError):
+            except (httpcore2.ConnectTimeout, httpcore2.ConnectError):
                 if left == 1:
                     raise
-        raise httpcore.ConnectError(f"{host} has no address")
+        raise httpcore2.ConnectError(f"{host} has no address")
 
     async def _connected(
         self,
         address: str,
         port: int,
         local_address: str | None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION],
+        socket_options: Iterable[httpcore2.SOCKET_OPTION],
     ) -> _Stream:
         loop = asyncio.get_running_loop()
         reader = _Reader(limit=_FULL, loop=loop)
