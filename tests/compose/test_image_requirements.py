@@ -56,7 +56,7 @@ def test_nothing_for_tests_or_of_other_services_is_selected(service: str) -> Non
     ("package", "having"),
     [
         ("fastapi", {"orchestrator", "publisher", "research", "social", "monitor", "gateway"}),
-        ("httpx", {"orchestrator", "publisher", "social", "gateway"}),
+        ("httpx", {"gateway"}),
         ("lxml", {"research"}),
         ("protego", {"gateway"}),
     ],

@@ -69,6 +69,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
         timeout_seconds=settings.research_timeout_seconds,
         research=service.dependency("research", outages=(UnavailableError,)),
     )
+    service.closes(research)
     computing = Computing()
     in_hand = max(settings.writers, QUICKLY_WRITTEN)
     writers = {**_writers(service, settings, computing), **(other_writers or {})}
@@ -160,8 +161,10 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
     service.background("erased accounts", accounts.run)
     service.background("erasures", Reminders(service.database, after=settings.stall_after).run)
     asking = Asking(settings.gateway_url, settings.pages_url, settings.key_for_gateway)
+    service.closes(asking)
     service.background("links", Checking(service.database, asking).run)
     watching = Watching(service.database, settings.gateway_url, settings.key_for_gateway)
+    service.closes(watching)
     service.background("accounts", watching.run)
     service.gauge(
         "schedules", "Schedules, by state; overdue: active and not fired in time.", "state", count_states
@@ -191,13 +194,15 @@ def _model_writer(service: Service, settings: Settings, url: str) -> WriterAt:
     from orchestrator.writing.model import VERDICTS, Chat, ModelWriter  # noqa: PLC0415
 
     def chat(name: str, what: str) -> Chat:
-        return Chat(
+        made = Chat(
             url,
             settings.key_for_gateway,
             model=name,
             timeout_seconds=settings.model_timeout_seconds,
             dependency=service.dependency(what, outages=(UnavailableError,)),
         )
+        service.closes(made)
+        return made
 
     model = chat(settings.model_name, "model")
     judge, name = None, settings.model_judge_name or settings.model_name

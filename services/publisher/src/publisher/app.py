@@ -38,8 +38,10 @@ def build(settings: Settings) -> Service:
         max_bytes=settings.content_max_bytes,
         orchestrator=service.dependency("orchestrator", outages=(UnavailableError,)),
     )
+    service.closes(orchestrator)
     covers = Covers(service.database, most_bytes=settings.covers_max_megabytes * 1_000_000)
     door = Door(settings.gateway_url, settings.key_for_gateway)
+    service.closes(door)
     receipts = Receipts(service.database, door, ask_again)
     bringing = Bringing(
         service.database,

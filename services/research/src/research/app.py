@@ -84,6 +84,7 @@ def _web(service: Service, settings: Settings, readers: Readers) -> Web | None:
         settings.key_for_gateway,
         dependency=service.dependency("gateway", outages=(UnavailableError,)),
     )
+    service.closes(gateway)
     return Web(gateway, Pages(gateway, readers), Proposals(service.database, gateway, settings.model_name))
 
 

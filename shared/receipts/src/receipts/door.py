@@ -1,16 +1,18 @@
 """The gateway, through which effects reach other people's servers; it holds the credentials, and refuses what comes too late."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final, Protocol
+from urllib.parse import urlencode
 from uuid import UUID
 
-import httpx
 from pydantic import SecretStr
 
-from chassis.http.client import retry_after
+from chassis.http.client import Reply, retry_after
+from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
 from chassis.http.problems import BLANK
 from chassis.http.spans import client_span
 from receipts.accounts import Account, Answer
@@ -70,22 +72,14 @@ class Door:
     """
 
     def __init__(self, url: str | None, key: SecretStr | None) -> None:
-        self._url = None if url is None else url.rstrip("/")
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if key is not None:
             headers["X-Service-Key"] = key.get_secret_value()
-        self._http = httpx.AsyncClient(
-            headers=headers,
-            # The gateway closes idle connections after 5 seconds: none is used when it may be closing it.
-            limits=httpx.Limits(keepalive_expiry=2.0),
-            follow_redirects=False,
-            # Certificates of all authorities take a megabyte: for nothing where none is shown.
-            verify=url is not None and url.startswith("https:"),
-            trust_env=False,
-        )
+        self._origin = None if url is None else Origin(url, headers, connect_seconds=_CONNECT_SECONDS)
 
     async def aclose(self) -> None:
-        await self._http.aclose()
+        if self._origin is not None:
+            await self._origin.aclose()
 
     def account(self, name: str, brand: str) -> Account:
         """An account by its name, for a brand; whether there is one shows when it is asked."""
@@ -97,16 +91,18 @@ class Door:
         Raises:
             GatewayAway: it does not answer.
         """
-        if self._url is None:
+        if self._origin is None:
             return ()
         path = "/v1/accounts"
         try:
-            response = await self._exchange("GET", path, {"params": {"brand": brand}}, _LISTING_SECONDS)
+            reply = await self._exchange(
+                self._origin, "GET", f"{path}?{urlencode({'brand': brand})}", None, _LISTING_SECONDS
+            )
         except UnknownOutcome as error:
             raise GatewayAway(error.detail) from error
-        if response.status_code != HTTPStatus.OK:
-            raise GatewayAway(f"the gateway answered {response.status_code} at {path}")
-        items = _document(response).get("items", ())
+        if reply.status != HTTPStatus.OK:
+            raise GatewayAway(f"the gateway answered {reply.status} at {path}")
+        items = reply.document.get("items", ())
         return tuple(_connected(each) for each in items)
 
     async def _about(self, name: str, brand: str) -> Mapping[str, str]:
@@ -120,18 +116,18 @@ class Door:
             Fenced: it knows a higher one.
             GatewayAway: it does not answer.
         """
-        if self._url is None:
+        if self._origin is None:
             return
         path = f"/v1/accounts/{account}/fences"
         told = {"brand": brand, "receipt_id": str(receipt_id), "fence": fence}
         try:
-            response = await self._exchange("POST", path, {"json": told}, _LISTING_SECONDS)
+            reply = await self._exchange(self._origin, "POST", path, told, _LISTING_SECONDS)
         except UnknownOutcome as error:
             # The same again does no harm.
             raise GatewayAway(error.detail) from error
-        if response.is_success:
+        if HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
             return
-        problem = _problem(response)
+        problem = _problem(reply)
         if isinstance(problem, UnderWay | Fenced):
             raise problem
         if isinstance(problem, Refused):
@@ -140,13 +136,13 @@ class Door:
         raise GatewayAway(str(problem))
 
     async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
-        if self._url is None:
+        if self._origin is None:
             raise Refused("not_connected", "no account is connected: the service has no GATEWAY_URL")
         path = f"/v1/accounts/{name}/requests"
-        response = await self._exchange("POST", path, {"json": asked}, seconds + _MORE_SECONDS)
-        if response.status_code != HTTPStatus.OK:
-            raise _problem(response)
-        document = _document(response)
+        reply = await self._exchange(self._origin, "POST", path, asked, seconds + _MORE_SECONDS)
+        if reply.status != HTTPStatus.OK:
+            raise _problem(reply)
+        document = reply.document
         try:
             return Answer(
                 status=int(document["status"]),
@@ -159,32 +155,30 @@ class Door:
             raise UnknownOutcome(f"the gateway's answer cannot be read: {error!r}") from error
 
     async def _exchange(
-        self, method: str, path: str, what: Mapping[str, Any], seconds: float
-    ) -> httpx.Response:
+        self, origin: Origin, method: str, path: str, told: Mapping[str, Any] | None, seconds: float
+    ) -> Reply:
         """Raises GatewayAway: not a byte reached it; UnknownOutcome: it may have taken the request."""
-        timeout = httpx.Timeout(seconds, connect=min(_CONNECT_SECONDS, seconds))
-        url = f"{self._url}{path}"
+        url = f"{origin.url}{path}"
         try:
-            with client_span(method, url) as exchange:
-                response = await self._http.request(
-                    method, url, timeout=timeout, headers=exchange.headers, **what
-                )
-                exchange.answered(response.status_code)
-                return response
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.InvalidURL) as error:
+            async with asyncio.timeout(seconds):
+                with client_span(method, url) as exchange:
+                    async with origin.sent(method, path, exchange.headers, told) as response:
+                        exchange.answered(response.status)
+                        body = await response.aread()
+        except NOT_CONNECTED as error:
             raise GatewayAway(f"the gateway does not answer at {url}: {error!r}") from error
-        except (httpx.TransportError, AttributeError) as error:
-            # AttributeError: of the libraries below, on uvloop, where a connection was reset while it was idle.
+        except (*BROKEN, TimeoutError) as error:
             raise UnknownOutcome(f"the gateway broke off: {error!r}") from error
+        after = retry_after(header(response, b"retry-after"), datetime.now(UTC))
+        return Reply(response.status, body, after)
 
 
-def _problem(response: httpx.Response) -> Exception:
+def _problem(reply: Reply) -> Exception:
     """What a refusal of the gateway says of the request."""
-    document = _document(response)
-    kind = document.get("type")
-    kind = kind if isinstance(kind, str) else BLANK
-    detail = str(document.get("detail") or f"the gateway answered {response.status_code}")
-    at = _retry_at(document, response)
+    document = reply.document
+    kind = reply.problem or BLANK
+    detail = str(document.get("detail") or f"the gateway answered {reply.status}")
+    at = _retry_at(document, reply.after)
     if kind in _REFUSED:
         return Refused(_REFUSED[kind], detail)
     told: dict[str, Exception] = {
@@ -194,7 +188,7 @@ def _problem(response: httpx.Response) -> Exception:
         "call.under_way": UnderWay(detail, at),
         "call.no_answer": UnknownOutcome(detail),
     }
-    return told.get(kind) or _other_problem(kind, response.status_code, detail, at, document)
+    return told.get(kind) or _other_problem(kind, reply.status, detail, at, document)
 
 
 def _other_problem(
@@ -208,21 +202,12 @@ def _other_problem(
     return NotSent(kind, detail, at) if document.get("transient") is True else Refused(kind, detail)
 
 
-def _retry_at(document: Mapping[str, Any], response: httpx.Response) -> datetime | None:
+def _retry_at(document: Mapping[str, Any], after: timedelta | None) -> datetime | None:
     try:
         moment = datetime.fromisoformat(document["retry_at"])
     except (KeyError, TypeError, ValueError):
-        after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
         return None if after is None else datetime.now(UTC) + after
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _document(response: httpx.Response) -> dict[str, Any]:
-    try:
-        document = response.json()
-    except (ValueError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 def _connected(item: Mapping[str, Any]) -> Connected:

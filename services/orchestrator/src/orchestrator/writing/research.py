@@ -74,6 +74,9 @@ class ResearchClient:
         self._client = ServiceClient(peer, timeout_seconds=timeout_seconds, max_bytes=MAX_BYTES)
         self._researches = Documents(self._client, "research", read_one=_read_one, read_list=_read_list)
 
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
     async def fetch(self, research_id: UUID, brand_slug: str) -> tuple[Source, ...]:
         """The sources of a brand's research, best first.
 

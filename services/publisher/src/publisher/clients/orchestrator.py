@@ -62,6 +62,9 @@ class OrchestratorClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
         await self._client.aclose()
 
     async def article(self, content_id: UUID, *, known_etag: str | None = None) -> Fetched | Unchanged | None:

@@ -6,24 +6,20 @@ Nothing is tried again here: that is the business of whoever asks, who knows wha
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final, Self, TypeVar
-from urllib.parse import quote, urlsplit
 
 import httpcore2
 from pydantic import SecretStr
 
 from chassis.http.conditional import http_date
-from chassis.http.outgoing import AsyncioConnections
+from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
 from chassis.http.problems import BLANK
 from chassis.http.spans import Exchange, client_span
 
 _CONNECT_SECONDS: Final = 3.0
-_KEEPALIVE_SECONDS: Final = 2.0
-"""Connections are let go before the other service, which closes idle ones after 5, can close one under a request."""
 _LONGEST_WAIT: Final = timedelta(hours=1)
 """A service that asks for more is obeyed no further: what waits for it would seem lost."""
 _READY_SECONDS: Final = 2.0
@@ -35,15 +31,7 @@ _OUT_OF_SERVICE: Final = {
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
 }
-_IN_PATHS: Final = "/?&=%:;,@+$!*'()"
-"""What stays as it is in a path with its query, apart from letters and digits."""
 _AnswerT = TypeVar("_AnswerT")
-_BROKEN: Final = (
-    httpcore2.TimeoutException,
-    httpcore2.NetworkError,
-    httpcore2.ProtocolError,
-    httpcore2.UnsupportedProtocol,
-)
 _PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.FAILED_DEPENDENCY, HTTPStatus.TOO_EARLY}
 
 
@@ -136,24 +124,14 @@ class ServiceClient:
         self, peer: Peer, *, timeout_seconds: float, max_bytes: int, max_bytes_setting: str | None = None
     ) -> None:
         self.peer = peer
-        self._url = peer.url.rstrip("/")
         self._timeout_seconds = timeout_seconds
         self._max_bytes = max_bytes
         self._if_too_large = f"; shorten it or raise {max_bytes_setting}" if max_bytes_setting else ""
-        self._origin = _Origin.of(self._url)
         # Uncompressed, so that the limit on bytes is one on memory too.
-        self._headers = _encoded(
-            {"Host": self._origin.authority, "Accept": "application/json", "Accept-Encoding": "identity"}
-            | _key(peer.service_key)
-        )
+        plain = {"Accept": "application/json", "Accept-Encoding": "identity"}
         # The whole exchange is bounded by ours.
-        self._extensions = {"timeout": {"connect": min(_CONNECT_SECONDS, timeout_seconds)}}
-        self._http = httpcore2.AsyncConnectionPool(
-            # Certificates of all authorities take a megabyte: for nothing where none is shown.
-            ssl_context=httpcore2.default_ssl_context() if self._origin.scheme == "https" else None,
-            max_connections=None,
-            keepalive_expiry=_KEEPALIVE_SECONDS,
-            network_backend=AsyncioConnections(),
+        self._origin = Origin(
+            peer.url, plain | _key(peer.service_key), connect_seconds=min(_CONNECT_SECONDS, timeout_seconds)
         )
 
     async def __aenter__(self) -> Self:
@@ -163,7 +141,7 @@ class ServiceClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        await self._http.aclose()
+        await self._origin.aclose()
 
     async def get(self, path: str, *, about: str, known_etag: str | None = None) -> Answer | Unchanged:
         """What is found under the path, or `Unchanged` if `known_etag` still names it.
@@ -211,14 +189,13 @@ class ServiceClient:
         """
         place = path.partition("?")[0]
 
-        body = None if json is None else _as_json(json)
-        given = dict(headers or {}) | ({} if body is None else {"Content-Type": "application/json"})
+        given = dict(headers or {})
 
         async def read(exchange: Exchange) -> Reply:
-            async with self._sent(method, path, given | exchange.headers, body) as response:
+            async with self._origin.sent(method, path, given | exchange.headers, json) as response:
                 exchange.answered(response.status)
                 answered = await self._body(response, place)
-                after = retry_after(_header(response, b"retry-after"), datetime.now(UTC))
+                after = retry_after(header(response, b"retry-after"), datetime.now(UTC))
                 reply = Reply(response.status, answered, after)
                 away = response.status in _OUT_OF_SERVICE or _is_server_error(response.status)
                 if response.status in _REFUSED_KEY or (away and reply.problem is None):
@@ -234,20 +211,22 @@ class ServiceClient:
         try:
             # Each read is bounded by the client, their sum by this: a slow trickle would keep it content for ever.
             async with asyncio.timeout(self._timeout_seconds):
-                with client_span(method, f"{self._url}{path}") as exchange:
+                with client_span(method, f"{self._origin.url}{path}") as exchange:
                     return await read(exchange)
-        except (httpcore2.ConnectTimeout, httpcore2.ConnectError, httpcore2.UnsupportedProtocol) as error:
+        except NOT_CONNECTED as error:
             raise UnavailableError(
-                f"{self.peer.name} does not answer at {self._url}{place}: {error!r}"
+                f"{self.peer.name} does not answer at {self._origin.url}{place}: {error!r}"
             ) from error
         except (httpcore2.TimeoutException, TimeoutError) as error:
             # One request may be too much for a service that is well: waiting would never end for it.
-            problem = f"{self.peer.name} does not answer in time at {self._url}{place}: {error!r}"
+            problem = f"{self.peer.name} does not answer in time at {self._origin.url}{place}: {error!r}"
             if halfway.done() and halfway.result() and await self._is_ready():
                 raise FailedError(f"{problem}; it was ready all the while") from error
             raise UnavailableError(problem) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-            raise UnavailableError(f"{self.peer.name} broke off at {self._url}{place}: {error!r}") from error
+            raise UnavailableError(
+                f"{self.peer.name} broke off at {self._origin.url}{place}: {error!r}"
+            ) from error
         finally:
             halfway.cancel()
 
@@ -256,20 +235,20 @@ class ServiceClient:
         await asyncio.sleep(after)
         try:
             async with asyncio.timeout(_READY_SECONDS):
-                async with self._sent("GET", "/health/ready", {}) as answer:
+                async with self._origin.sent("GET", "/health/ready", {}) as answer:
                     return answer.status == HTTPStatus.OK
-        except (*_BROKEN, TimeoutError):
+        except (*NOT_CONNECTED, *BROKEN, TimeoutError):
             return False
 
     async def _exchange(
         self, path: str, place: str, about: str, headers: Mapping[str, str], exchange: Exchange
     ) -> Answer | Unchanged:
-        async with self._sent("GET", path, {**headers, **exchange.headers}) as response:
+        async with self._origin.sent("GET", path, {**headers, **exchange.headers}) as response:
             exchange.answered(response.status)
             if response.status == HTTPStatus.NOT_MODIFIED and headers:
                 return Unchanged()
             self._check(response, place, about)
-            return Answer(await self._body(response, place), _header(response, b"etag"))
+            return Answer(await self._body(response, place), header(response, b"etag"))
 
     async def _body(self, response: httpcore2.Response, place: str) -> bytes:
         body = bytearray()
@@ -281,23 +260,12 @@ class ServiceClient:
                 )
         return bytes(body)
 
-    def _sent(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
-    ) -> AbstractAsyncContextManager[httpcore2.Response]:
-        return self._http.stream(
-            method,
-            self._origin.url(path),
-            headers=[*self._headers, *_encoded(headers)],
-            content=body,
-            extensions=self._extensions,
-        )
-
     def _check(self, response: httpcore2.Response, place: str, about: str) -> None:
         status = response.status
         if status == HTTPStatus.OK:
             return
         problem = f"{self.peer.name} answered {status} at {place}"
-        after = retry_after(_header(response, b"retry-after"), datetime.now(UTC))
+        after = retry_after(header(response, b"retry-after"), datetime.now(UTC))
         # What is missing or refused is put right by someone else, so these are worth another attempt too.
         if status == HTTPStatus.NOT_FOUND:
             raise NotThereError(f"{problem}: it does not know {about} (yet)", after=after)
@@ -315,45 +283,6 @@ class ServiceClient:
         raise UnusableAnswerError(
             f"{problem} for {about}; check that {self.peer.url_setting} names {self.peer.name}"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    """Where a service is, taken apart once."""
-
-    scheme: str
-    host: str
-    port: int | None
-    authority: str
-    """As the header Host has it."""
-    prefix: str
-    """Of every path."""
-
-    @classmethod
-    def of(cls, url: str) -> Self:
-        parts = urlsplit(url)
-        authority = parts.netloc.rpartition("@")[2]
-        return cls(parts.scheme.lower(), parts.hostname or "", parts.port, authority, parts.path)
-
-    def url(self, path: str) -> httpcore2.URL:
-        target = quote(f"{self.prefix}{path}", safe=_IN_PATHS).encode()
-        return httpcore2.URL(scheme=self.scheme, host=self.host, port=self.port, target=target)
-
-
-def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers.items()]
-
-
-def _header(response: httpcore2.Response, name: bytes) -> str | None:
-    """By its name in lower case; the first, if there are several."""
-    for given, value in response.headers:
-        if given.lower() == name:
-            return value.decode("latin-1")
-    return None
-
-
-def _as_json(document: Mapping[str, Any]) -> bytes:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def _is_server_error(status: int) -> bool:

@@ -2,15 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import aclosing
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Final, TypeAlias
 
-import httpx
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from chassis.http.client import FailedError, UnavailableError
+from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
 from chassis.http.spans import Exchange, client_span
 from messaging import Dependency, RetryLater
 from orchestrator.writing.model.refusals import FILTERED, excerpt, is_filtered, refusal
@@ -19,6 +18,9 @@ MAX_BYTES: Final = 2 * 1024 * 1024
 CONNECT_SECONDS: Final = 3.0
 _THERE_SECONDS: Final = 2.0
 """For the question whether a server that did not answer in time is there at all."""
+
+_COMPLETIONS: Final = "/chat/completions"
+_MODELS: Final = "/models"
 
 Message: TypeAlias = Mapping[str, str]
 
@@ -83,21 +85,21 @@ class Chat:
         self, url: str, service_key: SecretStr, *, model: str, timeout_seconds: float, dependency: Dependency
     ) -> None:
         self.model = model
-        self._url = f"{url.rstrip('/')}/chat/completions"
-        self._models = f"{url.rstrip('/')}/models"
         self._timeout_seconds = timeout_seconds
         self._dependency = dependency
-        self._http = httpx.AsyncClient(
-            headers={
+        self._origin = Origin(
+            url,
+            {
                 "X-Service-Key": service_key.get_secret_value(),
                 "Accept": "application/json",
                 "Accept-Encoding": "identity",
             },
-            timeout=httpx.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)),
-            limits=httpx.Limits(keepalive_expiry=2.0),
-            follow_redirects=False,
-            trust_env=False,
+            connect_seconds=min(CONNECT_SECONDS, timeout_seconds),
         )
+        self._url = f"{self._origin.url}{_COMPLETIONS}"
+
+    async def aclose(self) -> None:
+        await self._origin.aclose()
 
     async def complete(self, request: Request) -> Completion:
         """Asks once.
@@ -109,10 +111,8 @@ class Chat:
         """
         try:
             async with self._dependency.call():
-                status, headers, body = await self._post(request)
-                refused = (
-                    None if status == HTTPStatus.OK else refusal(status, headers.get("Retry-After"), body)
-                )
+                status, retry_after, body = await self._post(request)
+                refused = None if status == HTTPStatus.OK else refusal(status, retry_after, body)
                 if isinstance(refused, UnavailableError):
                     raise refused
         except FailedError as error:
@@ -123,8 +123,8 @@ class Chat:
             return Completion(content="", finish_reason=FILTERED, model=self.model, usage=Usage())
         raise refused
 
-    async def _post(self, request: Request) -> tuple[int, httpx.Headers, bytes]:
-        """Whatever is answered.
+    async def _post(self, request: Request) -> tuple[int, str | None, bytes]:
+        """Whatever is answered: status, `Retry-After`, body.
 
         Raises:
             UnavailableError: the server cannot be reached.
@@ -134,27 +134,28 @@ class Chat:
             async with asyncio.timeout(self._timeout_seconds):
                 with client_span("POST", self._url) as exchange:
                     return await self._exchange(request, exchange)
-        except (httpx.ConnectTimeout, httpx.ConnectError, httpx.InvalidURL) as error:
+        except NOT_CONNECTED as error:
             raise UnavailableError(f"the model does not answer at {self._url}: {error!r}") from error
-        except (httpx.TimeoutException, TimeoutError) as error:
+        except TimeoutError as error:
             # One question may be too much for a server that is well: waiting would never end for it.
             problem = f"the model does not answer in time at {self._url}: {error!r}"
             if await self._is_there():
                 raise FailedError(f"{problem}; its server does") from error
             raise UnavailableError(problem) from error
-        except httpx.TransportError as error:
+        except BROKEN as error:
             raise UnavailableError(f"the model broke off at {self._url}: {error!r}") from error
 
     async def _is_there(self) -> bool:
         """Whether anybody answers, whatever it is."""
         try:
             async with asyncio.timeout(_THERE_SECONDS):
-                await self._http.get(self._models)
-        except (httpx.TransportError, TimeoutError):
+                async with self._origin.sent("GET", _MODELS, {}):
+                    pass
+        except (*NOT_CONNECTED, *BROKEN, TimeoutError):
             return False
         return True
 
-    async def _exchange(self, request: Request, exchange: Exchange) -> tuple[int, httpx.Headers, bytes]:
+    async def _exchange(self, request: Request, exchange: Exchange) -> tuple[int, str | None, bytes]:
         # What another command was answered is not asked for: a replay is there to get another answer.
         headers = {
             "Idempotency-Key": request.key,
@@ -162,27 +163,22 @@ class Chat:
             "Cache-Control": "no-cache",
             **exchange.headers,
         }
-        sent = self._http.build_request(
-            "POST",
-            self._url,
-            headers=headers,
-            json={
-                "model": self.model,
-                "messages": list(request.messages),
-                "response_format": request.response_format,
-                "max_tokens": request.max_tokens,
-                "temperature": 0.2,
-                "stream": False,
-            },
-        )
-        async with aclosing(await self._http.send(sent, stream=True)) as response:
-            exchange.answered(response.status_code)
+        question = {
+            "model": self.model,
+            "messages": list(request.messages),
+            "response_format": request.response_format,
+            "max_tokens": request.max_tokens,
+            "temperature": 0.2,
+            "stream": False,
+        }
+        async with self._origin.sent("POST", _COMPLETIONS, headers, question) as response:
+            exchange.answered(response.status)
             body = bytearray()
-            async for chunk in response.aiter_raw():
+            async for chunk in response.aiter_stream():
                 body += chunk
                 if len(body) > MAX_BYTES:
                     raise FailedError(f"the model's answer is larger than {MAX_BYTES} bytes")
-            return response.status_code, response.headers, bytes(body)
+            return response.status, header(response, b"retry-after"), bytes(body)
 
     def _read(self, body: bytes) -> Completion:
         try:
