@@ -12,7 +12,7 @@ import httpcore2
 import pytest
 import uvloop
 
-from chassis.http.outgoing import AsyncioConnections
+from chassis.http.outgoing import NOT_CONNECTED, AsyncioConnections, Origin
 from chassis.testing import eventually
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -284,6 +284,36 @@ async def test_it_speaks_tls_with_those_whose_certificate_is_good(
     assert answered.content == b"ok"
     with pytest.raises(httpcore2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
         await pool.request("POST", url, content=b"x", extensions=within(20))
+    server.close()
+
+
+async def test_whose_certificates_are_trusted_an_operator_may_say(
+    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, key = certificate
+    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    serving.load_cert_chain(file, key)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(ANSWER)
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=serving)
+    url = f"https://localhost:{server.sockets[0].getsockname()[1]}/api/"
+
+    async def ask() -> bytes:
+        origin = Origin(url, {}, connect_seconds=20)
+        try:
+            async with origin.sent("GET", "/v1/things?of=two words", {}) as response:
+                return await response.aread()
+        finally:
+            await origin.aclose()
+
+    with pytest.raises(NOT_CONNECTED, match="CERTIFICATE_VERIFY_FAILED"):
+        await ask()
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    assert await ask() == b"ok"
     server.close()
 
 
