@@ -27,8 +27,9 @@ async def refused(response: httpx.Response, status: int) -> str:
     assert response.status_code == status, response.text
     body = response.json()
     assert response.headers["content-type"] == "application/problem+json"
-    assert set(body) - {"errors"} == {"type", "title", "status", "detail"}
-    assert (body["type"], body["status"]) == ("about:blank", status)
+    assert set(body) - {"errors"} == {"type", "title", "status", "code", "detail"}
+    assert body["status"] == status
+    assert body["type"] in {"about:blank", f"urn:brand-engine:problem:{body['code']}"}
     assert isinstance(body["detail"], str)
     return body["detail"]
 
@@ -398,9 +399,9 @@ async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
         assert {"401", "403", "422", "503"} <= set(operation["responses"]), (path, method)
         for status, response in operation["responses"].items():
             assert response["description"], (path, method, status)
-            if status in {"401", "403", "404", "409", "413", "422", "503"}:
+            if status in {"401", "403", "404", "409", "413", "415", "422", "503"}:
                 schema = response["content"]["application/problem+json"]["schema"]
-                assert schema == {"$ref": "#/components/schemas/Problem"}, (path, method, status)
+                assert schema == {"$ref": f"#/components/schemas/Problem{status}"}, (path, method, status)
         assert ("413" in operation["responses"]) == ("requestBody" in operation), (path, method)
     assert "HTTPValidationError" not in document["components"]["schemas"]
     cycle = document["components"]["schemas"]["CycleView"]["properties"]

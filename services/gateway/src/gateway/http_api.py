@@ -9,6 +9,7 @@ from chassis import Connections
 from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
+from gateway import problem_codes
 from gateway.accounts import Apps, AskingAccounts, Authorizing, Health, Mailing, Registry
 from gateway.accounts.login_routes import BEGIN, COMPLETE, login_routes
 from gateway.accounts.routes import (
@@ -69,6 +70,7 @@ def create_api(authorise: Authorise, rooms: Rooms) -> FastAPI:
         "Brand Engine: gateway",
         authorise,
         larger_bodies={COMPLETIONS: MAX_BODY_BYTES, REQUESTS: MAX_REQUEST_BYTES},
+        codes=problem_codes.ALL,
         description=DESCRIPTION,
     )
     app.add_exception_handler(ProblemError, answer_problem)

@@ -9,7 +9,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
-from monitor import dead_letters
+from monitor import dead_letters, problem_codes
 from monitor.dead_letters import Operations
 from monitor.notifications import Gateway, Telling, notification_routes
 
@@ -33,6 +33,7 @@ def create_api(
         authorise,
         takes_api_keys=True,
         quotas=ReplicaQuotas(),
+        codes=problem_codes.ALL,
         answers=database,
         description=DESCRIPTION,
     )

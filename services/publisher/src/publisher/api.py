@@ -1,18 +1,16 @@
 """What the publisher serves: the API for those who run brands, and the sites for everybody."""
 
-from http import HTTPStatus
 from typing import Final
 
 from fastapi import FastAPI
-from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from chassis.http.api import add_routes, api
+from chassis.http.api import add_routes, answer_without_route, api, is_api_path
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
-from chassis.http.service_key import API_PREFIX
 from messaging import Database
+from publisher import problem_codes
 from publisher.covers import Covers
 from publisher.exporting import export_routes
 from publisher.indexnow import indexnow_routes
@@ -48,6 +46,7 @@ def create_api(
         files=FILES,
         takes_api_keys=True,
         quotas=ReplicaQuotas(),
+        codes=problem_codes.ALL,
         description=DESCRIPTION,
     )
     add_routes(
@@ -67,9 +66,10 @@ def create_api(
     keep_audit_log(app, database, shown_once=MADE_ONCE)
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].startswith(API_PREFIX):
+        if scope["type"] == "http" and is_api_path(scope["path"]):
             # In the API's words: who calls it reads no pages.
-            raise HTTPException(HTTPStatus.NOT_FOUND)
+            await answer_without_route(app, scope)(scope, receive, send)
+            return
         await sites(scope, receive, send)
 
     app.mount("/", others)

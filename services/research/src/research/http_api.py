@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Annotated, assert_never
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Response
+from fastapi import APIRouter, FastAPI, Path, Query, Response
 from pydantic import ConfigDict, TypeAdapter
 
 from chassis.database.pool import kept_plans
@@ -25,8 +25,11 @@ from chassis.http.api import (
 )
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise, Caller, Scope
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.introspection import ReplicaQuotas
+from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from messaging import Database
+from research import problem_codes as codes
 from research import store
 from research.index import listing
 from research.index.listing import State
@@ -108,7 +111,6 @@ class Released(View):
 
 
 MAX_IDS = 50
-MAX_PAGE = 200
 MAX_ID = 2**63 - 1
 NOTHING_TO_RELEASE = refusal(HTTPStatus.CONFLICT, "It was read and is searched: there is nothing to release.")
 _STORED = TypeAdapter(store.StoredResearch)
@@ -138,6 +140,7 @@ def create_api(
         files=FILES,
         takes_api_keys=True,
         quotas=ReplicaQuotas(),
+        codes=codes.ALL,
         answers=database,
     )
     add_routes(
@@ -160,10 +163,10 @@ def _document_routes(database: Database, look_again: Callable[[], None]) -> APIR
         dependencies=[needs(Scope.READ, of_all_brands=True)],
         summary="Files of the corpus, by path",
     )
-    async def list_documents(
+    async def list_corpus_documents(
         state: State | None = None,
         after: Annotated[str, Query(description="`next` of the page before.", max_length=2000)] = "",
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> DocumentList:
         async with database.connection() as connection:
             # PostgreSQL takes no NUL, and no path has one.
@@ -184,21 +187,21 @@ def _document_routes(database: Database, look_again: Callable[[], None]) -> APIR
         summary="Read a file again that was set aside or skipped",
         responses={**UNKNOWN, **NOTHING_TO_RELEASE},
     )
-    async def release(
+    async def release_corpus_document(
         document_id: Annotated[int, Path(ge=1, le=MAX_ID)],
     ) -> Released:
         async with database.transaction() as tx:
             state = await listing.release(tx.connection, document_id)
         match state:
             case None:
-                raise HTTPException(
-                    HTTPStatus.NOT_FOUND,
+                raise RefusalError(
+                    codes.UNKNOWN_DOCUMENT,
                     f"There is no document {document_id}; it may have been released, or have changed, meanwhile. "
                     "Take the id from the list of documents.",
                 )
             case State.READ:
-                raise HTTPException(
-                    HTTPStatus.CONFLICT,
+                raise RefusalError(
+                    codes.NOTHING_TO_RELEASE,
                     f"Document {document_id} was read and is searched: nothing to release.",
                 )
             case State.SKIPPED | State.SET_ASIDE:
@@ -218,18 +221,20 @@ def _routes(database: Database) -> APIRouter:
         response_model=ResearchView,
         responses={**READ, **UNKNOWN},
     )
-    async def read_research(caller: MayRead, research_id: str, if_none_match: IfNoneMatch = None) -> Response:
+    async def get_research(caller: MayRead, research_id: str, if_none_match: IfNoneMatch = None) -> Response:
         research = await _find(database, research_id, caller)
         return conditional(_STORED.dump_json(research), if_none_match)
 
     @routes.get("", response_model=ResearchList)
-    async def read_several(
+    async def get_researches(
         caller: MayRead,
         research_id: Annotated[list[UUID], Query(alias="id", default_factory=list)],
     ) -> Response:
         """Up to 50 at a time; those that are unknown are left out."""
         if not 1 <= len(research_id) <= MAX_IDS:
-            raise HTTPException(422, f"Name 1 to {MAX_IDS} research ids, each as a parameter “id”.")
+            raise RefusalError(
+                INVALID_REQUEST, f"Name 1 to {MAX_IDS} research ids, each as a parameter “id”."
+            )
         with kept_plans():
             async with database.connection() as connection:
                 found = await store.get_researches(connection, research_id, caller.brands)
@@ -243,7 +248,9 @@ async def _find(database: Database, research_id: str, caller: Caller) -> store.S
     async with database.connection() as connection:
         research = await store.get_research(connection, identity, caller.brands)
     if research is None:
-        raise HTTPException(404, f"There is no research {identity}; take the id from research.completed.")
+        raise RefusalError(
+            codes.UNKNOWN_RESEARCH, f"There is no research {identity}; take the id from research.completed."
+        )
     return research
 
 
@@ -251,6 +258,7 @@ def _identity(research_id: str) -> UUID:
     try:
         return UUID(research_id)
     except ValueError:
-        raise HTTPException(
-            404, f"“{research_id}” is no research id; take the UUID from research.completed."
+        raise RefusalError(
+            codes.UNKNOWN_RESEARCH,
+            f"“{research_id}” is no research id; take the UUID from research.completed.",
         ) from None

@@ -1,20 +1,17 @@
 """What social serves: the API for those who decide about posts, and the feeds for everybody."""
 
-from http import HTTPStatus
 from typing import Final
 
 from fastapi import FastAPI
-from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from chassis.http.api import add_routes, api
+from chassis.http.api import add_routes, answer_without_route, api, is_api_path
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
-from chassis.http.service_key import API_PREFIX
 from messaging import Database
 from receipts import Receipts, serve_receipts
-from social import calendar
+from social import calendar, problem_codes
 from social.activity import activity_routes
 from social.reach import reach_routes
 from social.review import answer_refusals, review_routes
@@ -41,6 +38,7 @@ def create_api(
         authorise,
         takes_api_keys=True,
         quotas=ReplicaQuotas(),
+        codes=problem_codes.ALL,
         answers=database,
         description=DESCRIPTION,
     )
@@ -59,9 +57,10 @@ def create_api(
     keep_audit_log(app, database)
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].startswith(API_PREFIX):
+        if scope["type"] == "http" and is_api_path(scope["path"]):
             # In the API's words: who calls it reads no pages.
-            raise HTTPException(HTTPStatus.NOT_FOUND)
+            await answer_without_route(app, scope)(scope, receive, send)
+            return
         await feeds(scope, receive, send)
 
     app.mount("/", others)

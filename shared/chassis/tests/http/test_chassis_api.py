@@ -176,6 +176,7 @@ async def test_every_refusal_is_a_problem_and_names_each_field_that_is_wrong(
     assert answer.json() == blank | {
         "title": HTTPStatus(422).phrase,
         "status": 422,
+        "code": "invalid_request",
         "detail": "text: must be a string",
         "errors": [{"field": "text", "detail": "must be a string"}],
     }
@@ -184,27 +185,28 @@ async def test_every_refusal_is_a_problem_and_names_each_field_that_is_wrong(
         {"field": field, "detail": "Input should be a valid integer, unable to parse string as an integer"}
         for field in ("size", "page")
     ]
-    for method, path, key, status in (
-        ("GET", "/v1/notes/a", "", 401),
-        ("GET", "/nothing", KEY, 404),
-        ("GET", "/v1/notes/a", KEY, 405),
-        ("POST", "/v1/notes/broken", KEY, 500),
+    for method, path, key, status, code in (
+        ("GET", "/v1/notes/a", "", 401, "unauthorized"),
+        ("GET", "/nothing", KEY, 404, "not_found"),
+        ("GET", "/v1/notes/a", KEY, 405, "method_not_allowed"),
+        ("POST", "/v1/notes/broken", KEY, 500, "internal_error"),
     ):
         refused = await notes.request(method, path, headers={"X-Service-Key": key})
         assert refused.headers["content-type"] == "application/problem+json"
-        assert list(refused.json()) == ["type", "title", "status", "detail"]
+        assert list(refused.json()) == ["type", "title", "status", "code", "detail"]
         assert refused.json() == blank | {
             "title": HTTPStatus(status).phrase,
             "status": status,
+            "code": code,
             "detail": refused.json()["detail"],
         }
     document = (await notes.get("/openapi.json")).json()
     answers = document["paths"]["/v1/notes/{name}"]["put"]["responses"]
     assert list(answers.pop("200")["content"]) == ["application/json"]
-    assert set(answers) == {"401", "403", "413", "422", "429", "503"}
+    assert set(answers) == {"401", "403", "413", "415", "422", "429", "503"}
     assert all(list(told["content"]) == ["application/problem+json"] for told in answers.values())
     told = document["components"]["schemas"]["Problem"]["properties"]
-    assert list(told) == ["type", "title", "status", "detail", "errors"]
+    assert list(told) == ["type", "title", "status", "code", "detail", "errors"]
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,10 @@ async def test_a_body_that_does_not_end_is_told_so(start: Start, connect: Connec
     drip = asyncio.create_task(client.drip("x")) if dripping else None
     answer = await client.all()
     assert "408 Request Timeout" in answer
-    assert '"status": 408, "detail": "the request was not there within 0.6 seconds; send it again"}' in answer
+    assert (
+        '"status": 408, "code": "timed_out", "detail": "the request was not there within 0.6 seconds; send it again"}'
+        in answer
+    )
     assert "application/problem+json" in answer
     assert "x-content-type-options: nosniff" in answer.lower()
     await eventually(lambda: site.disconnected == 1 and site.connections == 0)
@@ -289,7 +292,7 @@ async def test_what_is_no_http_is_told_so_once(start: Start, connect: Connect) -
     for text in ("GET\r\n\r\n", "\x00\x01\r\n\r\n", "GET /page HTTP/1.1\r\nHost: x\r\nX: " + "x" * 70_000):
         answer = await (await connect(site, text)).all()
         assert "400 Bad Request" in answer
-        assert '"status": 400, "detail": "this is not HTTP' in answer
+        assert '"status": 400, "code": "malformed_request", "detail": "this is not HTTP' in answer
         assert "x-content-type-options: nosniff" in answer.lower()
     chunked = "POST /{} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     early = await connect(site, chunked.format("deaf"))

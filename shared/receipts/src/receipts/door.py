@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from chassis.http.client import Reply, retry_after
 from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
-from chassis.http.problems import BLANK
+from chassis.http.problem_codes import BLANK
 from chassis.http.spans import client_span
 from receipts.accounts import Account, Answer
 from receipts.errors import Fenced, GatewayAway, NotSent, Refused, UnderWay, UnknownOutcome

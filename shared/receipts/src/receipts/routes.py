@@ -9,14 +9,29 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayReview, View, add_routes, refusal, router
+from chassis.http.api import (
+    UNKNOWN,
+    MayOperate,
+    MayRead,
+    MayReview,
+    View,
+    add_routes,
+    list_codes,
+    refusal,
+    router,
+)
+from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, PageLimit
+from chassis.http.problem_codes import ProblemCode
 from chassis.http.problems import ProblemResponse
 from receipts import store
 from receipts.domain import DecidedOtherwiseError, State
 from receipts.performing import Receipts, UnknownReceiptError
 from receipts.store import Attempt, Kept
 
-MAX_PAGE: Final = 200
+UNKNOWN_RECEIPT: Final = ProblemCode("unknown_receipt", HTTPStatus.NOT_FOUND, "There is no such receipt.")
+NOT_IN_DOUBT: Final = ProblemCode(
+    "not_in_doubt", HTTPStatus.CONFLICT, "The receipt is not in doubt, or not any more."
+)
 _MAX_ATTEMPTS: Final = 200
 _BRAND: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
 _DECIDED: Final = refusal(
@@ -101,7 +116,7 @@ class FullReceiptView(ReceiptView):
 class ReceiptList(View):
     items: tuple[ReceiptView, ...]
     next: int | None
-    """To be given as `before` for the page after; null: this is the last."""
+    """Where the next page begins: send it as `after`; null: this is the last."""
 
 
 _Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_]{0,39}$", examples=["id"])]
@@ -127,13 +142,14 @@ class Confirming(BaseModel):
 def serve_receipts(app: FastAPI, receipts: Receipts) -> None:
     """Gives a service's application `/v1/receipts`."""
     add_routes(app, receipt_routes(receipts))
-    app.add_exception_handler(UnknownReceiptError, _refused_with(HTTPStatus.NOT_FOUND))
-    app.add_exception_handler(DecidedOtherwiseError, _refused_with(HTTPStatus.CONFLICT))
+    list_codes(app, (UNKNOWN_RECEIPT, NOT_IN_DOUBT))
+    app.add_exception_handler(UnknownReceiptError, _refused_with(UNKNOWN_RECEIPT))
+    app.add_exception_handler(DecidedOtherwiseError, _refused_with(NOT_IN_DOUBT))
 
 
-def _refused_with(status: HTTPStatus) -> Callable[[Request, Exception], Awaitable[Response]]:
+def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse(status, str(error))
+        return ProblemResponse.coded(code, str(error))
 
     return refused
 
@@ -149,15 +165,24 @@ def receipt_routes(receipts: Receipts) -> APIRouter:
             str | None, Query(description="Of this brand alone.", pattern=_BRAND, max_length=63)
         ] = None,
         state: Annotated[State | None, Query(description="Left out: all that are not confirmed.")] = None,
-        before: Annotated[int | None, Query(description="`next` of the page before.", ge=0, lt=2**63)] = None,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+        after: Annotated[int | None, Query(description=AFTER, ge=0, lt=2**63)] = None,
+        limit: PageLimit = DEFAULT_PAGE,
+        before: Annotated[
+            int | None, Query(description=FORMER_AFTER, deprecated=True, ge=0, lt=2**63)
+        ] = None,
     ) -> ReceiptList:
         """Effects on other people's servers, the newest first."""
         brands = None if caller.brands is None else sorted(caller.brands)
         if brand is not None:
             brands = [brand] if caller.may_see(brand) else []
         async with database.connection() as connection:
-            found = await store.page(connection, brands=brands, state=state, before=before, limit=limit + 1)
+            found = await store.page(
+                connection,
+                brands=brands,
+                state=state,
+                before=before if after is None else after,
+                limit=limit + 1,
+            )
         return ReceiptList(
             items=tuple(map(ReceiptView.of, found[:limit])),
             next=found[limit - 1].number if len(found) > limit else None,
@@ -183,7 +208,7 @@ def receipt_routes(receipts: Receipts) -> APIRouter:
         response_model=ReceiptView,
         responses={**UNKNOWN, **_DECIDED},
     )
-    async def confirm(caller: MayReview, receipt_id: UUID, request: Confirming) -> ReceiptView:
+    async def confirm_receipt(caller: MayReview, receipt_id: UUID, request: Confirming) -> ReceiptView:
         """Of what is in doubt: somebody has seen it at the other side. It is not sent again; what follows it goes on."""
         return ReceiptView.of(
             await receipts.confirm(receipt_id, request.remote, by=caller.name, brands=caller.brands)
@@ -195,7 +220,7 @@ def receipt_routes(receipts: Receipts) -> APIRouter:
         response_model=ReceiptView,
         responses={**UNKNOWN, **_DECIDED},
     )
-    async def repeat(caller: MayOperate, receipt_id: UUID) -> ReceiptView:
+    async def repeat_receipt(caller: MayOperate, receipt_id: UUID) -> ReceiptView:
         """Of what is in doubt: somebody has looked, and it is not there. If it is there all the same, there will be two."""
         return ReceiptView.of(await receipts.repeat(receipt_id, by=caller.name, brands=caller.brands))
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, HTTPException, Path
+from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints
 from starlette.requests import Request
 
@@ -12,6 +12,7 @@ from chassis import Connection, WebAddress
 from chassis.http.api import MayAdminister, View, needs, refusal, router
 from chassis.http.audit import log as audit_log
 from chassis.http.callers import Caller, Scope
+from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from gateway.accounts.authorizing import Authorizing, redirects_allowed
 from gateway.accounts.health import Health
 from gateway.accounts.kinds import KINDS
@@ -95,7 +96,7 @@ def _app_routes(apps: Apps) -> APIRouter:
     routes = router("/account-apps", tags=["Accounts"])
 
     @routes.get("/{kind}", dependencies=[needs(Scope.OPERATE)], summary="What a provider knows us by")
-    async def read_app(kind: Annotated[LoginKind, Path()]) -> AppView:
+    async def get_account_app(kind: Annotated[LoginKind, Path()]) -> AppView:
         found = await apps.find(kind)
         if found is None:
             return AppView(kind=kind, client_id=None, has_secret=False, connected_at=None)
@@ -114,12 +115,10 @@ def _app_routes(apps: Apps) -> APIRouter:
         summary="Say what a provider knows us by",
         responses=NO_KEYS,
     )
-    async def put_app(kind: Annotated[LoginKind, Path()], request: AppRequest) -> None:
+    async def set_account_app(kind: Annotated[LoginKind, Path()], request: AppRequest) -> None:
         secret = request.client_secret
         if secret is not None and not all("!" <= char <= "~" for char in secret.get_secret_value() or " "):
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY, "client_secret: must be visible ASCII characters"
-            )
+            raise RefusalError(INVALID_REQUEST, "client_secret: must be visible ASCII characters")
         settings = request.model_dump(
             mode="json", include={"authorize_url", "token_url", "scopes"}, exclude_none=True
         )
@@ -138,16 +137,16 @@ def _account_routes(registry: Registry, authorizing: Authorizing, health: Health
         summary="Begin to log in with a provider",
         responses={**NO_KEYS, **_NOT_NOW},
     )
-    async def begin(name: Annotated[Name, Path()], request: BeginLogin) -> LoginView:
+    async def begin_account_login(name: Annotated[Name, Path()], request: BeginLogin) -> LoginView:
         if not redirects_allowed(request.redirect_uri):
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
+            raise RefusalError(
+                INVALID_REQUEST,
                 "redirect_uri: must lead to this machine (http://127.0.0.1:port/) or begin with https://",
             )
         try:
             settings = checked_settings(KINDS[request.kind], request.settings)
         except ValueError as error:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
+            raise RefusalError(INVALID_REQUEST, str(error)) from None
         given = Connecting(name, request.kind, brands_of(request.brands), settings)
         return LoginView.model_validate(await authorizing.begin(given, request.redirect_uri))
 
@@ -156,7 +155,7 @@ def _account_routes(registry: Registry, authorizing: Authorizing, health: Health
         summary="Connect the account with what came back",
         responses={**NO_KEYS, **_NOT_NOW},
     )
-    async def complete(
+    async def complete_account_login(
         caller: MayAdminister, name: Annotated[Name, Path()], body: CompleteLogin, request: Request
     ) -> AccountView:
         async def note(connection: Connection) -> None:

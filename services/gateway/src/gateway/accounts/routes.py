@@ -6,11 +6,12 @@ from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
 from chassis.http.api import UNKNOWN, View, needs, refusal, router
 from chassis.http.callers import Scope
+from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from gateway.accounts.asking import AskingAccounts, Wanted
 from gateway.accounts.domain import ALL_BRANDS, Account
 from gateway.accounts.health import Health
@@ -153,7 +154,7 @@ def account_routes(registry: Registry, health: Health) -> APIRouter:
         return AccountList(items=[AccountView.of(each) for each in await registry.described(brand)])
 
     @routes.get("/{name}", dependencies=[needs(Scope.OPERATE)], summary="One of them", responses=UNKNOWN)
-    async def read_account(name: Annotated[Name, Path()]) -> AccountView:
+    async def get_account(name: Annotated[Name, Path()]) -> AccountView:
         return await view(registry, name)
 
     @routes.put(
@@ -162,7 +163,7 @@ def account_routes(registry: Registry, health: Health) -> APIRouter:
         summary="Connect an account, or change it",
         responses=NO_KEYS,
     )
-    async def connect(name: Annotated[Name, Path()], request: ConnectAccount) -> Connected:
+    async def connect_account(name: Annotated[Name, Path()], request: ConnectAccount) -> Connected:
         kind = KINDS[request.kind]
         given = None if request.credentials is None else _visible(request.credentials)
         try:
@@ -170,7 +171,7 @@ def account_routes(registry: Registry, health: Health) -> APIRouter:
             connecting = Connecting(name, request.kind, brands_of(request.brands), settings)
             credentials = await registry.connect(connecting, given)
         except ValueError as error:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
+            raise RefusalError(INVALID_REQUEST, str(error)) from None
         made = getattr(credentials, "secret", None) if given is None or "secret" not in given else None
         return Connected(name=name, secret=made.get_secret_value() if isinstance(made, SecretStr) else None)
 
@@ -181,7 +182,7 @@ def account_routes(registry: Registry, health: Health) -> APIRouter:
         summary="Forget an account and its credentials",
         responses=UNKNOWN,
     )
-    async def disconnect(name: Annotated[Name, Path()]) -> None:
+    async def disconnect_account(name: Annotated[Name, Path()]) -> None:
         await registry.disconnect(name)
 
     @routes.post(
@@ -190,7 +191,7 @@ def account_routes(registry: Registry, health: Health) -> APIRouter:
         summary="Give a webhook another signing secret",
         responses={**UNKNOWN, **NO_KEYS},
     )
-    async def rotate(name: Annotated[Name, Path()]) -> Connected:
+    async def rotate_account_secret(name: Annotated[Name, Path()]) -> Connected:
         """Messages are signed with both until the next rotation, so that the receiver can change over in between."""
         return Connected(name=name, secret=(await registry.rotate(name)).get_secret_value())
 
@@ -200,7 +201,7 @@ def account_routes(registry: Registry, health: Health) -> APIRouter:
         summary="Look whether an account works",
         responses={**UNKNOWN, **NO_KEYS},
     )
-    async def check(name: Annotated[Name, Path()]) -> AccountView:
+    async def check_account(name: Annotated[Name, Path()]) -> AccountView:
         await view(registry, name)
         await health.look(name)
         return await view(registry, name)
@@ -219,7 +220,7 @@ def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
         responses=FROM_ACCOUNTS,
         response_model_by_alias=True,
     )
-    async def ask(name: Annotated[Name, Path()], request: AccountRequest) -> AccountAnswer:
+    async def send_account_request(name: Annotated[Name, Path()], request: AccountRequest) -> AccountAnswer:
         """Sent once, or not at all; whatever is answered is told, with its status."""
         wanted = Wanted(name, request.brand, request.request(), request.about(), request.seconds)
         told = await asking.ask(wanted)
@@ -241,7 +242,7 @@ def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
         summary="Hand mail in at a mail server",
         responses=FROM_ACCOUNTS,
     )
-    async def mail(name: Annotated[Name, Path()], request: MailRequest) -> MailAnswer:
+    async def send_mail(name: Annotated[Name, Path()], request: MailRequest) -> MailAnswer:
         """Of several addresses some may be refused; twice the same `message_id` is the same mail to whoever gets it."""
         taken = await mailing.send(name, request.brand, request.mail(), request.seconds)
         return MailAnswer(accepted=list(taken.accepted), refused=taken.refused)
@@ -253,7 +254,7 @@ def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
         summary="Have nothing sent any more with a lower fence",
         responses=FROM_ACCOUNTS,
     )
-    async def close(name: Annotated[Name, Path()], request: Closing) -> None:
+    async def close_account_fence(name: Annotated[Name, Path()], request: Closing) -> None:
         await asking.close(name, request.brand, request.receipt_id, request.fence)
 
     return routes
@@ -266,7 +267,7 @@ def erasure_routes(registry: Registry) -> APIRouter:
     @routes.put(
         "/{erasure_id}", dependencies=[needs(Scope.ADMIN)], summary="Forget the accounts of an erased brand"
     )
-    async def erase(erasure_id: UUID, request: Erasing) -> Erased:
+    async def erase_brand_accounts(erasure_id: UUID, request: Erasing) -> Erased:
         """Its own are removed with their credentials, from others it is taken. Again, it removes nothing and tells the same."""
         removed = await registry.erase(erasure_id, request.brand)
         return Erased(erasure_id=erasure_id, brand_slug=request.brand, removed=removed)
@@ -290,8 +291,8 @@ def _visible(credentials: Mapping[str, SecretStr]) -> dict[str, str]:
     given = {name: value.get_secret_value() for name, value in credentials.items()}
     for name, value in given.items():
         if not 1 <= len(value) <= 4000 or not all(" " <= char <= "~" for char in value):  # noqa: PLR2004
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
+            raise RefusalError(
+                INVALID_REQUEST,
                 f"credentials.{name}: must be 1 to 4,000 visible ASCII characters",
             )
     return given

@@ -11,13 +11,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 from chassis import Connections
 from chassis.http.api import Moment, View, needs, router
 from chassis.http.callers import Scope
+from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, FormerlyLargerLimit
 from gateway.calls import store
 from gateway.money import ALL, Caps, Spending, micros
 from gateway.money import store as money
 from gateway.money.domain import Period, following
 from gateway.requests import BRAND_PATTERN, Brand
 
-_MAX_PAGE: Final = 500
 _MOST: Final = Decimal(1_000_000)
 
 Spender = Annotated[str, StringConstraints(pattern=rf"^\*$|{BRAND_PATTERN}", max_length=63)]
@@ -95,7 +95,7 @@ class CallView(View):
 class CallList(View):
     items: list[CallView]
     next: datetime | None
-    """Where the next page begins: send it as `before`."""
+    """Where the next page begins: send it as `after`."""
 
 
 class CapsRequest(BaseModel):
@@ -147,7 +147,7 @@ def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
     @routes.get(
         "", dependencies=[needs(Scope.READ)], summary="What was spent today and this month, and what may be"
     )
-    async def show(
+    async def get_spend(
         brand: Annotated[Brand | None, Query()] = None,
         since: Annotated[
             date | None, Query(description="Tell also what was spent from this day of UTC on.")
@@ -160,13 +160,14 @@ def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
         dependencies=[needs(Scope.READ)],
         summary="The ledger: every call that may have cost something, newest first",
     )
-    async def calls(
+    async def list_spend_calls(
         brand: Annotated[Brand | None, Query()] = None,
-        before: Annotated[Moment | None, Query(description="`next` of the page before.")] = None,
-        limit: Annotated[int, Query(ge=1, le=_MAX_PAGE)] = 50,
+        after: Annotated[Moment | None, Query(description=AFTER)] = None,
+        limit: FormerlyLargerLimit = DEFAULT_PAGE,
+        before: Annotated[Moment | None, Query(description=FORMER_AFTER, deprecated=True)] = None,
     ) -> CallList:
         async with connections.connection() as connection:
-            entries = await store.entries(connection, brand, before, limit + 1)
+            entries = await store.entries(connection, brand, after or before, limit + 1)
         shown = [CallView.model_validate(entry) for entry in entries[:limit]]
         return CallList(items=shown, next=shown[-1].began_at if len(entries) > limit else None)
 
@@ -175,7 +176,7 @@ def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
         dependencies=[needs(Scope.ADMIN)],
         summary="Say how much a brand, or all together (*), may spend",
     )
-    async def cap(scope: Annotated[Spender, Path()], request: CapsRequest) -> SpendView:
+    async def set_spend_cap(scope: Annotated[Spender, Path()], request: CapsRequest) -> SpendView:
         async with connections.connection() as connection:
             await money.set_caps(connection, scope, _micros(request.day), _micros(request.month))
         return await view(None if scope == ALL else scope)
@@ -185,13 +186,13 @@ def spend_routes(connections: Connections, spending: Spending) -> APIRouter:
         dependencies=[needs(Scope.OPERATE)],
         summary="Spend nothing from now on, for a brand or at all",
     )
-    async def stop(request: StopRequest) -> SpendView:
+    async def stop_spending(request: StopRequest) -> SpendView:
         async with connections.connection() as connection:
             await money.stop(connection, request.scope, request.why)
         return await view(None if request.scope == ALL else request.scope)
 
     @routes.post("/resume", dependencies=[needs(Scope.OPERATE)], summary="Spend again")
-    async def resume(request: ResumeRequest) -> SpendView:
+    async def resume_spending(request: ResumeRequest) -> SpendView:
         async with connections.connection() as connection:
             await money.resume(connection, request.scope)
         return await view(None if request.scope == ALL else request.scope)

@@ -5,11 +5,12 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Path
+from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, ValidationError
 
 from chassis.http.api import UNKNOWN, View, needs, router
 from chassis.http.callers import Scope
+from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from gateway.credentials.accounts import Accounts, not_connected
 from gateway.problems import NO_KEYS, ProblemError
 
@@ -68,7 +69,7 @@ def provider_routes(
         return ProviderList(items=[ProviderView.model_validate(each) for each in found])
 
     @routes.get("/{name}", dependencies=[needs(Scope.OPERATE)], summary="One of them", responses=UNKNOWN)
-    async def read_provider(name: Annotated[Name, Path()]) -> ProviderView:
+    async def get_provider(name: Annotated[Name, Path()]) -> ProviderView:
         for each in await accounts.described():
             if each.name == name:
                 return ProviderView.model_validate(each)
@@ -81,13 +82,11 @@ def provider_routes(
         summary="Connect a provider, or change it",
         responses=NO_KEYS,
     )
-    async def connect(name: Annotated[Name, Path()], request: ConnectRequest) -> None:
+    async def connect_provider(name: Annotated[Name, Path()], request: ConnectRequest) -> None:
         key = request.key
         if key is not None and not _is_visible(key.get_secret_value()):
             # A header cannot carry anything else, and what it is must not be told.
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY, "key: must be 1 to 4,000 visible ASCII characters"
-            )
+            raise RefusalError(INVALID_REQUEST, "key: must be 1 to 4,000 visible ASCII characters")
         await accounts.connect(name, request.kind, _checked(kinds[request.kind], request.settings), key)
 
     @routes.delete(
@@ -97,7 +96,7 @@ def provider_routes(
         summary="Forget a provider and its key",
         responses=UNKNOWN,
     )
-    async def disconnect(name: Annotated[Name, Path()]) -> None:
+    async def disconnect_provider(name: Annotated[Name, Path()]) -> None:
         await accounts.disconnect(name)
 
     @routes.post(
@@ -106,7 +105,7 @@ def provider_routes(
         summary="Seal every key, and the credentials of every account, with the first of GATEWAY_KEYS",
         responses=NO_KEYS,
     )
-    async def rotate() -> Rotated:
+    async def rotate_provider_keys() -> Rotated:
         sealed = await accounts.seal_anew()
         for seal_anew in others:
             sealed += await seal_anew()
@@ -128,4 +127,4 @@ def _checked(kind: type[BaseModel], settings: dict[str, Any]) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"settings.{place}: {first['msg']}") from None
+        raise RefusalError(INVALID_REQUEST, f"settings.{place}: {first['msg']}") from None

@@ -39,7 +39,7 @@ def chat_routes(writing: Writing) -> APIRouter:
         response_model=None,
         responses=FROM_PROVIDERS,
     )
-    async def complete(
+    async def create_chat_completion(
         request: ChatRequest,
         x_brand: Annotated[Brand, Header(description="Slug of the brand that pays.")],
         idempotency_key: IdempotencyKey = None,
@@ -67,7 +67,7 @@ def chat_routes(writing: Writing) -> APIRouter:
         return JSONResponse({**value["document"], "gateway": told})
 
     @routes.get("/models", dependencies=[needs(Scope.READ)], summary="What models are connected")
-    async def models() -> dict[str, Any]:
+    async def list_models() -> dict[str, Any]:
         found = await writing.models()
         return {
             "object": "list",

@@ -85,7 +85,7 @@ def page_routes(reader: Reader | None) -> APIRouter:
         response_model=PageView,
         responses={**READ, **_NO_PAGE},
     )
-    async def page(
+    async def read_page(
         url: Annotated[str, StringConstraints(min_length=1, max_length=MAX_LENGTH), Query()],
         feed: Annotated[bool, Query(description="Whether a feed is expected, which may be JSON.")] = False,
         if_none_match: IfNoneMatch = None,
@@ -104,7 +104,7 @@ def page_routes(reader: Reader | None) -> APIRouter:
         summary="Whether a page of the web is there",
         responses=_NO_PAGE,
     )
-    async def answer(
+    async def check_page(
         url: Annotated[str, StringConstraints(min_length=1, max_length=MAX_LENGTH), Query()],
     ) -> AnswerView:
         """How its site answers, whatever the status: asked as politely as for a page, and nothing of a body is read."""

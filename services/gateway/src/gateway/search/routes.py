@@ -55,7 +55,7 @@ def search_routes(searching: Searching) -> APIRouter:
     routes = router(SEARCH.removeprefix("/v1"), tags=["Search"])
 
     @routes.post("", dependencies=[needs(Scope.SUBMIT)], summary="Search the web", responses=FROM_PROVIDERS)
-    async def search(request: SearchRequest, idempotency_key: IdempotencyKey = None) -> SearchAnswer:
+    async def search_web(request: SearchRequest, idempotency_key: IdempotencyKey = None) -> SearchAnswer:
         query = Query(
             text=request.query,
             count=request.count,

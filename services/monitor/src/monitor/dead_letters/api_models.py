@@ -13,7 +13,6 @@ from chassis.http.api import Moment, View
 from monitor.dead_letters.domain import State
 from monitor.dead_letters.store import Decision
 
-MAX_PAGE: Final = 200
 MAX_BULK: Final = 500
 
 
@@ -91,7 +90,7 @@ class FullDeadLetterView(DeadLetterView):
 
 class DeadLetterPage(View):
     items: list[DeadLetterView]
-    next: UUID | None = Field(description="Send it as `before` to get the next page; null on the last one.")
+    next: UUID | None = Field(description="Send it as `after` to get the next page; null on the last one.")
     matching: int = Field(description="How many match the filters, on all pages.")
     open: int = Field(description="How many are open, whatever the filters.")
     now: datetime = Field(description="The time of this page; bulk replay takes it as `until`.")

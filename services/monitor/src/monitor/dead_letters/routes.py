@@ -4,15 +4,17 @@ from http import HTTPStatus
 from typing import Annotated, Final, NoReturn, assert_never
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, Query
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, refusal, router
 from chassis.http.callers import Caller
+from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, PageLimit
+from chassis.http.problem_codes import INVALID_CURSOR, RefusalError
 from envelope.brand import CATALOGUE
 from messaging import Database
+from monitor import problem_codes as codes
 from monitor.dead_letters import reading
 from monitor.dead_letters.api_models import (
-    MAX_PAGE,
     BulkDiscarded,
     BulkDiscardRequest,
     BulkReplayRequest,
@@ -37,9 +39,9 @@ CONFLICT: Final = refusal(HTTPStatus.CONFLICT, "Its state does not allow this.")
 OUTCOMES: Final = "/v1/dead-letters/outcomes"
 """Asks about more ids than an address has room for."""
 _MAX_GROUPS: Final = 200
-_STATUS: Final = {
-    Problem.CONFLICT: HTTPStatus.CONFLICT,
-    Problem.UNPROCESSABLE: HTTPStatus.UNPROCESSABLE_ENTITY,
+_CODES: Final = {
+    Problem.CONFLICT: codes.DEAD_LETTER_NOT_READY,
+    Problem.UNPROCESSABLE: codes.DEAD_LETTER_UNSUITABLE,
 }
 
 
@@ -65,17 +67,19 @@ def _reading_routes(database: Database) -> APIRouter:
         group: Annotated[
             Text | None, Query(description="Those that failed alike, as the summary names them.")
         ] = None,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
-        before: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
+        after: Annotated[UUID | None, Query(description=AFTER)] = None,
+        limit: PageLimit = DEFAULT_PAGE,
+        before: Annotated[UUID | None, Query(description=FORMER_AFTER, deprecated=True)] = None,
     ) -> DeadLetterPage:
         wanted = reading.Filter(
             state, _source_queue(queue), type, correlation_id, replayable, group, caller.brands
         )
         async with database.connection() as connection:
-            page = await reading.page(connection, wanted, limit=limit + 1, before=before)
+            page = await reading.page(connection, wanted, limit=limit + 1, before=after or before)
         if page is None:
-            raise HTTPException(
-                422, f"before: there is no dead letter {before}; begin again without `before`"
+            raise RefusalError(
+                INVALID_CURSOR,
+                f"after: there is no dead letter {after or before}; begin again without `after`",
             )
         items = [DeadLetterView.model_validate(item) for item in page.items[:limit]]
         following = items[-1].id if len(page.items) > limit else None
@@ -84,7 +88,7 @@ def _reading_routes(database: Database) -> APIRouter:
         )
 
     @routes.get("/summary", summary="Like failures, grouped")
-    async def summarise(
+    async def summarize_dead_letters(
         caller: MayRead, state: State | None = State.OPEN, queue: Text | None = None
     ) -> Summary:
         wanted = reading.Filter(state, _source_queue(queue), brands=caller.brands)
@@ -97,7 +101,7 @@ def _reading_routes(database: Database) -> APIRouter:
         summary="One dead letter in full",
         responses=UNKNOWN,
     )
-    async def read_dead_letter(caller: MayRead, dead_letter_id: str) -> FullDeadLetterView:
+    async def get_dead_letter(caller: MayRead, dead_letter_id: str) -> FullDeadLetterView:
         return await _read(database, _identity(dead_letter_id), caller)
 
     return routes
@@ -112,7 +116,7 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
         summary="Send it again to the queue it died in",
         responses={**UNKNOWN, **CONFLICT},
     )
-    async def replay(
+    async def replay_dead_letter(
         caller: MayOperate, dead_letter_id: str, request: ReplayRequest | None = None
     ) -> FullDeadLetterView:
         dead = _identity(dead_letter_id)
@@ -132,7 +136,9 @@ def _operating_routes(database: Database, operations: Operations) -> APIRouter:
         summary="Close it for good, unhandled",
         responses={**UNKNOWN, **CONFLICT},
     )
-    async def discard(caller: MayOperate, dead_letter_id: str, request: DiscardRequest) -> FullDeadLetterView:
+    async def discard_dead_letter(
+        caller: MayOperate, dead_letter_id: str, request: DiscardRequest
+    ) -> FullDeadLetterView:
         dead = _identity(dead_letter_id)
         match await operations.discard(dead, request.decision(request.reason), caller.brands):
             case None:
@@ -155,7 +161,7 @@ def _bulk_routes(database: Database, operations: Operations) -> APIRouter:
         status_code=202,
         summary="Replay open dead letters, oldest first",
     )
-    async def replay_many(caller: MayOperate, request: BulkReplayRequest) -> BulkReplayStarted:
+    async def replay_dead_letters(caller: MayOperate, request: BulkReplayRequest) -> BulkReplayStarted:
         decision = request.decision(request.reason)
         done = await operations.replay_all(_selection(request, caller), request.limit, decision)
         replays = [ReplayStarted(id=dead, replay_event_id=replay) for dead, replay in done.replays.items()]
@@ -165,13 +171,13 @@ def _bulk_routes(database: Database, operations: Operations) -> APIRouter:
         "/discard",
         summary="Close open dead letters for good, oldest first",
     )
-    async def discard_many(caller: MayOperate, request: BulkDiscardRequest) -> BulkDiscarded:
+    async def discard_dead_letters(caller: MayOperate, request: BulkDiscardRequest) -> BulkDiscarded:
         decision = request.decision(request.reason)
         done = await operations.discard_all(_selection(request, caller), request.limit, decision)
         return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
 
     @routes.post("/outcomes", summary="How several dead letters stand")
-    async def read_outcomes(caller: MayRead, request: OutcomesRequest) -> Outcomes:
+    async def get_dead_letter_outcomes(caller: MayRead, request: OutcomesRequest) -> Outcomes:
         async with database.connection() as connection:
             rows = await reading.outcomes(connection, request.ids, caller.brands)
         return Outcomes.model_validate({"outcomes": rows})
@@ -211,9 +217,12 @@ def _source_queue(queue: str | None) -> str | None:
     return None if queue is None else CATALOGUE.name_today(queue.removesuffix("-dlq"))
 
 
-def _not_found(dead: str) -> HTTPException:
-    return HTTPException(404, f"there is no dead letter {dead[:100]}; GET /v1/dead-letters lists their ids")
+def _not_found(dead: str) -> RefusalError:
+    return RefusalError(
+        codes.UNKNOWN_DEAD_LETTER,
+        f"there is no dead letter {dead[:100]}; GET /v1/dead-letters lists their ids",
+    )
 
 
 def _refuse(dead: UUID, wish: str, refusal: Refusal) -> NoReturn:
-    raise HTTPException(_STATUS[refusal.problem], f"dead letter {dead} cannot be {wish}: {refusal.reason}")
+    raise RefusalError(_CODES[refusal.problem], f"dead letter {dead} cannot be {wish}: {refusal.reason}")

@@ -13,7 +13,6 @@ from monitor.notifications.domain import Kind, Route, Severity, Summary, Weekday
 
 CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
-MAX_PAGE: Final = 200
 
 RouteName = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=63)]
 Clock = Annotated[str, Field(pattern=CLOCK_PATTERN, examples=["08:00"])]
@@ -185,7 +184,7 @@ class NotificationView(View):
 class NotificationPage(View):
     items: list[NotificationView]
     next: UUID | None
-    """Send it as `before` to get the next page; null on the last one."""
+    """Send it as `after` to get the next page; null on the last one."""
 
 
 class MessageView(View):
@@ -215,7 +214,7 @@ class MessageView(View):
 class MessagePage(View):
     items: list[MessageView]
     next: UUID | None
-    """Send it as `before` to get the next page; null on the last one."""
+    """Send it as `after` to get the next page; null on the last one."""
 
 
 class AcknowledgeRequest(_Body):

@@ -6,21 +6,23 @@ from http import HTTPStatus
 from typing import Annotated, Final, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from chassis import Connection
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, needs, router
 from chassis.http.callers import Scope
 from chassis.http.client import PassingError, UnusableAnswerError
+from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, PageLimit
+from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
+from monitor import problem_codes as codes
 from monitor.erased import ERASURES
 from monitor.notifications import outgoing, store
 from monitor.notifications.channels import CHANNELS
 from monitor.notifications.domain import Kind, Route
 from monitor.notifications.gateway import Gateway
 from monitor.notifications.models import (
-    MAX_PAGE,
     AcknowledgeRequest,
     MessagePage,
     MessageView,
@@ -36,8 +38,8 @@ from monitor.notifications.telling import Telling
 MOST_ROUTES: Final = 200
 _NO_GATEWAY: Final = "this monitor has no gateway to send through: set GATEWAY_URL"
 Name = Annotated[RouteName, Path()]
-Before = Annotated[UUID | None, Query(description="`next` of the page before.")]
-Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
+After = Annotated[UUID | None, Query(description=AFTER)]
+FormerAfter = Annotated[UUID | None, Query(description=FORMER_AFTER, deprecated=True)]
 
 
 def notification_routes(
@@ -56,13 +58,13 @@ def _routes_told(database: Database) -> APIRouter:
     routes = router("/notifications/routes", tags=["notifications"])
 
     @routes.get("", summary="Who is told of what")
-    async def list_routes(caller: MayRead) -> RouteList:
+    async def list_notification_routes(caller: MayRead) -> RouteList:
         async with database.connection() as connection:
             found = await store.routes(connection, brands=caller.brands)
         return RouteList(items=[RouteView.of(each) for each in found])
 
     @routes.get("/{name}", summary="One of them", responses=UNKNOWN)
-    async def read_route(caller: MayRead, name: Name) -> RouteView:
+    async def get_notification_route(caller: MayRead, name: Name) -> RouteView:
         return await _route(database, name, caller.brands)
 
     return routes
@@ -81,10 +83,10 @@ def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
             201: {"model": RouteView, "description": "The route is new."},
         },
     )
-    async def put_route(name: Name, request: RouteRequest, response: Response) -> RouteView:
+    async def set_notification_route(name: Name, request: RouteRequest, response: Response) -> RouteView:
         """The account must be connected, and be for the brand; sending the same again changes nothing."""
         if gateway is None:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, _NO_GATEWAY)
+            raise RefusalError(codes.GATEWAY_NOT_CONFIGURED, _NO_GATEWAY)
         route = request.route(name)
         await _check_account(gateway, route)
         due = None if route.summary is None else route.summary.next_after(datetime.now(UTC))
@@ -103,7 +105,7 @@ def _routing(database: Database, gateway: Gateway | None) -> APIRouter:
         summary="Have nobody told there any more",
         responses=UNKNOWN,
     )
-    async def delete_route(name: Name) -> None:
+    async def delete_notification_route(name: Name) -> None:
         async with database.transaction() as tx:
             if not await store.delete_route(tx.connection, name):
                 raise _unknown_route(name)
@@ -120,10 +122,10 @@ def _testing(database: Database, telling: Telling | None) -> APIRouter:
         summary="Send a test message, now",
         responses=UNKNOWN,
     )
-    async def test_route(name: Name) -> MessageView:
+    async def test_notification_route(name: Name) -> MessageView:
         """The answer says whether it arrived; quiet hours do not hold it back. A route that failed works again once one has."""
         if telling is None:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, _NO_GATEWAY)
+            raise RefusalError(codes.GATEWAY_NOT_CONFIGURED, _NO_GATEWAY)
         async with database.connection() as connection:
             found = await store.routes(connection, name)
         if not found:
@@ -142,17 +144,23 @@ def _log(database: Database) -> APIRouter:
     routes = router("/notifications/messages", tags=["notifications"])
 
     @routes.get("", summary="What was sent, and what was not, newest first")
-    async def list_messages(
+    async def list_notification_messages(
         caller: MayRead,
         route: RouteName | None = None,
         state: Literal["waiting", "sending", "sent", "failed"] | None = None,
-        before: Before = None,
-        limit: Limit = 50,
+        after: After = None,
+        limit: PageLimit = DEFAULT_PAGE,
+        before: FormerAfter = None,
     ) -> MessagePage:
         """Kept for 90 days."""
         async with database.connection() as connection:
             found = await outgoing.messages(
-                connection, route=route, state=state, before=before, limit=limit + 1, brands=caller.brands
+                connection,
+                route=route,
+                state=state,
+                before=after or before,
+                limit=limit + 1,
+                brands=caller.brands,
             )
         items = [MessageView.of(each) for each in found[:limit]]
         return MessagePage(items=items, next=items[-1].id if len(found) > limit else None)
@@ -171,8 +179,9 @@ def _noticed(database: Database) -> APIRouter:
         ] = None,
         kind: Kind | None = None,
         brand: BrandSlug | None = None,
-        before: Before = None,
-        limit: Limit = 50,
+        after: After = None,
+        limit: PageLimit = DEFAULT_PAGE,
+        before: FormerAfter = None,
     ) -> NotificationPage:
         """What is over is kept for 90 days. A caller who is bound to brands is told of these, and of routes of theirs."""
         async with database.connection() as connection:
@@ -181,7 +190,7 @@ def _noticed(database: Database) -> APIRouter:
                 is_open=open,
                 kind=kind,
                 brand=brand,
-                before=before,
+                before=after or before,
                 limit=limit + 1,
                 brands=caller.brands,
             )
@@ -193,7 +202,7 @@ def _noticed(database: Database) -> APIRouter:
         summary="Say that somebody takes care of it",
         responses=UNKNOWN,
     )
-    async def acknowledge(
+    async def acknowledge_notification(
         caller: MayOperate, notification_id: UUID, request: AcknowledgeRequest | None = None
     ) -> NotificationView:
         """Nobody is told of it again, but that it is resolved. The same again changes nothing."""
@@ -202,8 +211,8 @@ def _noticed(database: Database) -> APIRouter:
             known = await store.acknowledge(tx.connection, notification_id, by, caller.brands)
             row = await store.one(tx.connection, notification_id)
         if not known or row is None:
-            raise HTTPException(
-                HTTPStatus.NOT_FOUND,
+            raise RefusalError(
+                codes.UNKNOWN_NOTIFICATION,
                 f"there is no notification {notification_id}; GET /v1/notifications lists their ids",
             )
         return NotificationView.of(row)
@@ -223,8 +232,8 @@ async def _check_number(connection: Connection, name: str) -> None:
     """Each route costs something with every look."""
     known = {each["name"] for each in await store.routes(connection)}
     if name not in known and len(known) >= MOST_ROUTES:
-        raise HTTPException(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
+        raise RefusalError(
+            codes.TOO_MANY_NOTIFICATION_ROUTES,
             f"there are {MOST_ROUTES} routes, which is as many as there may be; remove one",
         )
 
@@ -232,14 +241,14 @@ async def _check_number(connection: Connection, name: str) -> None:
 async def _check_account(gateway: Gateway, route: Route) -> None:
     """Raises HTTPException: it cannot be sent through."""
 
-    def refuse(why: str) -> HTTPException:
-        return HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, why)
+    def refuse(why: str) -> RefusalError:
+        return RefusalError(codes.UNUSABLE_ACCOUNT, why)
 
     try:
         accounts = await gateway.accounts()
     except (PassingError, UnusableAnswerError) as error:
-        raise HTTPException(
-            HTTPStatus.SERVICE_UNAVAILABLE, f"the account cannot be looked at, try again: {error}"
+        raise RefusalError(
+            codes.ACCOUNT_NOT_CHECKED, f"the account cannot be looked at, try again: {error}"
         ) from error
     account = accounts.get(route.account)
     if account is None:
@@ -271,7 +280,7 @@ async def _check_account(gateway: Gateway, route: Route) -> None:
         )
 
 
-def _unknown_route(name: str) -> HTTPException:
-    return HTTPException(
-        HTTPStatus.NOT_FOUND, f"there is no route {name}; GET /v1/notifications/routes lists them"
+def _unknown_route(name: str) -> RefusalError:
+    return RefusalError(
+        codes.UNKNOWN_NOTIFICATION_ROUTE, f"there is no route {name}; GET /v1/notifications/routes lists them"
     )

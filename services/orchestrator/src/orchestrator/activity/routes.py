@@ -1,23 +1,22 @@
 """Requests about how brands fare."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
 from chassis.http.api import READ, IfNoneMatch, MayRead, Moment, conditional, router
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from envelope.brand.payloads import MAX_BRAND_SLUG, SLUG_PATTERN
 from messaging import Database
 from orchestrator.activity import store
 from orchestrator.activity.models import ActivityList, BrandActivity
-
-PAGE: Final = 200
 
 
 def activity_routes(database: Database) -> APIRouter:
     routes = router(tags=["brands"])
 
     @routes.get("/activity", summary="How brands fare", response_model=ActivityList, responses=READ)
-    async def get_activity(
+    async def list_activity(
         caller: MayRead,
         since: Annotated[
             Moment | None, Query(description="Count also what came of keywords from this time on.")
@@ -26,7 +25,7 @@ def activity_routes(database: Database) -> APIRouter:
             str,
             Query(pattern=SLUG_PATTERN, max_length=MAX_BRAND_SLUG, description="`next` of the page before."),
         ] = "",
-        limit: Annotated[int, Query(ge=1, le=PAGE, description="At most so many.")] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
         """What waits for a person, what the last audit found and, from a time on, what came of keywords; brands by slug."""

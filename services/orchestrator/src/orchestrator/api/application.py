@@ -2,7 +2,6 @@
 
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
-from http import HTTPStatus
 from typing import Final
 
 from fastapi import FastAPI, Request, Response
@@ -10,9 +9,11 @@ from fastapi import FastAPI, Request, Response
 from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
+from chassis.http.problem_codes import IDEMPOTENCY_KEY_USED, UNKNOWN_BRAND
 from chassis.http.problems import ProblemResponse
 from messaging import Database
 from orchestrator import cycles, review, schedule, workflows
+from orchestrator import problem_codes as codes
 from orchestrator.activity import activity_routes
 from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
 from orchestrator.audits import audit_routes
@@ -38,7 +39,8 @@ Turns keywords into published, promoted articles.
 4. `GET /v1/drafts`: see what waits for a person; approve, edit or reject it.
 
 Every request needs a key: an API key in the header `Authorization: Bearer …`, or the service key in `X-Service-Key`. Every refusal is a problem
-(`application/problem+json`, RFC 9457) whose `detail` is a sentence that says what to do.
+(`application/problem+json`, RFC 9457) whose `detail` is a sentence that says what to do and
+whose `code` never changes its meaning.
 """
 
 
@@ -68,6 +70,7 @@ def http_api(
         answers=database,
         shown_once=SHOWN_ONCE,
         quotas=KeyQuotas(database),
+        codes=codes.ALL,
         description=DESCRIPTION,
         license_info={"name": "MIT"},
         openapi_tags=[
@@ -108,12 +111,12 @@ def http_api(
 
 
 async def _unknown(_: Request, error: Exception) -> Response:
-    return ProblemResponse(HTTPStatus.NOT_FOUND, str(error))
+    return ProblemResponse.coded(UNKNOWN_BRAND, str(error))
 
 
 async def _erasing(_: Request, error: Exception) -> Response:
-    return ProblemResponse(HTTPStatus.CONFLICT, str(error))
+    return ProblemResponse.coded(codes.BRAND_BEING_ERASED, str(error))
 
 
 async def _reused(_: Request, error: Exception) -> Response:
-    return ProblemResponse(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+    return ProblemResponse.coded(IDEMPOTENCY_KEY_USED, str(error))

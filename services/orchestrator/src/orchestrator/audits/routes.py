@@ -4,12 +4,15 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from chassis import Connection
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, MaySubmit, conditional, router
 from chassis.http.callers import Caller
+from chassis.http.conventions.pages import PageLimit
+from chassis.http.problem_codes import RefusalError
 from messaging import Database
+from orchestrator import problem_codes as codes
 from orchestrator.answers import LOCATION
 from orchestrator.audits import store
 from orchestrator.audits.auditing import audit_in
@@ -33,7 +36,7 @@ def audit_routes(database: Database, room: Room) -> APIRouter:
             **UNKNOWN,
         },
     )
-    async def post_audit(caller: MaySubmit, slug: Slug, response: Response) -> AuditView:
+    async def audit_brand(caller: MaySubmit, slug: Slug, response: Response) -> AuditView:
         """Reports what is found, and has stale articles written anew as far as the brand's `refresh_stale` allows.
 
         Asked for again within a minute, the report is the same.
@@ -48,11 +51,11 @@ def audit_routes(database: Database, room: Room) -> APIRouter:
         return AuditView.of_audit(audit)
 
     @routes.get("", summary="List audits", response_model=AuditList, responses={**READ, **UNKNOWN})
-    async def get_audits(
+    async def list_audits(
         caller: MayRead,
         slug: Slug,
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
-        limit: Annotated[int, Query(ge=1, le=PAGE, description="Entries at most.")] = PAGE,
+        limit: PageLimit = PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
         """The latest first; the newest 100 of a brand are kept."""
@@ -76,8 +79,8 @@ def audit_routes(database: Database, room: Room) -> APIRouter:
             brand = await _brand(connection, slug, caller)
             audit = await store.find_audit(connection, brand, audit_id)
         if audit is None:
-            raise HTTPException(
-                HTTPStatus.NOT_FOUND,
+            raise RefusalError(
+                codes.UNKNOWN_AUDIT,
                 f"'{slug}' has no audit {audit_id}; GET /v1/brands/{slug}/audits lists those that are kept",
             )
         return conditional(AuditView.of_audit(audit).model_dump_json(), if_none_match)

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from http import HTTPStatus
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, TypeAlias
 
-from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
+from fastapi import APIRouter, Header, Path, Query, Response
 
 from chassis import Connection
 from chassis.http.api import (
@@ -22,8 +22,11 @@ from chassis.http.api import (
 )
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import KEY_BOUND_TO_BRANDS, RefusalError
 from envelope.brand.payloads import MAX_BRAND_SLUG, SLUG_PATTERN
 from messaging import Database
+from orchestrator import problem_codes as codes
 from orchestrator.answers import LOCATION
 from orchestrator.brands.domain import (
     BrandSlug,
@@ -38,7 +41,6 @@ from orchestrator.removal import demand_not_erasing
 
 AgentOf: TypeAlias = Callable[[Connection, Brand], Awaitable[Agent]]
 WaitsOf: TypeAlias = Callable[[Connection, Sequence[Brand]], Awaitable[Sequence[str | None]]]
-PAGE: Final = 200
 
 Slug = Annotated[
     str,
@@ -67,8 +69,8 @@ def seen_slug(slug: str, caller: Caller) -> BrandSlug:
         UnknownBrandError: the caller is bound to others.
     """
     if not is_slug(slug):
-        raise HTTPException(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
+        raise RefusalError(
+            codes.INVALID_SLUG,
             f"the brand's slug must be lower-case letters and digits, joined by single hyphens, at most {MAX_BRAND_SLUG} "
             "characters, such as 'daily-grind'",
         )
@@ -83,8 +85,8 @@ def _own_slug(slug: str, caller: Caller) -> BrandSlug:
         return seen_slug(slug, caller)
     except UnknownBrandError:
         # The same for a brand that there is and for one that there is not.
-        raise HTTPException(
-            HTTPStatus.FORBIDDEN, f"your key is for other brands than '{slug}'; use one that is bound to none"
+        raise RefusalError(
+            KEY_BOUND_TO_BRANDS, f"your key is for other brands than '{slug}'; use one that is bound to none"
         ) from None
 
 
@@ -113,7 +115,7 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
             ),
         },
     )
-    async def put_brand(
+    async def set_brand(
         caller: MayOperate,
         slug: Slug,
         request: BrandRequest,
@@ -130,7 +132,7 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
         try:
             check_writer(request.writer, request.language, writers)
         except UnwritableError as error:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+            raise RefusalError(codes.WRITER_NOT_AVAILABLE, str(error)) from error
         async with database.transaction() as tx:
             if if_match is not None:
                 _check_unchanged(slug, await hold_brand(tx.connection, checked), if_match)
@@ -138,8 +140,8 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
             wanted["quiet_hours"] = request.quiet_hours and request.quiet_hours.hours()
             brand, is_new = await upsert_brand(tx.connection, slug=checked, **wanted)
             if if_none_match == "*" and not is_new:
-                raise HTTPException(
-                    HTTPStatus.PRECONDITION_FAILED,
+                raise RefusalError(
+                    codes.BRAND_EXISTS,
                     f"there is a brand '{slug}' already; read it, and send its ETag in If-Match to change it",
                 )
             # Afterwards: whoever erases the brand at this moment has it gone by now.
@@ -158,13 +160,13 @@ def _reading(database: Database, agent_of: AgentOf, waits_of: WaitsOf) -> APIRou
     routes = router(tags=["brands"])
 
     @routes.get("/brands", summary="List brands", response_model=BrandList, responses=READ)
-    async def get_brands(
+    async def list_brands(
         caller: MayRead,
         after: Annotated[
             str,
             Query(pattern=SLUG_PATTERN, max_length=MAX_BRAND_SLUG, description="`next` of the page before."),
         ] = "",
-        limit: Annotated[int, Query(ge=1, le=PAGE, description="At most so many.")] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
         """By slug."""
@@ -207,15 +209,15 @@ def _policy_tag(policy: BrandRequest) -> str:
 def _check_unchanged(slug: str, brand: Brand | None, if_match: str) -> None:
     """Raises HTTPException: 412 if the policy is not the one of an ETag that If-Match names."""
     if brand is None:
-        raise HTTPException(
-            HTTPStatus.PRECONDITION_FAILED,
+        raise RefusalError(
+            codes.BRAND_MISSING,
             f"there is no brand '{slug}' to change; leave If-Match out to make it",
         )
     tags = (tag.strip().removeprefix("W/").strip('"') for tag in if_match.split(","))
     known = {tag.partition(".")[0] for tag in tags}
     if known.isdisjoint({"*", _policy_tag(BrandRequest.of(brand))}):
-        raise HTTPException(
-            HTTPStatus.PRECONDITION_FAILED,
+        raise RefusalError(
+            codes.BRAND_CHANGED,
             f"somebody has changed '{slug}' since you read it, on {brand.updated_at:%Y-%m-%d at %H:%M:%S} UTC:"
             " read it again, and send your change with the ETag that it has now",
         )

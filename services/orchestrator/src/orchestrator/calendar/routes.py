@@ -9,6 +9,7 @@ from chassis.http import calendars
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, router
 from chassis.http.calendars import icalendar
 from chassis.http.callers import Caller
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from orchestrator.brands import UnknownBrandError, find_brand, seen_slug
@@ -43,14 +44,14 @@ def calendar_routes(database: Database) -> APIRouter:
         response_model=CalendarPage,
         responses={**READ, **UNKNOWN},
     )
-    async def get_calendar(
+    async def list_calendar_entries(
         caller: MayRead,
         brand: Brand,
         begin: calendars.From = None,
         to: calendars.To = None,
         zone: calendars.Zone = "UTC",
         after: calendars.After = None,
-        limit: calendars.Limit = 50,
+        limit: PageLimit = DEFAULT_PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
         """Articles that are approved for a time, and firings of schedules; the earliest first."""
@@ -69,7 +70,7 @@ def calendar_routes(database: Database) -> APIRouter:
         response_class=Response,
         responses={**calendars.EXPORTED, **UNKNOWN},
     )
-    async def get_icalendar(
+    async def get_calendar_feed(
         caller: MayRead,
         brand: Brand,
         begin: calendars.From = None,

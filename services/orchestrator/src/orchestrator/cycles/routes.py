@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Header, HTTPException, Query, Response
+from fastapi import APIRouter, Header, Query, Response
 
 from chassis.http.api import (
     READ,
@@ -22,12 +22,15 @@ from chassis.http.api import (
     router,
 )
 from chassis.http.callers import SERVICE
+from chassis.http.conventions.pages import DEFAULT_PAGE, FormerlyLargerLimit
 from chassis.http.idempotency import DESCRIPTION
+from chassis.http.problem_codes import RefusalError
 from chassis.observing import chains
 from envelope import new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import Priority
 from messaging import Database
+from orchestrator import problem_codes as codes
 from orchestrator.answers import LOCATION
 from orchestrator.brands import BrandView, Slug, seen_slug
 from orchestrator.cycles import control
@@ -51,7 +54,6 @@ CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
 """Attribute of the request's span, so that its trace is found by the cycle's id."""
 LARGER_BODIES: Final = {"/v1/brands/{slug}/research": 12_500_000}
 """10,000 keywords of 200 characters, each written as a JSON escape, come to 12.1 MB."""
-MAX_PAGE: Final = 1000
 
 IdempotencyKey = Annotated[str | None, Header(description=DESCRIPTION, examples=["campaign-2026-07"])]
 OfList = Annotated[
@@ -91,7 +93,7 @@ def _handing_in(database: Database, room: Room) -> APIRouter:
         },
         openapi_extra=LISTS,
     )
-    async def post_research(
+    async def submit_keywords(
         caller: MaySubmit,
         slug: Slug,
         request: ResearchRequest,
@@ -130,12 +132,12 @@ def _watching(database: Database) -> APIRouter:
     routes = router(tags=["cycles"])
 
     @routes.get("/cycles", summary="List cycles")
-    async def get_cycles(
+    async def list_cycles(
         caller: MayRead,
         brand: Annotated[str | None, Query(description="Those of this brand.", max_length=200)] = None,
         state: Annotated[CycleState | None, Query(description="Those in this state.")] = None,
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
-        limit: Annotated[int, Query(description="At most so many.", ge=1, le=MAX_PAGE)] = 50,
+        limit: FormerlyLargerLimit = DEFAULT_PAGE,
     ) -> CyclesView:
         """The latest first."""
         async with database.connection() as connection:
@@ -162,12 +164,12 @@ def _watching(database: Database) -> APIRouter:
         return conditional(CycleView.of(_known(cycle, cycle_id), rows).model_dump_json(), if_none_match)
 
     @routes.get("/cycles/{cycle_id}/keywords", summary="List the keywords of a cycle", responses=UNKNOWN)
-    async def get_keywords(
+    async def list_cycle_keywords(
         caller: MayRead,
         cycle_id: UUID,
         state: Annotated[KeywordState | None, Query(description="Those in this state.")] = None,
         after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=2**31 - 1)] = 0,
-        limit: Annotated[int, Query(description="At most so many.", ge=1, le=MAX_PAGE)] = PAGE,
+        limit: FormerlyLargerLimit = PAGE,
     ) -> KeywordsView:
         """In the order they were handed in."""
         async with database.connection() as connection:
@@ -182,17 +184,17 @@ def _controlling(database: Database, room: Room) -> APIRouter:
     routes = router()
 
     @routes.post("/cycles/{cycle_id}/pause", tags=["cycles"], summary="Pause a cycle", responses=UNKNOWN)
-    async def post_pause(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
+    async def pause_cycle(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
         """Sends none of its keywords to research or to the writers until it is resumed. What is under way goes on to its end."""
         return _summary(await control.pause_cycle(database, cycle_id, caller.brands), cycle_id)
 
     @routes.post("/cycles/{cycle_id}/resume", tags=["cycles"], summary="Resume a cycle", responses=UNKNOWN)
-    async def post_resume(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
+    async def resume_cycle(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
         """Has a paused cycle go on where it stood."""
         return _summary(await control.resume_cycle(database, cycle_id, caller.brands, room), cycle_id)
 
     @routes.post("/cycles/{cycle_id}/cancel", tags=["cycles"], summary="Cancel a cycle", responses=UNKNOWN)
-    async def post_cancel(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
+    async def cancel_cycle(caller: MayOperate, cycle_id: UUID) -> CycleSummary:
         """Ends for good what is not being written yet.
 
         What has been sent to research ends when that has answered; what is being written, published or promoted goes on to its end.
@@ -200,7 +202,7 @@ def _controlling(database: Database, room: Room) -> APIRouter:
         return _summary(await control.cancel_cycle(database, cycle_id, caller.brands, room), cycle_id)
 
     @routes.post("/brands/{slug}/pause", tags=["brands"], summary="Pause a brand", responses=UNKNOWN)
-    async def post_brand_pause(caller: MayOperate, slug: Slug) -> BrandView:
+    async def pause_brand(caller: MayOperate, slug: Slug) -> BrandView:
         """Sends none of its keywords to research or to the writers until it is resumed; new ones are accepted, and wait.
 
         What is under way goes on to its end.
@@ -208,7 +210,7 @@ def _controlling(database: Database, room: Room) -> APIRouter:
         return BrandView.of(await control.pause_brand(database, seen_slug(slug, caller)))
 
     @routes.post("/brands/{slug}/resume", tags=["brands"], summary="Resume a brand", responses=UNKNOWN)
-    async def post_brand_resume(caller: MayOperate, slug: Slug) -> BrandView:
+    async def resume_brand(caller: MayOperate, slug: Slug) -> BrandView:
         """Has a paused brand go on where it stood."""
         return BrandView.of(await control.resume_brand(database, seen_slug(slug, caller), room))
 
@@ -217,8 +219,8 @@ def _controlling(database: Database, room: Room) -> APIRouter:
 
 def _known(cycle: Cycle | None, cycle_id: UUID) -> Cycle:
     if cycle is None:
-        raise HTTPException(
-            HTTPStatus.NOT_FOUND,
+        raise RefusalError(
+            codes.UNKNOWN_CYCLE,
             f"there is no cycle {cycle_id}; cycles are kept for a limited time after they end",
         )
     return cycle

@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Callable, Coroutine
-from http import HTTPStatus
 from typing import Any, Final
 
-from fastapi import HTTPException, Request, Response
+from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message
 
 from chassis.http.guard import media_type
+from chassis.http.problem_codes import RefusalError
+from orchestrator import problem_codes as codes
 from orchestrator.cycles.lists import Listed, ListError, read_lines, read_table
 from orchestrator.cycles.models import checked_keyword
 
@@ -40,7 +41,7 @@ class TakesLists(APIRoute):
             try:
                 body = _as_json(read(await request.body()))
             except ListError as error:
-                raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+                raise RefusalError(codes.INVALID_LIST, str(error)) from error
             return await handle(_with_json(request, body))
 
         return handler

@@ -2,10 +2,12 @@
 
 from http import HTTPStatus
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter
 
 from chassis.http.api import UNKNOWN, MayAdminister, router
+from chassis.http.problem_codes import RefusalError
 from messaging import Database
+from orchestrator import problem_codes as codes
 from orchestrator.brands import Slug, seen_slug
 from orchestrator.erasure import store
 from orchestrator.erasure.erasing import erase
@@ -22,25 +24,25 @@ def erasure_routes(database: Database) -> APIRouter:
         response_model=ErasureView,
         responses=UNKNOWN,
     )
-    async def post_erasure(caller: MayAdminister, slug: Slug, request: Erasing) -> ErasureView:
+    async def erase_brand(caller: MayAdminister, slug: Slug, request: Erasing) -> ErasureView:
         """For good, in every service. Here it is gone at once; the others answer one after the other. The same again changes nothing."""
         brand = seen_slug(slug, caller)
         if request.confirm != slug:
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY, f"confirm: must be '{slug}', the brand that is to be erased"
+            raise RefusalError(
+                codes.ERASURE_NOT_CONFIRMED, f"confirm: must be '{slug}', the brand that is to be erased"
             )
         return ErasureView.of(await erase(database, brand, by=caller.name))
 
     @routes.get(
         "/erasure", summary="How the erasure of a brand goes", response_model=ErasureView, responses=UNKNOWN
     )
-    async def get_erasure(caller: MayAdminister, slug: Slug) -> ErasureView:
+    async def get_brand_erasure(caller: MayAdminister, slug: Slug) -> ErasureView:
         """The latest of a brand of this name, with who has answered."""
         brand = seen_slug(slug, caller)
         async with database.connection() as connection:
             found = await store.find_erasure(connection, brand)
         if found is None:
-            raise HTTPException(HTTPStatus.NOT_FOUND, f"no brand '{slug}' was erased")
+            raise RefusalError(codes.UNKNOWN_ERASURE, f"no brand '{slug}' was erased")
         return ErasureView.of(found)
 
     return routes

@@ -4,12 +4,14 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path
+from fastapi import APIRouter, Path
 
 from chassis import Connection
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, refusal, router
 from chassis.http.callers import Caller
+from chassis.http.problem_codes import RefusalError
 from messaging import Database
+from orchestrator import problem_codes as codes
 from orchestrator.brands import NAME_PATTERN
 from orchestrator.placements import asking, store
 from orchestrator.placements.models import PlacementList, PlacementView, Placing
@@ -24,14 +26,14 @@ def placement_routes(database: Database) -> APIRouter:
     routes = router("/content/{content_id}/placements", tags=["content"])
 
     @routes.get("", summary="See at which targets an article is", responses=UNKNOWN)
-    async def get_placements(caller: MayRead, content_id: UUID) -> PlacementList:
+    async def list_placements(caller: MayRead, content_id: UUID) -> PlacementList:
         """Its home, and what each further target of its brand answered."""
         async with database.connection() as connection:
             placed = await _seen(connection, content_id, caller)
             return await _told(connection, placed)
 
     @routes.post("/{target}", summary="Have one target brought up to date", responses={**UNKNOWN, **NOT_NOW})
-    async def post_placement(
+    async def request_placement(
         caller: MayOperate, content_id: UUID, target: Target, request: Placing
     ) -> PlacementList:
         """One that failed, or that the brand has only since then. What is there as it should be is left alone.
@@ -43,15 +45,15 @@ def placement_routes(database: Database) -> APIRouter:
             placed = await _seen(tx.connection, content_id, caller, locked=True)
             there = {each.target for each in await store.placements_of(tx.connection, content_id)}
             if target not in {placed.home, *placed.targets, *there}:
-                raise HTTPException(
-                    HTTPStatus.NOT_FOUND,
+                raise RefusalError(
+                    codes.UNKNOWN_TARGET,
                     f"'{target}' is no target of brand '{placed.brand_slug}', which has {', '.join(placed.targets)}",
                 )
             if not placed.taken_down and (
                 placed.waits or (target != placed.home and not placed.published_url)
             ):
-                raise HTTPException(
-                    HTTPStatus.CONFLICT,
+                raise RefusalError(
+                    codes.NOT_YET_PUBLISHED,
                     f"article {content_id} is not published at its home, {placed.home}, yet; the other targets follow that",
                 )
             await asking.ask(tx, placed, target, overwrite=request.overwrite)
@@ -63,7 +65,7 @@ def placement_routes(database: Database) -> APIRouter:
 async def _seen(connection: Connection, content_id: UUID, caller: Caller, *, locked: bool = False) -> Placed:
     placed = (await store.find_placed(connection, [content_id], locked=locked)).get(content_id)
     if placed is None or not caller.may_see(placed.brand_slug):
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no article {content_id}")
+        raise RefusalError(codes.UNKNOWN_ARTICLE, f"there is no article {content_id}")
     return placed
 
 

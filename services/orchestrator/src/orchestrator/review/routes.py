@@ -8,9 +8,12 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 
 from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import ProblemCode
 from chassis.http.problems import ProblemResponse
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
+from orchestrator import problem_codes as codes
 from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import Room
 from orchestrator.removal import DeletedArticleError
@@ -34,7 +37,6 @@ from orchestrator.review.models import (
 from orchestrator.review.scheduling import PastTimeError
 from orchestrator.review.version_routes import version_routes
 
-MAX_PAGE: Final = 200
 MAX_DECISIONS: Final = 100
 LARGER_TEXTS: Final = {"/v1/drafts/{content_id}/edit": 1_500_000}
 """100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
@@ -52,21 +54,21 @@ def review_routes(database: Database, room: Room) -> APIRouter:
 
 def answer_refusals(app: FastAPI) -> None:
     """Has the application answer what is wrong with a decision by a sentence."""
-    for error, status in (
-        (UnknownDraftError, HTTPStatus.NOT_FOUND),
-        (DeletedArticleError, HTTPStatus.GONE),
-        (NoSuchVersionError, HTTPStatus.NOT_FOUND),
-        (DecidedOtherwiseError, HTTPStatus.CONFLICT),
-        (CannotRewriteError, HTTPStatus.CONFLICT),
-        (UnusableTextError, HTTPStatus.UNPROCESSABLE_ENTITY),
-        (PastTimeError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    for error, code in (
+        (UnknownDraftError, codes.UNKNOWN_DRAFT),
+        (DeletedArticleError, codes.ARTICLE_DELETED),
+        (NoSuchVersionError, codes.UNKNOWN_VERSION),
+        (DecidedOtherwiseError, codes.DECIDED_OTHERWISE),
+        (CannotRewriteError, codes.CANNOT_REWRITE),
+        (UnusableTextError, codes.UNUSABLE_TEXT),
+        (PastTimeError, codes.PAST_TIME),
     ):
-        app.add_exception_handler(error, _refused_with(status))
+        app.add_exception_handler(error, _refused_with(code))
 
 
-def _refused_with(status: HTTPStatus) -> Callable[[Request, Exception], Awaitable[Response]]:
+def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse(status, str(error))
+        return ProblemResponse.coded(code, str(error))
 
     return refused
 
@@ -82,7 +84,7 @@ def _looking(database: Database, room: Room) -> APIRouter:
             DraftState | None, Query(description="Left out: all about which something is open.")
         ] = None,
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> DraftList:
         """What waits for a person, is written again, or is offered as a correction, in the order in which it was begun."""
         brands = None if caller.brands is None else sorted(caller.brands)
@@ -101,11 +103,11 @@ def _looking(database: Database, room: Room) -> APIRouter:
         response_model=DraftList,
         responses=UNKNOWN,
     )
-    async def list_articles(
+    async def list_brand_articles(
         caller: MayRead,
         slug: Slug,
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> DraftList:
         """All of them, whatever their state, in the order in which they were begun."""
         checked = seen_slug(slug, caller)
@@ -134,7 +136,7 @@ def _looking(database: Database, room: Room) -> APIRouter:
         response_model=DecisionList,
         responses={**UNKNOWN, **GONE},
     )
-    async def get_decisions(caller: MayRead, content_id: UUID) -> DecisionList:
+    async def list_draft_decisions(caller: MayRead, content_id: UUID) -> DecisionList:
         """The latest hundred, edits included."""
         await deciding.look_at(database, content_id, caller.brands)
         async with database.connection() as connection:
@@ -147,7 +149,7 @@ def _looking(database: Database, room: Room) -> APIRouter:
         response_model=Looked,
         responses=UNKNOWN,
     )
-    async def looked(caller: MayReview, slug: Slug) -> Looked:
+    async def mark_brand_reviewed(caller: MayReview, slug: Slug) -> Looked:
         """What waits has been seen, though nothing is decided: the brand goes on."""
         checked = seen_slug(slug, caller)
         moment = await deciding.look_over(database, checked, room)
@@ -167,7 +169,7 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def approve(caller: MayReview, content_id: UUID, request: Approving) -> DraftView:
+    async def approve_draft(caller: MayReview, content_id: UUID, request: Approving) -> DraftView:
         """Exactly this version is published, now or at the time given. The same again changes nothing."""
         if request.publish_at is not None:
             draft = await scheduling.schedule(
@@ -192,7 +194,7 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def unschedule(caller: MayReview, content_id: UUID) -> DraftView:
+    async def unschedule_draft(caller: MayReview, content_id: UUID) -> DraftView:
         """What was to be published at a time waits for a person again."""
         return DraftView.of(await scheduling.unschedule(database, content_id, caller))
 
@@ -202,7 +204,7 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def reject(caller: MayReview, content_id: UUID, request: Rejecting) -> DraftView:
+    async def reject_draft(caller: MayReview, content_id: UUID, request: Rejecting) -> DraftView:
         """Ends its keyword, for good; of an approved article, drops the correction that waits."""
         return DraftView.of(
             await deciding.reject(database, content_id, request.version, caller, room, reason=request.reason)
@@ -214,7 +216,7 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def send_back(caller: MayReview, content_id: UUID, request: Returning) -> DraftView:
+    async def return_draft(caller: MayReview, content_id: UUID, request: Returning) -> DraftView:
         """A model writes it again and is told the comment. A digest cannot be sent back: it is edited or rejected."""
         return DraftView.of(
             await deciding.send_back(
@@ -228,14 +230,14 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def take_down(caller: MayReview, content_id: UUID, request: TakingDown) -> DraftView:
+    async def take_down_article(caller: MayReview, content_id: UUID, request: TakingDown) -> DraftView:
         """Its address answers 410 from now on, and no list, feed or site map names it. An approval brings it back."""
         return DraftView.of(
             await deciding.take_down(database, content_id, caller, room, reason=request.reason)
         )
 
     @routes.post("/delete", summary="Delete an article", response_model=DeletedView, responses=UNKNOWN)
-    async def delete(caller: MayAdminister, content_id: UUID, request: Deleting) -> DeletedView:
+    async def delete_article(caller: MayAdminister, content_id: UUID, request: Deleting) -> DeletedView:
         """For good: its text, versions and decisions are removed, and its page answers 410. Again, it says who did it and when."""
         return DeletedView.of(
             await deletion.delete(database, content_id, caller, room, reason=request.reason)
@@ -247,7 +249,7 @@ def _deciding(database: Database, room: Room) -> APIRouter:
         response_model=DraftView,
         responses={**UNKNOWN, **GONE, **OVERTAKEN},
     )
-    async def edit(caller: MayReview, content_id: UUID, request: Editing) -> DraftView:
+    async def edit_draft(caller: MayReview, content_id: UUID, request: Editing) -> DraftView:
         """Makes a new version, which is measured, and waits to be approved. The same again makes no other."""
         change = Change(
             title=request.title,

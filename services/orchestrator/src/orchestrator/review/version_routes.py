@@ -1,20 +1,21 @@
 """Requests about versions of articles."""
 
 import asyncio
-from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, router
 from chassis.http.callers import Caller
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import RefusalError
 from messaging import Database
+from orchestrator import problem_codes as codes
 from orchestrator.review.differences import difference, document
 from orchestrator.review.models import DifferenceView, VersionList, VersionNoteView, VersionView
 from orchestrator.writing import Version, find_content, find_version, versions_of
 
-MAX_PAGE: Final = 200
 MAX_VERSION: Final = 2**31 - 1
 
 Number = Annotated[int, Path(ge=1, le=MAX_VERSION)]
@@ -30,11 +31,11 @@ def version_routes(database: Database) -> APIRouter:
         response_model=VersionList,
         responses=UNKNOWN,
     )
-    async def list_versions(
+    async def list_article_versions(
         caller: MayRead,
         content_id: UUID,
         after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=MAX_VERSION)] = 0,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> VersionList:
         """Who made each, when and why, the first one first."""
         async with database.connection() as connection:
@@ -58,7 +59,7 @@ def version_routes(database: Database) -> APIRouter:
         response_model=VersionView,
         responses={**READ, **UNKNOWN},
     )
-    async def get_version(
+    async def get_article_version(
         caller: MayRead, content_id: UUID, version: Number, if_none_match: IfNoneMatch = None
     ) -> Response:
         found = await _known(database, content_id, version, caller)
@@ -70,7 +71,7 @@ def version_routes(database: Database) -> APIRouter:
         response_model=DifferenceView,
         responses=UNKNOWN,
     )
-    async def compare(
+    async def compare_article_versions(
         caller: MayRead,
         content_id: UUID,
         first: Annotated[NumberAsked, Query(alias="from")],
@@ -89,9 +90,9 @@ def version_routes(database: Database) -> APIRouter:
     return routes
 
 
-def unknown_article(content_id: UUID) -> HTTPException:
-    return HTTPException(
-        HTTPStatus.NOT_FOUND, f"there is no article {content_id}; if it is being written, try again later"
+def unknown_article(content_id: UUID) -> RefusalError:
+    return RefusalError(
+        codes.UNKNOWN_ARTICLE, f"there is no article {content_id}; if it is being written, try again later"
     )
 
 
@@ -99,8 +100,8 @@ async def _known(database: Database, content_id: UUID, version: int, caller: Cal
     async with database.connection() as connection:
         found = await find_version(connection, content_id, version, caller.brands)
     if found is None:
-        raise HTTPException(
-            HTTPStatus.NOT_FOUND,
+        raise RefusalError(
+            codes.UNKNOWN_VERSION,
             f"there is no version {version} of article {content_id}; GET /v1/content/{content_id}/versions lists what"
             " there is",
         )

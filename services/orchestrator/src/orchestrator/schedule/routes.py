@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Annotated, Final
 
-from fastapi import APIRouter, HTTPException, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from chassis import Connection
 from chassis.http.api import (
@@ -21,8 +21,11 @@ from chassis.http.api import (
 )
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
+from chassis.http.conventions.pages import PageLimit
+from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import MAX_BRAND_SLUG, SLUG_PATTERN
 from messaging import Database
+from orchestrator import problem_codes as codes
 from orchestrator.answers import LOCATION
 from orchestrator.brands import (
     BrandSlug,
@@ -61,7 +64,6 @@ After = Annotated[
     str | None,
     Query(pattern=SLUG_PATTERN, max_length=MAX_BRAND_SLUG, description="`next` of the page before."),
 ]
-Limit = Annotated[int, Query(ge=1, le=PAGE, description="Entries at most.")]
 
 
 def schedule_routes(database: Database) -> APIRouter:
@@ -83,7 +85,7 @@ def _making(database: Database) -> APIRouter:
             **refusal(HTTPStatus.CONFLICT, "The brand has as many schedules as one may have."),
         },
     )
-    async def put_schedule(
+    async def set_schedule(
         caller: MaySubmit, slug: Slug, name: Name, request: ScheduleRequest, response: Response
     ) -> ScheduleView:
         """Sending the same again changes nothing. Another plan holds from now on.
@@ -95,9 +97,9 @@ def _making(database: Database) -> APIRouter:
                 brand = await _brand(tx.connection, slug, caller)
                 schedule, is_new = await put(tx.connection, brand, name, request)
         except (MisplacedError, PastError) as error:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+            raise RefusalError(codes.INVALID_SCHEDULE, str(error)) from error
         except TooManyError as error:
-            raise HTTPException(HTTPStatus.CONFLICT, str(error)) from error
+            raise RefusalError(codes.TOO_MANY_SCHEDULES, str(error)) from error
         if is_new:
             response.status_code = HTTPStatus.CREATED
             response.headers["Location"] = f"/v1/brands/{slug}/schedules/{name}"
@@ -117,8 +119,8 @@ def _making(database: Database) -> APIRouter:
             brand = await _brand(tx.connection, slug, caller)
             schedule = await store.lock(tx.connection, brand, name)
             if schedule is not None and schedule.kind is Kind.AUDIT:
-                raise HTTPException(
-                    HTTPStatus.CONFLICT,
+                raise RefusalError(
+                    codes.SCHEDULE_NOT_REMOVABLE,
                     f"'{name}' cannot be removed; pause it with POST /v1/brands/{slug}/schedules/{name}/pause",
                 )
             await store.delete(tx.connection, brand, name)
@@ -146,11 +148,11 @@ def _watching(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/schedules", tags=["schedules"])
 
     @routes.get("", summary="List schedules", response_model=ScheduleList, responses={**READ, **UNKNOWN})
-    async def get_schedules(
+    async def list_schedules(
         caller: MayRead,
         slug: Slug,
         after: After = None,
-        limit: Limit = PAGE,
+        limit: PageLimit = PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
         """By name."""
@@ -179,12 +181,12 @@ def _watching(database: Database) -> APIRouter:
         response_model=FiringList,
         responses={**READ, **UNKNOWN},
     )
-    async def get_firings(
+    async def list_schedule_firings(
         caller: MayRead,
         slug: Slug,
         name: Name,
         after: Annotated[Moment | None, Query(description="`next` of the page before.")] = None,
-        limit: Limit = PAGE,
+        limit: PageLimit = PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
         """The latest first."""
@@ -223,8 +225,8 @@ async def _known(database: Database, slug: str, name: str, caller: Caller) -> Sc
     return schedule
 
 
-def _unknown(slug: str, name: str) -> HTTPException:
-    return HTTPException(
-        HTTPStatus.NOT_FOUND,
+def _unknown(slug: str, name: str) -> RefusalError:
+    return RefusalError(
+        codes.UNKNOWN_SCHEDULE,
         f"'{slug}' has no schedule '{name}'; make it with PUT /v1/brands/{slug}/schedules/{name}",
     )

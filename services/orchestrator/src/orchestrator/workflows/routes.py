@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Path, Query, Request, Response
 
 from chassis.http.api import (
     READ,
@@ -18,16 +18,18 @@ from chassis.http.api import (
     router,
 )
 from chassis.http.callers import Caller
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import RefusalError
 from chassis.http.problems import ProblemResponse
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
+from orchestrator import problem_codes as codes
 from orchestrator.cycles import Room
 from orchestrator.workflows import control, store
 from orchestrator.workflows.control import NotNowError, UnknownWorkflowError
 from orchestrator.workflows.domain import WorkflowState
 from orchestrator.workflows.models import ControlledView, Retrying, WorkflowList, WorkflowView, note_of
 
-MAX_PAGE: Final = 200
 MAX_STEP: Final = 200
 NOT_NOW: Final = refusal(HTTPStatus.CONFLICT, "As it stands, this cannot be done; `detail` says what can.")
 
@@ -41,7 +43,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         brand: Annotated[BrandSlug | None, Query(description="Of this brand alone.")] = None,
         state: Annotated[WorkflowState | None, Query(description="In this state alone.")] = None,
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> WorkflowList:
         """Of all articles whose cycle is kept, in the order in which they were begun."""
         brands = None if caller.brands is None else sorted(caller.brands)
@@ -78,7 +80,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         summary="Read the result of a step",
         responses={**READ, **UNKNOWN},
     )
-    async def get_result(
+    async def get_workflow_result(
         caller: MayRead,
         content_id: UUID,
         step: Annotated[str, Path(max_length=MAX_STEP, pattern=r"^[\w:. -]+$")],
@@ -93,8 +95,8 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         if workflow is None:
             raise UnknownWorkflowError(content_id)
         if result is None:
-            raise HTTPException(
-                HTTPStatus.NOT_FOUND,
+            raise RefusalError(
+                codes.UNKNOWN_STEP,
                 f"there is no result of such a step; GET /v1/workflows/{content_id} lists those that there are",
             )
         return conditional(result, if_none_match)
@@ -104,7 +106,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         summary="Write an article again",
         responses={**UNKNOWN, **NOT_NOW},
     )
-    async def post_retry(caller: MayOperate, content_id: UUID, request: Retrying) -> ControlledView:
+    async def retry_workflow(caller: MayOperate, content_id: UUID, request: Retrying) -> ControlledView:
         """One that failed or stands still. It goes on behind the last result that is stored; what is under way is left alone."""
         done = await control.retry(database, content_id, caller, anew=request.anew, stuck_after=stuck_after)
         return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
@@ -114,7 +116,7 @@ def workflow_routes(database: Database, room: Room, stuck_after: timedelta) -> A
         summary="Give up an article",
         responses={**UNKNOWN, **NOT_NOW},
     )
-    async def post_cancel(caller: MayOperate, content_id: UUID) -> ControlledView:
+    async def cancel_workflow(caller: MayOperate, content_id: UUID) -> ControlledView:
         """One that is not written yet. Its keyword ends as cancelled; what its writer is at ends, and nothing follows from it."""
         done = await control.cancel(database, content_id, caller, room=room, stuck_after=stuck_after)
         return ControlledView(changed=done.changed, workflow=note_of(done.workflow))
@@ -129,11 +131,11 @@ def answer_refusals(app: FastAPI) -> None:
 
 
 async def _unknown_workflow(_: Request, error: Exception) -> Response:
-    return ProblemResponse(HTTPStatus.NOT_FOUND, str(error))
+    return ProblemResponse.coded(codes.UNKNOWN_WORKFLOW, str(error))
 
 
 async def _not_now(_: Request, error: Exception) -> Response:
-    return ProblemResponse(HTTPStatus.CONFLICT, str(error))
+    return ProblemResponse.coded(codes.WORKFLOW_NOT_READY, str(error))
 
 
 def _brands(caller: Caller) -> list[str] | None:

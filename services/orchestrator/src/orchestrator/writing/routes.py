@@ -5,13 +5,15 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from chassis.database.pool import kept_plans
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
+from chassis.http.problem_codes import RefusalError
 from messaging import Database
+from orchestrator import problem_codes as codes
 from orchestrator.removal import find_deleted
 from orchestrator.writing.models import ContentList, ContentView, ScoreView
 from orchestrator.writing.store import StoredContent, find_content, find_contents
@@ -29,7 +31,7 @@ def content_routes(database: Database) -> APIRouter:
         response_model=ContentView,
         responses={**READ, **UNKNOWN, **GONE},
     )
-    async def get_content(caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
+    async def get_article(caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
         """Drafts that wait for a person, too; `held_for` says why."""
         content = await _known(database, content_id, caller)
         return conditional(ContentView.of(content).model_dump_json(), if_none_match)
@@ -40,7 +42,9 @@ def content_routes(database: Database) -> APIRouter:
         response_model=ScoreView,
         responses={**READ, **UNKNOWN, **GONE},
     )
-    async def get_score(caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None) -> Response:
+    async def get_article_score(
+        caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None
+    ) -> Response:
         """Each with its bounds, as they were when the article was written."""
         content = await _known(database, content_id, caller)
         return conditional(ScoreView.of(content).model_dump_json(), if_none_match)
@@ -50,7 +54,7 @@ def content_routes(database: Database) -> APIRouter:
         summary="Read several articles",
         response_model=ContentList,
     )
-    async def get_several(
+    async def get_articles(
         caller: MayRead,
         content_id: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=MAX_IDS)],
     ) -> Response:
@@ -69,10 +73,10 @@ async def _known(database: Database, content_id: UUID, caller: Caller) -> Stored
         content = await find_content(connection, content_id, caller.brands)
         gone = None if content else await find_deleted(connection, content_id, caller.brands)
     if gone is not None:
-        raise HTTPException(HTTPStatus.GONE, str(gone))
+        raise RefusalError(codes.ARTICLE_DELETED, str(gone))
     if content is None:
-        raise HTTPException(
-            HTTPStatus.NOT_FOUND,
+        raise RefusalError(
+            codes.UNKNOWN_ARTICLE,
             f"there is no article {content_id}; if it is being written, try again later",
         )
     return content

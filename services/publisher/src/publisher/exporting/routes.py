@@ -6,12 +6,14 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, HTTPException, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
 from chassis.http.api import UNKNOWN, MayOperate, refusal, router
+from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
+from publisher import problem_codes as codes
 from publisher import store
 from publisher.covers import Covers
 from publisher.domain import BrandSlug
@@ -55,9 +57,7 @@ def export_routes(database: Database, urls: SiteUrls, covers: Covers, *, article
     ) -> Response:
         """Links are relative: the files can be opened from a folder, or put on any host. There is no search among them."""
         brand = BrandSlug(slug)
-        none = HTTPException(
-            HTTPStatus.NOT_FOUND, f"{slug} has no site; it has one once an article is published"
-        )
+        none = RefusalError(codes.NO_SITE, f"{slug} has no site; it has one once an article is published")
         if not caller.may_see(slug):
             raise none
         async with database.connection() as connection:
@@ -65,8 +65,8 @@ def export_routes(database: Database, urls: SiteUrls, covers: Covers, *, article
         if site is None:
             raise none
         if exporting.locked():
-            raise HTTPException(
-                HTTPStatus.SERVICE_UNAVAILABLE,
+            raise RefusalError(
+                codes.EXPORT_UNDER_WAY,
                 "another site is being exported; try again in a minute",
                 {"Retry-After": "60"},
             )

@@ -5,10 +5,11 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path
+from fastapi import APIRouter, Path
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, router
 from chassis.http.callers import Caller
+from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher.domain import BrandSlug
@@ -53,7 +54,7 @@ def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
         return await view(_visible(caller, slug))
 
     @routes.put("", summary="Have search engines told of changes", responses=UNKNOWN)
-    async def put_indexnow(caller: MayOperate, slug: Brand) -> IndexNowView:
+    async def enable_indexnow(caller: MayOperate, slug: Brand) -> IndexNowView:
         """Of what changes from now on, by IndexNow. It takes an account of the kind `indexnow` at the gateway. The same again changes nothing."""
         brand = _visible(caller, slug)
         async with database.transaction() as tx:
@@ -66,7 +67,7 @@ def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
         summary="Have search engines told of nothing more",
         responses=UNKNOWN,
     )
-    async def delete_indexnow(caller: MayOperate, slug: Brand) -> None:
+    async def disable_indexnow(caller: MayOperate, slug: Brand) -> None:
         """Its key is forgotten: turned on again, it has another one. Turning off what is off is no error."""
         brand = _visible(caller, slug)
         async with database.transaction() as tx:
@@ -77,5 +78,5 @@ def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
 
 def _visible(caller: Caller, slug: str) -> BrandSlug:
     if not caller.may_see(slug):
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
+        raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
     return BrandSlug(slug)

@@ -3,13 +3,14 @@
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, Path, Query
 
 from chassis.http.api import UNKNOWN, MayRead, View, router
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher import views
@@ -82,17 +83,17 @@ def measure_routes(
     @routes.get(
         "", summary="How often a brand's articles were looked at, and from which posts", responses=UNKNOWN
     )
-    async def get_measures(
+    async def list_measures(
         caller: MayRead,
         slug: Annotated[Slug, Path(description="The brand.")],
         days: Annotated[int, Query(ge=1, le=_MOST_DAYS, description="So many, the last included.")] = 30,
         last: Annotated[date | None, Query(description="The last day, in UTC; today, if left out.")] = None,
         after: Annotated[str | None, Query(pattern=_CURSOR, description="`next` of the page before.")] = None,
-        limit: Annotated[int, Query(ge=1, le=_MOST)] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> Measures:
         """A number for each post and day is all that is kept: no cookie, no address."""
         if not caller.may_see(slug):
-            raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
+            raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
         brand = BrandSlug(slug)
         until = min(last or today(), today())
         first = until - timedelta(days=min(days - 1, (until - date.min).days))

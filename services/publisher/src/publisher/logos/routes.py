@@ -4,7 +4,7 @@ import asyncio
 from http import HTTPStatus
 from typing import Annotated, Final
 
-from fastapi import APIRouter, HTTPException, Path, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 
 from chassis.http.api import (
     READ,
@@ -18,8 +18,10 @@ from chassis.http.api import (
     router,
 )
 from chassis.http.callers import Caller
+from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
+from publisher import problem_codes as codes
 from publisher.domain import BrandSlug, Logo, Plate, UnusableLogoError
 from publisher.logos import store
 from publisher.urls import SiteUrls
@@ -58,7 +60,7 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
         responses=UNKNOWN,
         openapi_extra=file_body("image/png", "image/jpeg", "image/webp"),
     )
-    async def put_logo(request: Request, caller: MayOperate, slug: Brand) -> LogoView:
+    async def set_logo(request: Request, caller: MayOperate, slug: Brand) -> LogoView:
         """The body is the file as it is: PNG, JPEG or WebP. The same again changes nothing.
 
         Only the picture is kept, and drawn anew. From now on the pages show it, and covers are drawn anew with it.
@@ -68,7 +70,7 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
             # In a thread: pages are served meanwhile.
             logo, body = await asyncio.to_thread(_taken_in, await request.body())
         except UnusableLogoError as error:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+            raise RefusalError(codes.INVALID_PICTURE, str(error)) from error
         async with database.transaction() as tx:
             await store.save(tx.connection, brand, logo, body)
         return view(brand, logo)
@@ -109,5 +111,5 @@ def _visible(caller: Caller, slug: str) -> BrandSlug:
     return BrandSlug(slug)
 
 
-def _none(slug: str) -> HTTPException:
-    return HTTPException(HTTPStatus.NOT_FOUND, f"{slug} has no logo; PUT one as PNG, JPEG or WebP")
+def _none(slug: str) -> RefusalError:
+    return RefusalError(codes.NO_LOGO, f"{slug} has no logo; PUT one as PNG, JPEG or WebP")

@@ -1,15 +1,16 @@
 """`/v1/brands/{slug}/articles/{article}/newsletter`: an article as HTML for mail."""
 
-from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path, Response
+from fastapi import APIRouter, Path, Response
 from markupsafe import Markup, escape
 
 from chassis.http.api import UNKNOWN, MayRead, router
+from chassis.http.problem_codes import RefusalError
 from chassis.http.public.rendering import accent_colour
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
+from publisher import problem_codes as codes
 from publisher import store
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug
 from publisher.newsletters.styles import SANS, SERIF, with_styles
@@ -50,7 +51,7 @@ def newsletter_routes(database: Database, urls: SiteUrls) -> APIRouter:
             site = await store.site(connection, brand) if caller.may_see(slug) else None
             page = await store.page(connection, brand, PageSlug(article)) if site else None
         if site is None or page is None or page.taken_down_at is not None:
-            raise HTTPException(HTTPStatus.NOT_FOUND, f"{slug} has no article at '{article}'")
+            raise RefusalError(codes.UNKNOWN_ARTICLE, f"{slug} has no article at '{article}'")
         home = urls.at(brand, site.settings.address)
         address = home.absolute(home.article(brand, page.slug))
         accent = readable_by_day(site.accent or accent_colour(brand))

@@ -6,10 +6,11 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path
+from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from chassis.http.api import UNKNOWN, MayReview, View, router
+from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher.domain import BrandSlug
@@ -39,12 +40,12 @@ def preview_routes(database: Database, urls: SiteUrls) -> APIRouter:
     routes = router(PREVIEWS.removeprefix("/v1"), tags=["previews"])
 
     @routes.post("", status_code=HTTPStatus.CREATED, summary="Make a link to a draft", responses=UNKNOWN)
-    async def make_preview(
+    async def create_preview(
         request: PreviewRequest, caller: MayReview, slug: Annotated[Slug, Path(description="The brand.")]
     ) -> PreviewMade:
         """Whoever has the link sees the article as it stands each time, published or not, until it ends. It is shown here and never again."""
         if not caller.may_see(slug):
-            raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
+            raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
         word = secrets.token_urlsafe(32)
         async with database.transaction() as tx:
             lasts = timedelta(hours=request.hours)

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Annotated, Final, Self
 
 import asyncpg
-from fastapi import APIRouter, HTTPException, Path, Response
+from fastapi import APIRouter, Path, Response
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from chassis.http.api import (
@@ -20,8 +20,10 @@ from chassis.http.api import (
     router,
 )
 from chassis.http.callers import Caller
+from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
+from publisher import problem_codes as codes
 from publisher.domain import Author, BrandSlug, SiteSettings, Typefaces, clean_line, tag_slug
 from publisher.site_settings import store
 from publisher.urls import SiteUrls
@@ -121,7 +123,7 @@ def site_settings_routes(database: Database, urls: SiteUrls) -> APIRouter:
         response_model=SiteView,
         responses={**READ, **UNKNOWN},
     )
-    async def get_site(caller: MayRead, slug: Brand, if_none_match: IfNoneMatch = None) -> Response:
+    async def get_site_settings(caller: MayRead, slug: Brand, if_none_match: IfNoneMatch = None) -> Response:
         """Where nothing is decided, the site is as it comes."""
         brand = _visible(caller, slug)
         async with database.connection() as connection:
@@ -133,12 +135,12 @@ def site_settings_routes(database: Database, urls: SiteUrls) -> APIRouter:
         summary="Decide something about a brand's site",
         responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "The host is taken; `detail` says by what.")},
     )
-    async def patch_site(change: SiteChange, caller: MayOperate, slug: Brand) -> SiteView:
+    async def update_site_settings(change: SiteChange, caller: MayOperate, slug: Brand) -> SiteView:
         """Of two who change different things at a time, both have their way. Pages show it within a minute."""
         brand = _visible(caller, slug)
         if change.address is not None and _host_of(change.address) == _host_of(urls.origin):
-            raise HTTPException(
-                HTTPStatus.CONFLICT, f"{urls.origin} is where all sites are; give a host of its own"
+            raise RefusalError(
+                codes.ADDRESS_RESERVED, f"{urls.origin} is where all sites are; give a host of its own"
             )
         given = change.model_dump(exclude_unset=True)
         wanted = {name: value for name, value in given.items() if value is not None}
@@ -150,13 +152,13 @@ def site_settings_routes(database: Database, urls: SiteUrls) -> APIRouter:
                 await store.save(tx.connection, brand, settings)
             except asyncpg.UniqueViolationError as error:
                 taken = f"{change.address} leads to another brand's site; take it away there first"
-                raise HTTPException(HTTPStatus.CONFLICT, taken) from error
+                raise RefusalError(codes.ADDRESS_TAKEN, taken) from error
         return view(brand, settings)
 
     @routes.delete(
         "", status_code=HTTPStatus.NO_CONTENT, summary="Have a brand's site be as it comes", responses=UNKNOWN
     )
-    async def delete_site(caller: MayOperate, slug: Brand) -> None:
+    async def reset_site_settings(caller: MayOperate, slug: Brand) -> None:
         """Its pages stay, and so does its logo; an address of its own leads nowhere from now on."""
         brand = _visible(caller, slug)
         async with database.transaction() as tx:
@@ -171,5 +173,5 @@ def _host_of(origin: str) -> str:
 
 def _visible(caller: Caller, slug: str) -> BrandSlug:
     if not caller.may_see(slug):
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
+        raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
     return BrandSlug(slug)

@@ -2,21 +2,22 @@
 
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, Path, Query
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, router
 from chassis.http.callers import Caller
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
+from publisher import problem_codes as codes
 from publisher.targets import publications
 from publisher.targets.places import SITE
 from publisher.targets.publications import Publication
 from publisher.targets.settings import NAME_PATTERN, TargetSettings
-
-MAX_PAGE: Final = 200
 
 Brand = Annotated[Slug, Path(description="The brand.")]
 Target = Annotated[str, Path(pattern=NAME_PATTERN, max_length=40, examples=["company-blog"])]
@@ -69,14 +70,14 @@ def target_routes(database: Database) -> APIRouter:
     @routes.put(
         "/targets/{target}", summary="Say how a brand wants its articles at a target", responses=UNKNOWN
     )
-    async def put_target(
+    async def set_target(
         caller: MayOperate, slug: Brand, target: Target, settings: TargetSettings
     ) -> TargetView:
         """What is left out takes its default, also if it was set before. Holds for what is written from now on."""
         _demand_visible(caller, slug)
         if target == SITE:
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
+            raise RefusalError(
+                codes.TARGET_IS_BUILT_IN,
                 f"what the built-in site is like is said at /v1/brands/{slug}/site (brandctl site set)",
             )
         async with database.transaction() as tx:
@@ -84,7 +85,7 @@ def target_routes(database: Database) -> APIRouter:
         return TargetView(target=target, settings=settings)
 
     @routes.get("/targets", summary="How a brand wants its articles at its targets", responses=UNKNOWN)
-    async def get_targets(caller: MayRead, slug: Brand) -> TargetList:
+    async def list_targets(caller: MayRead, slug: Brand) -> TargetList:
         """Those for which something is set."""
         _demand_visible(caller, slug)
         async with database.connection() as connection:
@@ -117,11 +118,11 @@ def target_routes(database: Database) -> APIRouter:
             raise _nothing_set(slug, target)
 
     @routes.get("/publications", summary="What of a brand is where", responses=UNKNOWN)
-    async def get_publications(
+    async def list_publications(
         caller: MayRead,
         slug: Brand,
         after: Annotated[int, Query(ge=0, lt=2**63, description="`next` of the page before.")] = 0,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> PublicationList:
         """Its articles at targets other than the built-in site, in the order in which they were begun."""
         _demand_visible(caller, slug)
@@ -135,10 +136,10 @@ def target_routes(database: Database) -> APIRouter:
     return routes
 
 
-def _nothing_set(slug: str, target: str) -> HTTPException:
-    return HTTPException(HTTPStatus.NOT_FOUND, f"nothing is set of the target '{target}' of '{slug}'")
+def _nothing_set(slug: str, target: str) -> RefusalError:
+    return RefusalError(codes.NOTHING_SET, f"nothing is set of the target '{target}' of '{slug}'")
 
 
 def _demand_visible(caller: Caller, slug: str) -> None:
     if not caller.may_see(slug):
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no brand '{slug}', or your key is for others")
+        raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}', or your key is for others")

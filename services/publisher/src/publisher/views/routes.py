@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, Path, Query
 
 from chassis.http.api import UNKNOWN, MayRead, View, router
+from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher.domain import BrandSlug
@@ -60,7 +60,7 @@ def view_routes(
     ) -> BrandViews:
         """A number for each page and day is all that is kept: no cookie, no address. It is some seconds behind."""
         if not caller.may_see(slug):
-            raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
+            raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
         brand, last = BrandSlug(slug), today()
         first = last - timedelta(days=days - 1)
         async with database.connection() as connection:

@@ -1,14 +1,15 @@
 """Requests about the sources of a brand."""
 
-from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path, Response
+from fastapi import APIRouter, Path, Response
 
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayOperate, MayRead, conditional, router
 from chassis.http.callers import Caller
+from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
+from research import problem_codes as codes
 from research.sources import store
 from research.sources.domain import Sources
 
@@ -36,12 +37,12 @@ def source_routes(database: Database, *, has_gateway: bool) -> APIRouter:
         return conditional(sources.model_dump_json(), if_none_match)
 
     @routes.put("/{slug}/sources", summary="Say where research looks for a brand", responses=UNKNOWN)
-    async def put_sources(caller: MayOperate, slug: Slug, sources: Sources) -> Sources:
+    async def set_sources(caller: MayOperate, slug: Slug, sources: Sources) -> Sources:
         """Replaces all of it. Sending the same again changes nothing. What was found elsewhere before is not reused."""
         _demand_visible(caller, slug)
         if sources.uses_web and not has_gateway:
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
+            raise RefusalError(
+                codes.GATEWAY_NOT_CONFIGURED,
                 "web, urls and feeds need a gateway, and research knows of none: set its GATEWAY_URL and restart it",
             )
         async with database.transaction() as tx:
@@ -53,4 +54,4 @@ def source_routes(database: Database, *, has_gateway: bool) -> APIRouter:
 
 def _demand_visible(caller: Caller, slug: str) -> None:
     if not caller.may_see(slug):
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
+        raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")

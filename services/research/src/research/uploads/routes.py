@@ -6,13 +6,16 @@ from http import HTTPStatus
 from pathlib import PurePosixPath
 from typing import Annotated, Final
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import AfterValidator, ConfigDict
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, MaySubmit, View, file_body, refusal, router
 from chassis.http.callers import Caller
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import BODY_TOO_LARGE, UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
+from research import problem_codes as codes
 from research.reading.cleaning import one_line
 from research.reading.facts import web_address
 from research.reading.formats import MAX_PDF_BYTES, SUFFIXES, max_bytes
@@ -22,7 +25,6 @@ from research.uploads.store import About, FullError, Upload, UploadState
 DOCUMENTS: Final = "/v1/brands/{slug}/documents"
 FILES: Final = {DOCUMENTS: MAX_PDF_BYTES}
 """Routes that take a file, with the bytes that it may have."""
-MAX_PAGE: Final = 200
 MAX_ID: Final = 2**63 - 1
 _FORMATS: Final = ", ".join(sorted(SUFFIXES))
 
@@ -133,7 +135,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         },
         openapi_extra=file_body("application/octet-stream"),
     )
-    async def add(
+    async def add_document(
         request: Request,
         response: Response,
         caller: MaySubmit,
@@ -153,18 +155,18 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
                     tx.connection, slug, name, content, About(title, url, licence, own)
                 )
         except FullError as error:
-            raise HTTPException(HTTPStatus.CONFLICT, str(error)) from error
+            raise RefusalError(codes.DOCUMENTS_FULL, str(error)) from error
         database.once_committed(look)
         response.status_code = HTTPStatus.CREATED if is_new else HTTPStatus.OK
         return UploadView.model_validate(upload)
 
     @routes.get("", summary="Documents of a brand, in the order in which they came", responses=UNKNOWN)
-    async def list_uploads(
+    async def list_documents(
         caller: MayRead,
         slug: Slug,
         state: UploadState | None = None,
         after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=MAX_ID)] = 0,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> UploadList:
         _demand_visible(caller, slug)
         async with database.connection() as connection:
@@ -177,7 +179,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         )
 
     @routes.get("/{upload_id}", summary="One document of a brand", responses=UNKNOWN)
-    async def read_upload(caller: MayRead, slug: Slug, upload_id: UploadId) -> UploadView:
+    async def get_document(caller: MayRead, slug: Slug, upload_id: UploadId) -> UploadView:
         _demand_visible(caller, slug)
         async with database.connection() as connection:
             upload = await store.get(connection, slug, upload_id)
@@ -189,7 +191,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         summary="Remove a document and what was read of it",
         responses=UNKNOWN,
     )
-    async def remove(caller: MaySubmit, slug: Slug, upload_id: UploadId) -> None:
+    async def remove_document(caller: MaySubmit, slug: Slug, upload_id: UploadId) -> None:
         """Articles that were written with it stay as they are, and so does the research that they were written from."""
         _demand_visible(caller, slug)
         async with database.transaction() as tx:
@@ -204,15 +206,15 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         summary="Read a document again that was set aside or skipped",
         responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "There is nothing to release.")},
     )
-    async def release(caller: MayOperate, slug: Slug, upload_id: UploadId) -> Released:
+    async def release_document(caller: MayOperate, slug: Slug, upload_id: UploadId) -> Released:
         _demand_visible(caller, slug)
         async with database.transaction() as tx:
             state = await store.release(tx.connection, slug, upload_id)
         if state is None:
             raise _unknown(slug, upload_id)
         if state in {UploadState.READ, UploadState.WAITING}:
-            raise HTTPException(
-                HTTPStatus.CONFLICT,
+            raise RefusalError(
+                codes.NOTHING_TO_RELEASE,
                 f"Document {upload_id} of {slug} is {state}: there is nothing to release.",
             )
         database.once_committed(look)
@@ -224,16 +226,16 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
 def _demand_visible(caller: Caller, slug: str) -> None:
     """Raises HTTPException 404, whether or not there is such a brand."""
     if not caller.may_see(slug):
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"your key is for other brands than '{slug}'")
+        raise RefusalError(UNKNOWN_BRAND, f"your key is for other brands than '{slug}'")
 
 
 async def _content(request: Request, name: str) -> bytes:
     content = await request.body()
     if not content:
-        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, "the file is empty; send it as the body")
+        raise RefusalError(codes.EMPTY_FILE, "the file is empty; send it as the body")
     if len(content) > max_bytes(name):
-        raise HTTPException(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        raise RefusalError(
+            BODY_TOO_LARGE,
             f"{name} is larger than {max_bytes(name) // 1_000_000} MB; split it",
         )
     return content
@@ -245,8 +247,8 @@ def _known(upload: Upload | None, slug: str, upload_id: int) -> Upload:
     return upload
 
 
-def _unknown(slug: str, upload_id: int) -> HTTPException:
-    return HTTPException(
-        HTTPStatus.NOT_FOUND,
+def _unknown(slug: str, upload_id: int) -> RefusalError:
+    return RefusalError(
+        codes.UNKNOWN_DOCUMENT,
         f"{slug} has no document {upload_id}; take the id from the list of its documents.",
     )

@@ -1,23 +1,22 @@
 """Requests about how posts fare."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
 from chassis.http.api import READ, IfNoneMatch, MayRead, Moment, conditional, router
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from envelope.brand.payloads import MAX_BRAND_SLUG, SLUG_PATTERN
 from messaging import Database
 from social.activity import store
 from social.activity.models import ActivityList, BrandActivity
-
-PAGE: Final = 200
 
 
 def activity_routes(database: Database) -> APIRouter:
     routes = router(tags=["posts"])
 
     @routes.get("/activity", summary="How posts fare", response_model=ActivityList, responses=READ)
-    async def get_activity(
+    async def list_activity(
         caller: MayRead,
         since: Annotated[Moment, Query(description="Count what went out, or was to, from this time on.")],
         after: Annotated[
@@ -28,7 +27,7 @@ def activity_routes(database: Database) -> APIRouter:
                 description="`next` of the page before.",
             ),
         ] = "",
-        limit: Annotated[int, Query(ge=1, le=PAGE, description="Brands at most.")] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
         """On each channel of each brand, what went out and what failed from a time on, and what waits now; brands by slug."""

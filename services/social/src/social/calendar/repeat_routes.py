@@ -4,12 +4,14 @@ from http import HTTPStatus
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path
+from fastapi import APIRouter, Path
 
 from chassis import Connection
 from chassis.http.api import UNKNOWN, MayRead, MayReview, add_routes, router
 from chassis.http.callers import Caller
+from chassis.http.problem_codes import RefusalError
 from messaging import Database
+from social import problem_codes as codes
 from social.calendar import entries, store
 from social.calendar.models import RepeatsRequest, RepeatsView
 from social.calendar.moving import UnknownEntryError
@@ -29,13 +31,13 @@ def _of_articles(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/articles/{content_id}/repeats", tags=["repeats"])
 
     @routes.get("", summary="Read how an article is posted again", responses=UNKNOWN)
-    async def get_repeats(caller: MayRead, slug: Slug, content_id: ContentId) -> RepeatsView:
+    async def get_article_repeats(caller: MayRead, slug: Slug, content_id: ContentId) -> RepeatsView:
         """On each account where it was posted."""
         async with database.connection() as connection:
             return await _shown(connection, seen(caller, slug), content_id, "")
 
     @routes.put("", summary="Have an article posted again", responses=UNKNOWN)
-    async def put_repeats(
+    async def set_article_repeats(
         caller: MayReview, slug: Slug, content_id: ContentId, request: RepeatsRequest
     ) -> RepeatsView:
         """On each account where it was posted, or will be. The same again changes nothing."""
@@ -49,7 +51,7 @@ def _of_articles(database: Database) -> APIRouter:
     @routes.delete(
         "", summary="Have an article posted no more", status_code=HTTPStatus.NO_CONTENT, responses=UNKNOWN
     )
-    async def delete_repeats(caller: MayReview, slug: Slug, content_id: ContentId) -> None:
+    async def delete_article_repeats(caller: MayReview, slug: Slug, content_id: ContentId) -> None:
         """Repetitions that are planned are taken out. Removing what is not there is no error."""
         brand = seen(caller, slug)
         async with database.transaction() as tx:
@@ -62,13 +64,13 @@ def _of_posts(database: Database) -> APIRouter:
     routes = router("/calendar/{post_id}/repeats", tags=["repeats"])
 
     @routes.get("", summary="Read how a post is made again", responses=UNKNOWN)
-    async def get_repeats(caller: MayRead, post_id: UUID) -> RepeatsView:
+    async def get_post_repeats(caller: MayRead, post_id: UUID) -> RepeatsView:
         """On its account alone."""
         async with database.connection() as connection:
             return await _shown(connection, *await _place(connection, post_id, caller))
 
     @routes.put("", summary="Have a post made again", responses=UNKNOWN)
-    async def put_repeats(caller: MayReview, post_id: UUID, request: RepeatsRequest) -> RepeatsView:
+    async def set_post_repeats(caller: MayReview, post_id: UUID, request: RepeatsRequest) -> RepeatsView:
         """On its account, whatever holds for its article elsewhere. The same again changes nothing."""
         async with database.transaction() as tx:
             place = await _place(tx.connection, post_id, caller)
@@ -78,7 +80,7 @@ def _of_posts(database: Database) -> APIRouter:
     @routes.delete(
         "", summary="Have a post made no more", status_code=HTTPStatus.NO_CONTENT, responses=UNKNOWN
     )
-    async def delete_repeats(caller: MayReview, post_id: UUID) -> None:
+    async def delete_post_repeats(caller: MayReview, post_id: UUID) -> None:
         """Repetitions that are planned are taken out. Removing what is not there is no error."""
         async with database.transaction() as tx:
             await store.delete_repeat(tx.connection, *await _place(tx.connection, post_id, caller))
@@ -98,8 +100,8 @@ async def _shown(connection: Connection, brand: str, content_id: UUID, account: 
     stored = await store.find_repeat(connection, brand, content_id, account)
     if stored is None:
         where = f" on {account}" if account else ""
-        raise HTTPException(
-            HTTPStatus.NOT_FOUND,
+        raise RefusalError(
+            codes.NOT_REPEATED,
             f"article {content_id} is not posted again{where}; PUT to this address has it so",
         )
     return RepeatsView.of(stored)

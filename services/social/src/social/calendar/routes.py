@@ -7,15 +7,18 @@ from typing import Annotated, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query, Request, Response
 
 from chassis.http import calendars
 from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, MayReview, conditional, refusal, router
 from chassis.http.calendars import icalendar
 from chassis.http.callers import Caller
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import INVALID_CURSOR, UNKNOWN_BRAND, ProblemCode, RefusalError
 from chassis.http.problems import ProblemResponse
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
+from social import problem_codes as codes
 from social.calendar import entries, moving
 from social.calendar.entries import Entry
 from social.calendar.models import CalendarPage, EntryView, Moving
@@ -39,17 +42,17 @@ Brand = Annotated[
 
 def answer_refusals(app: FastAPI) -> None:
     """Has the application answer what cannot be done by a sentence."""
-    for error, status in (
-        (UnknownEntryError, HTTPStatus.NOT_FOUND),
-        (NotMovableError, HTTPStatus.CONFLICT),
-        (GoneByError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    for error, code in (
+        (UnknownEntryError, codes.UNKNOWN_ENTRY),
+        (NotMovableError, codes.NOT_MOVABLE),
+        (GoneByError, codes.PAST_TIME),
     ):
-        app.add_exception_handler(error, _refused_with(status))
+        app.add_exception_handler(error, _refused_with(code))
 
 
-def _refused_with(status: HTTPStatus) -> Callable[[Request, Exception], Awaitable[Response]]:
+def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse(status, str(error))
+        return ProblemResponse.coded(code, str(error))
 
     return refused
 
@@ -58,14 +61,14 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
     routes = router("/calendar", tags=["calendar"])
 
     @routes.get("", summary="What goes out when", response_model=CalendarPage, responses=READ)
-    async def get_calendar(
+    async def list_calendar_entries(
         caller: MayRead,
         brand: Brand,
         begin: calendars.From = None,
         to: calendars.To = None,
         zone: calendars.Zone = "UTC",
         after: calendars.After = None,
-        limit: calendars.Limit = 50,
+        limit: PageLimit = DEFAULT_PAGE,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
         """Posts that went out or are to, and when recurring ones come again; those that wait for a person are under `/v1/posts`."""
@@ -83,7 +86,7 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
         return conditional(answer.model_dump_json(), if_none_match)
 
     @routes.get("/{post_id}", summary="Read the time of a post", responses=UNKNOWN)
-    async def get_entry(caller: MayRead, post_id: UUID, zone: calendars.Zone = "UTC") -> EntryView:
+    async def get_calendar_entry(caller: MayRead, post_id: UUID, zone: calendars.Zone = "UTC") -> EntryView:
         """One for another platform that has a time, or had."""
         clocks = calendars.clocks(zone)
         async with database.connection() as connection:
@@ -100,12 +103,12 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
         )
 
     @routes.post("/{post_id}/first", summary="Put a post first", responses={**UNKNOWN, **LATE})
-    async def put_first(caller: MayReview, post_id: UUID) -> EntryView:
+    async def move_post_first(caller: MayReview, post_id: UUID) -> EntryView:
         """It takes the next free slot, and the others of its queue follow it."""
         return EntryView.of(await moving.put_first(database, post_id, caller), _UTC)
 
     @routes.post("/{post_id}/call-off", summary="Call off a post", responses={**UNKNOWN, **LATE})
-    async def call_off(caller: MayReview, post_id: UUID) -> EntryView:
+    async def call_off_post(caller: MayReview, post_id: UUID) -> EntryView:
         """It is not sent, until it is moved to a time again. The others keep theirs."""
         return EntryView.of(await moving.call_off(database, post_id, caller), _UTC)
 
@@ -121,7 +124,7 @@ def export_routes(database: Database) -> APIRouter:
         response_class=Response,
         responses=calendars.EXPORTED,
     )
-    async def get_icalendar(
+    async def get_calendar_feed(
         caller: MayRead,
         brand: Brand,
         begin: calendars.From = None,
@@ -161,13 +164,13 @@ def _place(after: str | None) -> tuple[datetime, UUID] | None:
     try:
         return place[0], UUID(place[1])
     except ValueError:
-        raise HTTPException(
-            HTTPStatus.UNPROCESSABLE_ENTITY, "after: is not the `next` of a page; leave it out for the first"
+        raise RefusalError(
+            INVALID_CURSOR, "after: is not the `next` of a page; leave it out for the first"
         ) from None
 
 
 def seen(caller: Caller, slug: str) -> str:
     """The brand of a path; another's is as one that has nothing."""
     if not caller.may_see(slug):
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no brand '{slug}' that your key may see")
+        raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}' that your key may see")
     return slug

@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, HTTPException, Path, Response
+from fastapi import APIRouter, Path, Response
 
 from chassis import Connection
 from chassis.http.api import (
@@ -20,8 +20,10 @@ from chassis.http.api import (
     refusal,
     router,
 )
+from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
+from social import problem_codes as codes
 from social.calendar import moving, store
 from social.calendar.models import (
     NAME_PATTERN,
@@ -62,7 +64,7 @@ def _slots(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/accounts", tags=["slots"])
 
     @routes.get("", summary="List slots", responses=READ, response_model=SlotsList)
-    async def list_slots(caller: MayRead, slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
+    async def list_account_slots(caller: MayRead, slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
         """Of all accounts of a brand that have some."""
         brand = seen(caller, slug)
         async with database.connection() as connection:
@@ -70,7 +72,7 @@ def _slots(database: Database) -> APIRouter:
         return conditional(SlotsList(items=tuple(found)).model_dump_json(), if_none_match)
 
     @routes.get("/{account}/slots", summary="Read the slots of an account", responses=UNKNOWN)
-    async def get_slots(caller: MayRead, slug: Slug, account: AccountName) -> SlotsView:
+    async def get_account_slots(caller: MayRead, slug: Slug, account: AccountName) -> SlotsView:
         """With the next ones that are free."""
         async with database.connection() as connection:
             return await _shown(connection, await _known(connection, seen(caller, slug), account))
@@ -85,28 +87,28 @@ def _slots(database: Database) -> APIRouter:
             **refusal(HTTPStatus.CONFLICT, "As many accounts of the brand have slots as may have."),
         },
     )
-    async def put_slots(
+    async def set_account_slots(
         caller: MayOperate, slug: Slug, account: AccountName, request: SlotsRequest, response: Response
     ) -> SlotsView:
         """For posts to come. Those that have their time keep it, until the queue is put into an order anew."""
         brand = seen(caller, slug)
         if account == FEED:
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
+            raise RefusalError(
+                codes.FEED_HAS_NO_SLOTS,
                 "the built-in feed has no slots: what is to appear there later is approved for a time: brandctl posts approve ID --at TIME",
             )
         async with database.transaction() as tx:
             await store.lock_accounts(tx.connection, [account])
             now = await store.now(tx.connection)
             if request.slots and not request.rules().has_any(now):
-                raise HTTPException(
-                    HTTPStatus.UNPROCESSABLE_ENTITY,
+                raise RefusalError(
+                    codes.SLOTS_IN_QUIET_HOURS,
                     "slots: all of them lie within the quiet hours, so nothing would ever go out; change either",
                 )
             if await store.put_rules(tx.connection, brand, account, request.model_dump()):
                 if await store.count_rules(tx.connection, brand) > MOST_ACCOUNTS:
-                    raise HTTPException(
-                        HTTPStatus.CONFLICT,
+                    raise RefusalError(
+                        codes.TOO_MANY_ACCOUNTS,
                         f"{MOST_ACCOUNTS} accounts of '{brand}' have slots, which is all; remove some",
                     )
                 response.status_code = HTTPStatus.CREATED
@@ -118,7 +120,7 @@ def _slots(database: Database) -> APIRouter:
         status_code=HTTPStatus.NO_CONTENT,
         responses=UNKNOWN,
     )
-    async def delete_slots(caller: MayOperate, slug: Slug, account: AccountName) -> None:
+    async def delete_account_slots(caller: MayOperate, slug: Slug, account: AccountName) -> None:
         """Posts to come go out at once; those that have their time keep it. Removing what is not there is no error."""
         brand = seen(caller, slug)
         async with database.transaction() as tx:
@@ -132,7 +134,7 @@ def _queue(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/accounts", tags=["slots"])
 
     @routes.get("/{account}/queue", summary="Read the queue of an account", responses=UNKNOWN)
-    async def get_queue(caller: MayRead, slug: Slug, account: AccountName) -> Queue:
+    async def get_account_queue(caller: MayRead, slug: Slug, account: AccountName) -> Queue:
         """The brand's posts that have a slot of the account, in their order."""
         brand = seen(caller, slug)
         async with database.connection() as connection:
@@ -142,7 +144,9 @@ def _queue(database: Database) -> APIRouter:
     @routes.put(
         "/{account}/queue", summary="Put the queue of an account into order", responses={**UNKNOWN, **LATE}
     )
-    async def put_queue(caller: MayReview, slug: Slug, account: AccountName, request: Ordering) -> Queue:
+    async def set_account_queue(
+        caller: MayReview, slug: Slug, account: AccountName, request: Ordering
+    ) -> Queue:
         """Gives the slots anew, in this order; with no names, only to close gaps, or after the slots have changed."""
         found = await moving.reorder(database, seen(caller, slug), account, request.post_ids, caller)
         return Queue(items=tuple(EntryView.of(each, _UTC) for each in found))
@@ -153,8 +157,8 @@ def _queue(database: Database) -> APIRouter:
 async def _known(connection: Connection, brand: str, account: str) -> StoredRules:
     stored = await store.find_rules(connection, brand, account)
     if stored is None:
-        raise HTTPException(
-            HTTPStatus.NOT_FOUND,
+        raise RefusalError(
+            codes.NO_SLOTS,
             f"'{account}' has no slots for '{brand}'; set them with PUT /v1/brands/{brand}/accounts/{account}/slots",
         )
     return stored

@@ -1,14 +1,15 @@
 """`/v1/brands/{slug}/reach`: how a brand's posts on other platforms were received."""
 
 from datetime import date, datetime
-from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
 from chassis.http.api import UNKNOWN, MayRead, View, router
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social.channels import Reach
@@ -57,7 +58,7 @@ def reach_routes(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/reach", tags=["posts"])
 
     @routes.get("", summary="How a brand's posts were received", responses=UNKNOWN)
-    async def get_reach(
+    async def list_reach(
         caller: MayRead,
         slug: Annotated[BrandSlug, Path(description="The brand.")],
         article: Annotated[
@@ -67,11 +68,11 @@ def reach_routes(database: Database) -> APIRouter:
         after: Annotated[
             int | None, Query(ge=0, le=2**63 - 1, description="`next` of the page before.")
         ] = None,
-        limit: Annotated[int, Query(ge=1, le=_MOST)] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> ReachList:
         """Of channels where the brand wants to know (`PUT …/channels/{channel}` with `reach`); asked daily for two weeks after a post."""
         if not caller.may_see(slug):
-            raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no brand '{slug}'")
+            raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}'")
         async with database.connection() as connection:
             found = await store.received(connection, slug, article or (), before=after, limit=limit + 1)
             page = found[:limit]

@@ -8,9 +8,12 @@ from uuid import UUID
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayReview, refusal, router
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
+from chassis.http.problem_codes import ProblemCode
 from chassis.http.problems import ProblemResponse
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
+from social import problem_codes as codes
 from social.review import deciding, store
 from social.review.deciding import PastTimeError, UnknownPostError
 from social.review.domain import DecidedOtherwiseError, NoSuchVersionError, PostState, UnusableTextError
@@ -26,7 +29,6 @@ from social.review.models import (
 from social.sending import DuePosts
 from social.urls import FeedUrls
 
-MAX_PAGE: Final = 200
 MAX_DECISIONS: Final = 100
 OVERTAKEN: Final = refusal(
     HTTPStatus.CONFLICT, "It is not as you believe: somebody was faster; `detail` says what happened."
@@ -35,19 +37,19 @@ OVERTAKEN: Final = refusal(
 
 def answer_refusals(app: FastAPI) -> None:
     """Has the application answer what is wrong with a decision by a sentence."""
-    for error, status in (
-        (UnknownPostError, HTTPStatus.NOT_FOUND),
-        (NoSuchVersionError, HTTPStatus.NOT_FOUND),
-        (DecidedOtherwiseError, HTTPStatus.CONFLICT),
-        (UnusableTextError, HTTPStatus.UNPROCESSABLE_ENTITY),
-        (PastTimeError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    for error, code in (
+        (UnknownPostError, codes.UNKNOWN_POST),
+        (NoSuchVersionError, codes.UNKNOWN_VERSION),
+        (DecidedOtherwiseError, codes.DECIDED_OTHERWISE),
+        (UnusableTextError, codes.UNUSABLE_TEXT),
+        (PastTimeError, codes.PAST_TIME),
     ):
-        app.add_exception_handler(error, _refused_with(status))
+        app.add_exception_handler(error, _refused_with(code))
 
 
-def _refused_with(status: HTTPStatus) -> Callable[[Request, Exception], Awaitable[Response]]:
+def _refused_with(code: ProblemCode) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def refused(_: Request, error: Exception) -> Response:
-        return ProblemResponse(status, str(error))
+        return ProblemResponse.coded(code, str(error))
 
     return refused
 
@@ -64,7 +66,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
             Query(description="Left out: those that wait, have a time, are on their way or in doubt."),
         ] = None,
         after: Annotated[int | None, Query(description="`next` of the page before.", ge=0, lt=2**63)] = None,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> PostList:
         """Posts of brands that see them before they go out, and all those for other platforms, in the order in which they came."""
         brands = None if caller.brands is None else sorted(caller.brands)
@@ -85,7 +87,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
     @routes.get(
         "/{post_id}/decisions", summary="Who decided what", response_model=DecisionList, responses=UNKNOWN
     )
-    async def get_decisions(caller: MayRead, post_id: UUID) -> DecisionList:
+    async def list_post_decisions(caller: MayRead, post_id: UUID) -> DecisionList:
         """The latest hundred, edits included."""
         await deciding.look_at(database, post_id, caller.brands)
         async with database.connection() as connection:
@@ -98,7 +100,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         response_model=PostView,
         responses={**UNKNOWN, **OVERTAKEN},
     )
-    async def approve(caller: MayReview, post_id: UUID, request: Approving) -> PostView:
+    async def approve_post(caller: MayReview, post_id: UUID, request: Approving) -> PostView:
         """Exactly this version, at `publish_at` of the answer: the time given, the next free slot, or now. Again, it changes nothing."""
         return PostView.of(
             await deciding.approve(
@@ -120,14 +122,14 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         response_model=PostView,
         responses={**UNKNOWN, **OVERTAKEN},
     )
-    async def unschedule(caller: MayReview, post_id: UUID) -> PostView:
+    async def unschedule_post(caller: MayReview, post_id: UUID) -> PostView:
         """What was to be posted at a time waits for a person again."""
         return PostView.of(await deciding.unschedule(database, post_id, caller), urls)
 
     @routes.post(
         "/{post_id}/edit", summary="Edit a post", response_model=PostView, responses={**UNKNOWN, **OVERTAKEN}
     )
-    async def edit(caller: MayReview, post_id: UUID, request: Editing) -> PostView:
+    async def edit_post(caller: MayReview, post_id: UUID, request: Editing) -> PostView:
         """Makes a new version, which waits to be approved, also if the one before had a time. The same again makes no other."""
         return PostView.of(
             await deciding.edit(
@@ -142,7 +144,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         response_model=PostView,
         responses={**UNKNOWN, **OVERTAKEN},
     )
-    async def reject(caller: MayReview, post_id: UUID, request: Rejecting) -> PostView:
+    async def reject_post(caller: MayReview, post_id: UUID, request: Rejecting) -> PostView:
         """Nothing is posted about the article on this channel, for good."""
         return PostView.of(
             await deciding.reject(database, post_id, request.version, caller, reason=request.reason), urls
@@ -154,7 +156,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
         response_model=PostView,
         responses={**UNKNOWN, **OVERTAKEN},
     )
-    async def retry(caller: MayOperate, post_id: UUID) -> PostView:
+    async def retry_post(caller: MayOperate, post_id: UUID) -> PostView:
         """For one that has failed on another platform; those of its article on other channels are left alone. The same again changes nothing."""
         return PostView.of(await deciding.retry(database, due, post_id, caller), urls)
 

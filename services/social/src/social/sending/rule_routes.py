@@ -3,13 +3,15 @@
 from http import HTTPStatus
 from typing import Annotated, Final, Self
 
-from fastapi import APIRouter, HTTPException, Path
+from fastapi import APIRouter, Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, router
 from chassis.http.callers import Caller
+from chassis.http.problem_codes import UNKNOWN_BRAND, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
+from social import problem_codes as codes
 from social.channels import CHANNELS, REMOTE, Channel, Placement
 from social.cutting import hashtag
 from social.sending import store
@@ -88,7 +90,7 @@ def rule_routes(database: Database) -> APIRouter:
     routes = router("/brands/{slug}/channels", tags=["channels"])
 
     @routes.get("", summary="List the rules of channels")
-    async def list_rules(caller: MayRead, slug: Slug) -> RulesList:
+    async def list_channel_rules(caller: MayRead, slug: Slug) -> RulesList:
         """Of all channels on which posts can be sent."""
         brand = _seen(caller, slug)
         async with database.connection() as connection:
@@ -97,7 +99,7 @@ def rule_routes(database: Database) -> APIRouter:
         return RulesList(items=tuple(RulesView.of(each, known.get(each.name)) for each in channels))
 
     @routes.get("/{channel}", summary="Read the rules of a channel", responses=UNKNOWN)
-    async def get_rules(caller: MayRead, slug: Slug, channel: ChannelName) -> RulesView:
+    async def get_channel_rules(caller: MayRead, slug: Slug, channel: ChannelName) -> RulesView:
         """What holds there, also where the brand says nothing."""
         brand, known = _seen(caller, slug), _known(channel)
         async with database.connection() as connection:
@@ -105,7 +107,7 @@ def rule_routes(database: Database) -> APIRouter:
         return RulesView.of(known, said.get(channel))
 
     @routes.put("/{channel}", summary="Set the rules of a channel", responses=UNKNOWN)
-    async def put_rules(
+    async def set_channel_rules(
         caller: MayOperate, slug: Slug, channel: ChannelName, request: RulesRequest
     ) -> RulesView:
         """For posts to come. The same again changes nothing."""
@@ -113,12 +115,10 @@ def rule_routes(database: Database) -> APIRouter:
         assert known.sending is not None
         if request.link is not None and request.link not in known.sending.placements:
             possible = ", ".join(known.sending.placements)
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY, f"link: on {known.label} it can be {possible}"
-            )
+            raise RefusalError(codes.INVALID_RULE, f"link: on {known.label} it can be {possible}")
         if request.reach and known.sending.reach is None:
-            raise HTTPException(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
+            raise RefusalError(
+                codes.INVALID_RULE,
                 f"reach: {known.label} is not asked how posts were received; leave it out",
             )
         hashtags = tuple(dict.fromkeys(request.hashtags))
@@ -133,7 +133,7 @@ def rule_routes(database: Database) -> APIRouter:
         status_code=HTTPStatus.NO_CONTENT,
         responses=UNKNOWN,
     )
-    async def delete_rules(caller: MayOperate, slug: Slug, channel: ChannelName) -> None:
+    async def delete_channel_rules(caller: MayOperate, slug: Slug, channel: ChannelName) -> None:
         """Posts to come are as usual there. Removing what is not there is no error."""
         brand = _seen(caller, slug)
         async with database.transaction() as tx:
@@ -145,12 +145,12 @@ def rule_routes(database: Database) -> APIRouter:
 def _seen(caller: Caller, slug: str) -> str:
     """As one that does not exist, if the caller may not see it."""
     if not caller.may_see(slug):
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no brand '{slug}'")
+        raise RefusalError(UNKNOWN_BRAND, f"there is no brand '{slug}'")
     return slug
 
 
 def _known(name: str) -> Channel:
     channel = CHANNELS.get(name)
     if channel is None or channel.sending is None:
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no channel '{name}' on which posts can be sent")
+        raise RefusalError(codes.UNKNOWN_CHANNEL, f"there is no channel '{name}' on which posts can be sent")
     return channel

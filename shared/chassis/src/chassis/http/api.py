@@ -3,7 +3,7 @@
 Every refusal is a problem (`chassis.http.problems`) whose `detail` says what to do, whoever refuses: the guard, a route, or the database.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final, TypeAlias
@@ -13,15 +13,37 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.security import APIKeyHeader
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.routing import Match, Mount
 
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http import idempotency
 from chassis.http.callers import Authorise, Caller, Scope, caller_of
 from chassis.http.conditional import entity_tag, is_known
+from chassis.http.conventions import (
+    BodyTypes,
+    CompressedAnswers,
+    HeadRequests,
+    TaggedAnswers,
+    UniqueMembers,
+    refuse_unknown_parameters,
+)
+from chassis.http.conventions.answers import ASKED_METHOD
+from chassis.http.conventions.operations import describe_conventions
 from chassis.http.guard import DATABASE_AWAY, MAX_BODY_BYTES, Guard, shown_size
 from chassis.http.idempotency import Answers, Idempotency
-from chassis.http.problems import BLANK, MEDIA_TYPE, ProblemResponse
+from chassis.http.problem_codes import (
+    COMMON,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    KEY_BOUND_TO_BRANDS,
+    METHOD_NOT_ALLOWED,
+    NOT_FOUND,
+    SCOPE_MISSING,
+    ProblemCode,
+    RefusalError,
+    merged_codes,
+)
+from chassis.http.problems import MEDIA_TYPE, ProblemResponse
 from chassis.http.reference import reference_routes
 from chassis.http.service_key import API_PREFIX
 from chassis.http.spans import TracedApi
@@ -54,11 +76,13 @@ class FieldProblem(View):
 class Problem(View):
     """Why a request was refused (RFC 9457)."""
 
-    type: Annotated[str, Field(examples=[BLANK])]
-    """What programs tell problems of the same status apart by; `about:blank` if there is nothing to tell apart."""
+    type: Annotated[str, Field(examples=["urn:brand-engine:problem:unknown_brand"])]
+    """A URI that stands for the code; `about:blank` if the status says it all."""
     title: Annotated[str, Field(examples=["Unprocessable Entity"])]
     """The type, or else the status, in words."""
     status: Annotated[int, Field(examples=[422])]
+    code: Annotated[str, Field(examples=["invalid_request"])]
+    """What programs tell refusals apart by: it never changes its meaning. `info.x-problem-codes` lists all; later versions may add some."""
     detail: Annotated[str, Field(examples=["name: is blank; fill it in"])]
     """A sentence that says what is wrong and what to do."""
     errors: list[FieldProblem] = []
@@ -136,6 +160,7 @@ def api(
     answers: Answers | None = None,
     shown_once: Sequence[str] = (),
     quotas: Quotas | None = None,
+    codes: Iterable[ProblemCode] = (),
     **described: Any,
 ) -> FastAPI:
     """An application behind the guard, whose routes come from `router`.
@@ -153,6 +178,7 @@ def api(
         answers: where answers to POSTs with an `Idempotency-Key` are kept, together with their effects.
         shown_once: paths of routes whose answers must not be kept.
         quotas: counts what each caller asks.
+        codes: of the service's own refusals, beside those that all APIs share.
         described: further arguments of FastAPI, for its document.
     """
     app = FastAPI(
@@ -167,13 +193,24 @@ def api(
         **described,
     )
     app.router.routes += reference_routes(app)
+    list_codes(app, COMMON, codes)
+    app.add_middleware(TaggedAnswers)
     if answers is not None:
         app.add_middleware(Idempotency, answers=answers, shown_once=shown_once)
+    app.add_middleware(UniqueMembers)
+    app.add_middleware(CompressedAnswers)
     # Within the guard: whoever has no key does not get a word into our traces.
     app.add_middleware(TracedApi)
     app.add_middleware(
-        Guard, authorise=authorise, larger_bodies=larger_bodies, files=files, lists=lists, quotas=quotas
+        Guard,
+        authorise=BodyTypes(authorise, app.router.routes, files or {}),
+        larger_bodies=larger_bodies,
+        files=files,
+        lists=lists,
+        quotas=quotas,
     )
+    # Before the guard, which opens to some the paths that they GET.
+    app.add_middleware(HeadRequests)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(DatabaseUnavailableError, _unavailable)
@@ -181,9 +218,18 @@ def api(
     sizes = {**(larger_bodies or {}), **(files or {})}
     repeatable = None if answers is None else frozenset(shown_once)
     app.openapi = _completed(  # type: ignore[method-assign]
-        app.openapi, sizes, takes_api_keys=takes_api_keys, shown_once=repeatable
+        app.openapi, app, sizes, takes_api_keys=takes_api_keys, shown_once=repeatable
     )
     return app
+
+
+def list_codes(app: FastAPI, *codes: Iterable[ProblemCode]) -> None:
+    """Has the document of the application list further codes of refusals.
+
+    Raises:
+        ValueError: one of them has another meaning in this application already.
+    """
+    app.state.problem_codes = merged_codes(getattr(app.state, "problem_codes", ()), *codes)
 
 
 def file_body(*media_types: str) -> dict[str, Any]:
@@ -209,14 +255,15 @@ def needs(scope: Scope, *, of_all_brands: bool = False) -> Any:
     async def caller_with(request: Request, _: Annotated[str | None, Security(_KEY)]) -> Caller:
         caller = caller_of(request)
         if scope not in caller.scopes:
-            raise HTTPException(
-                HTTPStatus.FORBIDDEN, f"this takes a key with the scope '{scope}', which yours has not"
+            raise RefusalError(
+                SCOPE_MISSING, f"this takes a key with the scope '{scope}', which yours has not"
             )
         if of_all_brands and caller.brands is not None:
-            raise HTTPException(
-                HTTPStatus.FORBIDDEN,
+            raise RefusalError(
+                KEY_BOUND_TO_BRANDS,
                 "this concerns all brands, and takes a key that is bound to none; yours is bound",
             )
+        refuse_unknown_parameters(request)
         return caller
 
     return Security(caller_with, scopes=[scope.value])
@@ -238,7 +285,9 @@ def router(path: str = "", *, tags: list[str] | None = None) -> APIRouter:
     """
     headings: dict[str, Any] = {"tags": tags} if tags else {}
     prefix = f"{API_PREFIX.rstrip('/')}{path}"
-    return APIRouter(prefix=prefix, responses=_ANY, **headings)
+    return APIRouter(
+        prefix=prefix, responses=_ANY, generate_unique_id_function=lambda route: route.name, **headings
+    )
 
 
 def add_routes(to: FastAPI | APIRouter, *routers: APIRouter) -> None:
@@ -254,6 +303,7 @@ def add_routes(to: FastAPI | APIRouter, *routers: APIRouter) -> None:
 
 def _completed(
     describe: Callable[[], dict[str, Any]],
+    app: FastAPI,
     larger_bodies: Mapping[str, int],
     *,
     takes_api_keys: bool,
@@ -282,6 +332,7 @@ def _completed(
                         "description": f"The request body is larger than {size}.",
                         "content": {MEDIA_TYPE: {"schema": _PROBLEM}},
                     }
+        describe_conventions(document, app.state.problem_codes)
         return document
 
     return openapi
@@ -346,26 +397,63 @@ _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    detail, headers = error.detail, error.headers
+    if isinstance(error, RefusalError):
+        return ProblemResponse.of(error)
     match error.status_code:
         case HTTPStatus.NOT_FOUND if request.scope.get("route") is None:
-            detail = "there is nothing at this path; /docs lists what there is"
+            return _nothing_here()
         case HTTPStatus.METHOD_NOT_ALLOWED:
-            detail = f"this path does not take {request.method}; /docs lists what there is"
-            headers = {"Allow": ", ".join(method for method in _METHODS if _takes(request, method))}
-    return ProblemResponse(error.status_code, detail, headers)
+            return _other_methods(request, _taken_methods(request))
+    return ProblemResponse.of(error)
+
+
+def is_api_path(path: str) -> bool:
+    """Whether the path is the API's or its documents', also where no route is."""
+    return f"{path}/".startswith((API_PREFIX, "/docs/", "/openapi.json/"))
+
+
+def answer_without_route(app: FastAPI, scope: Any) -> Response:
+    """What an application behind the API's routes answers to requests for the API that no route takes: 404, or 405.
+
+    Such an application takes every path by every method, so that the framework finds nothing to refuse.
+    """
+    request = Request({**scope, "app": app})
+    if methods := _taken_methods(request):
+        return _other_methods(request, methods)
+    return _nothing_here()
+
+
+def _nothing_here() -> Response:
+    return ProblemResponse.coded(NOT_FOUND, "there is nothing at this path; /docs lists what there is")
+
+
+def _other_methods(request: Request, methods: Sequence[str]) -> Response:
+    asked = request.scope.get(ASKED_METHOD, request.method)
+    return ProblemResponse.coded(
+        METHOD_NOT_ALLOWED,
+        f"this path does not take {asked}; /docs lists what there is",
+        {"Allow": ", ".join(methods)},
+    )
+
+
+def _taken_methods(request: Request) -> list[str]:
+    found = {method for method in _METHODS if _takes(request, method)}
+    if "GET" in found and request.url.path.startswith(API_PREFIX):
+        found.add("HEAD")
+    return [method for method in _METHODS if method in found]
 
 
 def _takes(request: Request, method: str) -> bool:
     """Whether any route does at the path: the one that refused knows its own method alone."""
     scope = {**request.scope, "method": method}
-    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+    return any(
+        route.matches(scope)[0] is Match.FULL for route in request.app.routes if not isinstance(route, Mount)
+    )
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    return ProblemResponse(
-        HTTPStatus.INTERNAL_SERVER_ERROR,
-        "this failed for a reason of ours, which is in the log; try again later",
+    return ProblemResponse.coded(
+        INTERNAL_ERROR, "this failed for a reason of ours, which is in the log; try again later"
     )
 
 
@@ -374,8 +462,8 @@ async def _invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = [_field_problem(each) for each in error.errors()[:MAX_ERRORS]]
     first = found[0]
-    return ProblemResponse(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
+    return ProblemResponse.coded(
+        INVALID_REQUEST,
         f"{first.field}: {first.detail}" if first.field else first.detail,
         errors=[each.model_dump() for each in found],
     )

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from chassis.http.conditional import http_date
 from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
-from chassis.http.problems import BLANK
+from chassis.http.problem_codes import BLANK
 from chassis.http.spans import Exchange, client_span
 
 _CONNECT_SECONDS: Final = 3.0

@@ -21,6 +21,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http.callers import caller_of
+from chassis.http.problem_codes import (
+    IDEMPOTENCY_KEY_INVALID,
+    IDEMPOTENCY_KEY_NOT_TAKEN,
+    IDEMPOTENCY_KEY_USED,
+    REQUEST_UNDER_WAY,
+    UNAVAILABLE,
+)
 from chassis.http.problems import MEDIA_TYPE, ProblemResponse
 from chassis.http.service_key import API_PREFIX
 
@@ -117,13 +124,13 @@ class Idempotency:
 
     async def _answer(self, key: str, scope: Scope, receive: Receive) -> ASGIApp:
         if not (key.isascii() and key.isprintable() and 1 <= len(key) <= MAX_KEY):
-            return ProblemResponse(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
+            return ProblemResponse.coded(
+                IDEMPOTENCY_KEY_INVALID,
                 f"{HEADER} must be 1 to {MAX_KEY} printable ASCII characters; leave it out if you need none",
             )
         if any(path.match(scope["path"]) for path in self._shown_once):
-            return ProblemResponse(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
+            return ProblemResponse.coded(
+                IDEMPOTENCY_KEY_NOT_TAKEN,
                 f"this is answered with a secret, which is shown once and kept nowhere; leave {HEADER} out",
             )
         request = Request(scope, receive)
@@ -132,14 +139,14 @@ class Idempotency:
         try:
             return await self._first_or_again(asked, scope, body)
         except DatabaseUnavailableError:
-            return ProblemResponse(
-                HTTPStatus.SERVICE_UNAVAILABLE,
+            return ProblemResponse.coded(
+                UNAVAILABLE,
                 f"the database is away; send the same again, with the same {HEADER}, in a few seconds",
                 {"Retry-After": "5"},
             )
         except _UnderWayError:
-            return ProblemResponse(
-                HTTPStatus.CONFLICT,
+            return ProblemResponse.coded(
+                REQUEST_UNDER_WAY,
                 f"the same request is under way; send it again, with the same {HEADER}, to have its answer",
                 {"Retry-After": "2"},
             )
@@ -230,8 +237,8 @@ async def _before(until: float, first: asyncio.Future[Kept | None]) -> Kept | No
 
 def _again(asked: Asked, fingerprint: bytes, answer: Answer) -> ASGIApp:
     if fingerprint != asked.fingerprint:
-        return ProblemResponse(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
+        return ProblemResponse.coded(
+            IDEMPOTENCY_KEY_USED,
             f"the {HEADER} '{asked.key}' was used for another request; use a new one",
         )
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers]

@@ -1,6 +1,6 @@
 """How a refusal is told: as problem details (RFC 9457), whoever refuses, in every service.
 
-{"type": "about:blank", "title": "Not Found", "status": 404, "detail": "a sentence that says what to do"}
+{"type": "about:blank", "title": "Not Found", "status": 404, "code": "not_found", "detail": "a sentence that says what to do"}
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from typing import Any, Final
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from chassis.http.problem_codes import BLANK, ProblemCode, RefusalError, code_of_status
+
 MEDIA_TYPE: Final = "application/problem+json"
-BLANK: Final = "about:blank"
-"""The `type` of what is told by its status and its sentence; `title` is the status's name then."""
 
 
 class ProblemResponse(JSONResponse):
@@ -22,7 +22,8 @@ class ProblemResponse(JSONResponse):
         status: of the answer.
         detail: a sentence that says what is wrong and what to do.
         headers: such as `Retry-After`.
-        kind: the `type`, by which programs tell apart what has the same status.
+        kind: the `type`.
+        code: by which programs tell apart what has the same status; else the `type`, or what stands for the status.
         more: further members.
     """
 
@@ -35,23 +36,36 @@ class ProblemResponse(JSONResponse):
         headers: Mapping[str, str] | None = None,
         *,
         kind: str = BLANK,
+        code: str | None = None,
         **more: Any,
     ) -> None:
-        super().__init__(problem(status, detail, kind=kind, **more), status, headers)
+        super().__init__(problem(status, detail, kind=kind, code=code, **more), status, headers)
 
     @classmethod
     def of(cls, error: HTTPException) -> "ProblemResponse":
+        if isinstance(error, RefusalError):
+            return cls.coded(error.code, error.detail, error.headers)
         return cls(error.status_code, error.detail, error.headers)
 
+    @classmethod
+    def coded(
+        cls, code: ProblemCode, detail: str, headers: Mapping[str, str] | None = None, **more: Any
+    ) -> "ProblemResponse":
+        return cls(code.status, detail, headers, kind=code.type, code=code.code, **more)
 
-def problem(status: int, detail: str, *, kind: str = BLANK, **more: Any) -> dict[str, Any]:
+
+def problem(
+    status: int, detail: str, *, kind: str = BLANK, code: str | None = None, **more: Any
+) -> dict[str, Any]:
     """The members of a problem, in the order in which people read them."""
-    return {"type": kind, "title": _title(status, kind), "status": int(status), "detail": detail, **more}
+    code = code or (code_of_status(status) if kind == BLANK else kind)
+    told = {"type": kind, "title": _title(status, kind, code), "status": int(status), "code": code}
+    return {**told, "detail": detail, **more}
 
 
-def _title(status: int, kind: str) -> str:
+def _title(status: int, kind: str, code: str) -> str:
     if kind != BLANK:
-        return kind.replace(".", ": ").replace("_", " ")
+        return code.replace(".", ": ").replace("_", " ")
     try:
         return HTTPStatus(status).phrase
     except ValueError:

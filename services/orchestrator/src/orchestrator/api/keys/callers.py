@@ -1,6 +1,5 @@
 """Who sends a request: whoever has an API key, or the service key."""
 
-from http import HTTPStatus
 from typing import Final
 
 from starlette.exceptions import HTTPException
@@ -9,6 +8,7 @@ from starlette.requests import Request
 from chassis import ServiceKey
 from chassis.api_keys import ApiKey, is_one_of
 from chassis.http.callers import Caller
+from chassis.http.problem_codes import UNAUTHORIZED, RefusalError
 from messaging import Database
 from orchestrator.api.keys import store
 
@@ -84,4 +84,4 @@ class KnownCallers:
 
 
 def _refused(detail: str) -> HTTPException:
-    return HTTPException(HTTPStatus.UNAUTHORIZED, detail, CHALLENGE)
+    return RefusalError(UNAUTHORIZED, detail, CHALLENGE)

@@ -4,13 +4,16 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
+from fastapi import APIRouter, Header, Path, Query, Response
 
 from chassis.api_keys import ApiKey
 from chassis.http.api import UNKNOWN, MayAdminister, MayRead, add_routes, refusal, router
 from chassis.http.callers import Caller
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.introspection import KEY_HASH
+from chassis.http.problem_codes import KEY_BOUND_TO_BRANDS, RefusalError
 from messaging import Database
+from orchestrator import problem_codes as codes
 from orchestrator.answers import LOCATION
 from orchestrator.api.keys import store
 from orchestrator.api.keys.callers import ClosedKeyError, KeyHolders
@@ -26,7 +29,6 @@ from orchestrator.api.keys.models import (
 from orchestrator.api.keys.store import TakenNameError
 from orchestrator.brands import find_brand
 
-MAX_PAGE: Final = 200
 SHOWN_ONCE: Final = ("/v1/keys", "/v1/keys/{key_id}/rotate")
 """Routes that answer with a key."""
 _TAKEN: Final = refusal(HTTPStatus.CONFLICT, "Another key has the name.")
@@ -54,15 +56,15 @@ def _making(database: Database) -> APIRouter:
             **_TAKEN,
         },
     )
-    async def create(caller: MayAdminister, request: KeyRequest, response: Response) -> NewKeyView:
+    async def create_key(caller: MayAdminister, request: KeyRequest, response: Response) -> NewKeyView:
         """An answer that is lost loses the key: rotate it then, by its name in the list."""
         _of_no_brand(caller)
         key = ApiKey.make()
         async with database.transaction() as tx:
             for slug in request.brands or ():
                 if await find_brand(tx.connection, slug) is None:
-                    raise HTTPException(
-                        HTTPStatus.UNPROCESSABLE_ENTITY,
+                    raise RefusalError(
+                        codes.UNKNOWN_KEYS_BRAND,
                         f"brands: there is no brand '{slug}'; create it first with PUT /v1/brands/{slug}",
                     )
             try:
@@ -77,12 +79,12 @@ def _making(database: Database) -> APIRouter:
                     by=caller.name,
                 )
             except TakenNameError as error:
-                raise HTTPException(HTTPStatus.CONFLICT, str(error)) from error
+                raise RefusalError(codes.KEY_NAME_TAKEN, str(error)) from error
         response.headers["Location"] = f"/v1/keys/{key.id}"
         return NewKeyView(key=key.written(), about=KeyView.of(made))
 
     @routes.post("/{key_id}/rotate", summary="Give an API key another secret", responses={**UNKNOWN, **_OVER})
-    async def rotate(
+    async def rotate_key(
         caller: MayAdminister, key_id: KeyId, request: RotateRequest | None = None
     ) -> NewKeyView:
         """Two secrets open until the grace is over. Rotating again meanwhile ends the older of them at once."""
@@ -94,8 +96,8 @@ def _making(database: Database) -> APIRouter:
             if rotated is None and await store.find_key(tx.connection, key_id) is None:
                 raise _unknown(key_id)
         if rotated is None:
-            raise HTTPException(
-                HTTPStatus.CONFLICT, f"the key {key_id} was revoked; make another with POST /v1/keys"
+            raise RefusalError(
+                codes.KEY_REVOKED, f"the key {key_id} was revoked; make another with POST /v1/keys"
             )
         return NewKeyView(key=key.written(), about=KeyView.of(rotated))
 
@@ -109,7 +111,7 @@ def _looking_after(database: Database) -> APIRouter:
     async def list_keys(
         caller: MayAdminister,
         after: Annotated[str, Query(description="`next` of the page before.", pattern="^[0-9A-Za-z]*$")] = "",
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> KeyList:
         """Those that were revoked, too. No answer has anything of a secret."""
         _of_no_brand(caller)
@@ -121,7 +123,7 @@ def _looking_after(database: Database) -> APIRouter:
         )
 
     @routes.get("/{key_id}", summary="Read about an API key", responses=UNKNOWN)
-    async def read(caller: MayAdminister, key_id: KeyId) -> KeyView:
+    async def get_key(caller: MayAdminister, key_id: KeyId) -> KeyView:
         _of_no_brand(caller)
         async with database.connection() as connection:
             found = await store.find_key(connection, key_id)
@@ -130,7 +132,7 @@ def _looking_after(database: Database) -> APIRouter:
         return KeyView.of(found)
 
     @routes.patch("/{key_id}", summary="Change how often an API key may be used", responses=UNKNOWN)
-    async def change(caller: MayAdminister, key_id: KeyId, request: ChangeRequest) -> KeyView:
+    async def update_key(caller: MayAdminister, key_id: KeyId, request: ChangeRequest) -> KeyView:
         """From the next minute on at the latest, on every replica."""
         _of_no_brand(caller)
         async with database.transaction() as tx:
@@ -145,7 +147,7 @@ def _looking_after(database: Database) -> APIRouter:
         status_code=HTTPStatus.NO_CONTENT,
         responses=UNKNOWN,
     )
-    async def revoke(caller: MayAdminister, key_id: KeyId) -> None:
+    async def revoke_key(caller: MayAdminister, key_id: KeyId) -> None:
         """From the next request on, on every replica, nothing is answered to who sends it. Again changes nothing."""
         _of_no_brand(caller)
         async with database.transaction() as tx:
@@ -161,7 +163,7 @@ def _telling(database: Database) -> APIRouter:
     holders = KeyHolders(database)
 
     @routes.get("/{key_id}/introspection", summary="Whose an API key is")
-    async def introspect(
+    async def introspect_key(
         caller: MayRead,
         key_id: KeyId,
         hashed: Annotated[
@@ -185,10 +187,10 @@ def _telling(database: Database) -> APIRouter:
 
 def _of_no_brand(caller: Caller) -> None:
     if caller.brands is not None:
-        raise HTTPException(
-            HTTPStatus.FORBIDDEN, "keys are managed with a key that is bound to no brand; yours is"
+        raise RefusalError(
+            KEY_BOUND_TO_BRANDS, "keys are managed with a key that is bound to no brand; yours is"
         )
 
 
-def _unknown(key_id: str) -> HTTPException:
-    return HTTPException(HTTPStatus.NOT_FOUND, f"there is no key {key_id}; GET /v1/keys lists their ids")
+def _unknown(key_id: str) -> RefusalError:
+    return RefusalError(codes.UNKNOWN_KEY, f"there is no key {key_id}; GET /v1/keys lists their ids")

@@ -11,8 +11,8 @@ from starlette.middleware import Middleware
 from chassis.http.api import MayOperate, View, add_routes, router
 from chassis.http.audit import log
 from chassis.http.audit.recording import Audited
+from chassis.http.conventions.pages import DEFAULT_PAGE, FormerlyLargerLimit
 
-MAX_PAGE: Final = 500
 _TEXT: Final = 500
 
 
@@ -81,7 +81,7 @@ def _routes(database: log.Storing) -> APIRouter:
     routes = router("/audit-log", tags=["audit log"])
 
     @routes.get("", summary="Who has changed what")
-    async def get_audit_log(
+    async def list_audit_log(
         caller: MayOperate,
         brand: Annotated[str | None, Query(description="What concerns this brand.", max_length=_TEXT)] = None,
         caller_name: Annotated[
@@ -95,7 +95,7 @@ def _routes(database: log.Storing) -> APIRouter:
         after: Annotated[
             int | None, Query(description="`next` of the page before.", ge=1, le=2**63 - 1)
         ] = None,
-        limit: Annotated[int, Query(description="At most so many.", ge=1, le=MAX_PAGE)] = 50,
+        limit: FormerlyLargerLimit = DEFAULT_PAGE,
     ) -> AuditLog:
         """Every request over the API that has changed something, the latest first."""
         brands = caller.brands

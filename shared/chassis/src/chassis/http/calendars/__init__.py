@@ -10,14 +10,13 @@ from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
 
 from fastapi import Query, Response
-from starlette.exceptions import HTTPException
 
 from chassis.http.api import Moment
 from chassis.http.calendars import icalendar
 from chassis.http.conditional import entity_tag, is_known
+from chassis.http.problem_codes import INVALID_CURSOR, INVALID_REQUEST, RefusalError
 from chassis.time_zones import UntimelyError, zone_called
 
-MAX_PAGE: Final = 200
 MOST_EXPORTED: Final = 2000
 """Events of one iCalendar file."""
 LONGEST_SPAN: Final = timedelta(days=366)
@@ -34,7 +33,6 @@ Zone = Annotated[
     Query(description="By whose clocks times are shown.", max_length=60, examples=["Europe/Berlin"]),
 ]
 After = Annotated[str | None, Query(description="`next` of the page before.", max_length=200)]
-Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Entries at most.")]
 
 EXPORTED: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {icalendar.MEDIA_TYPE: {}}, "description": "iCalendar (RFC 5545)."},
@@ -84,7 +82,7 @@ def after_place(after: str | None) -> tuple[datetime, str] | None:
             return (moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)), key
     except (ValueError, OverflowError):
         pass
-    raise _wrong("after: is not the `next` of a page; leave it out for the first")
+    raise RefusalError(INVALID_CURSOR, "after: is not the `next` of a page; leave it out for the first")
 
 
 def exported(name: str, events: Iterable[icalendar.Event], if_none_match: str | None) -> Response:
@@ -96,5 +94,5 @@ def exported(name: str, events: Iterable[icalendar.Event], if_none_match: str | 
     return Response(text, headers=headers, media_type=f"{icalendar.MEDIA_TYPE}; charset=utf-8")
 
 
-def _wrong(detail: str) -> HTTPException:
-    return HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
+def _wrong(detail: str) -> RefusalError:
+    return RefusalError(INVALID_REQUEST, detail)

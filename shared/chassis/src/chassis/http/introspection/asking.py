@@ -12,6 +12,7 @@ from starlette.requests import Request
 from chassis.api_keys import ApiKey
 from chassis.http.callers import Authorise, Caller, Scope
 from chassis.http.client import PassingError, Peer, ServiceClient, UnusableAnswerError
+from chassis.http.problem_codes import UNAUTHORIZED, UNAVAILABLE, RefusalError
 from chassis.http.service_key import ServiceKey
 
 KEY_HASH: Final = "x-key-hash"
@@ -76,8 +77,8 @@ class KeysKeptElsewhere:
         return _caller(key.id, told)
 
     def _away(self) -> HTTPException:
-        return HTTPException(
-            HTTPStatus.SERVICE_UNAVAILABLE,
+        return RefusalError(
+            UNAVAILABLE,
             f"{self._keeper.peer.name}, which knows API keys, does not say whose this one is; try again in a few seconds",
             {"Retry-After": "5"},
         )
@@ -115,4 +116,4 @@ def _caller(key_id: str, told: dict[str, Any]) -> Caller:
 
 
 def _refused(detail: str) -> HTTPException:
-    return HTTPException(HTTPStatus.UNAUTHORIZED, detail, _CHALLENGE)
+    return RefusalError(UNAUTHORIZED, detail, _CHALLENGE)

@@ -5,19 +5,18 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Final, TypeAlias
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Send
 
 from chassis.http.callers import Caller
+from chassis.http.problem_codes import QUOTA_EXCEEDED
 from chassis.http.problems import ProblemResponse
 
 POLICY: Final = "requests"
 """The name of the one policy that there is."""
 WINDOW_SECONDS: Final = 60
-EXCEEDED: Final = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +54,11 @@ def telling(standing: Standing, send: Send) -> Send:
 
 
 def refusal_of(standing: Standing) -> ProblemResponse:
-    return ProblemResponse(
-        HTTPStatus.TOO_MANY_REQUESTS,
+    return ProblemResponse.coded(
+        QUOTA_EXCEEDED,
         f"your key may ask {standing.quota:,} times a minute, and has; ask again in {standing.resets_in} seconds, or have its"
         " limit raised with `brandctl keys limit`",
         {"Retry-After": str(standing.resets_in)},
-        kind=EXCEEDED,
         title="Request cannot be satisfied as assigned quota has been exceeded",
         **{"violated-policies": [POLICY]},
     )

@@ -20,6 +20,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.http.callers import is_known
+from chassis.http.problem_codes import TOO_MANY_WRONG_KEYS
 from chassis.http.problems import ProblemResponse
 from chassis.http.service_key import API_PREFIX
 
@@ -130,8 +131,8 @@ class SlowedAddresses:
             return
         address = scope["client"][0] if scope.get("client") else ""
         if wait := self._wrong_keys.wait(address, key):
-            refusal = ProblemResponse(
-                _SLOWED,
+            refusal = ProblemResponse.coded(
+                TOO_MANY_WRONG_KEYS,
                 "many wrong keys were sent from your address, so this one was not looked at; send the right one after the"
                 " seconds of Retry-After",
                 {"Retry-After": str(math.ceil(wait)), "Connection": "close"},

@@ -1,0 +1,30 @@
+"""The codes of this service's refusals; those that all APIs share are in `chassis.http.problem_codes`."""
+
+from http import HTTPStatus
+from typing import Final
+
+from chassis.http.problem_codes import ProblemCode, listed_codes
+
+NO_SITE = ProblemCode("no_site", HTTPStatus.NOT_FOUND, "The brand has no site yet.")
+NO_LOGO = ProblemCode("no_logo", HTTPStatus.NOT_FOUND, "The brand has no logo.")
+INVALID_PICTURE = ProblemCode(
+    "invalid_picture", HTTPStatus.UNPROCESSABLE_ENTITY, "The picture cannot be used; `detail` says why."
+)
+EXPORT_UNDER_WAY = ProblemCode(
+    "export_under_way",
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "Another site is being exported; again after `Retry-After`.",
+)
+UNKNOWN_ARTICLE = ProblemCode(
+    "unknown_article", HTTPStatus.NOT_FOUND, "There is no such article, or it is being written."
+)
+ADDRESS_RESERVED = ProblemCode("address_reserved", HTTPStatus.CONFLICT, "The address is where all sites are.")
+ADDRESS_TAKEN = ProblemCode(
+    "address_taken", HTTPStatus.CONFLICT, "The address leads to another brand's site."
+)
+NOTHING_SET = ProblemCode("nothing_set", HTTPStatus.NOT_FOUND, "Nothing is set of the target.")
+TARGET_IS_BUILT_IN = ProblemCode(
+    "target_is_built_in", HTTPStatus.UNPROCESSABLE_ENTITY, "The built-in site has settings of its own."
+)
+
+ALL: Final = listed_codes(globals())
