@@ -29,6 +29,8 @@ KeyFile = Annotated[
         help="File that holds the service key, or an API key; else SERVICE_KEY.",
     ),
 ]
+MAX_PAGE = 200
+"""Entries that a service puts on one page."""
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for scripts.")]
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -149,6 +151,21 @@ class ServiceClient:
             yield answer
             if (after := self._read(_Page, answer).next) is None:
                 return
+
+    def _entries(
+        self, path: str, params: Mapping[str, Any], *, limit: int, cursor: str = "after"
+    ) -> dict[str, Any]:
+        """So many entries, read page by page, as one answer; `next` is where they go on."""
+        items: list[Any] = []
+        following = params.get(cursor)
+        while True:
+            asked = {**params, cursor: following, "limit": min(limit - len(items), MAX_PAGE)}
+            answer = self._ask("GET", path, params=asked)
+            page = self._read(_Page, answer)
+            items += page.items
+            following = page.next
+            if following is None or len(items) >= limit or not page.items:
+                return {**answer, "items": items}
 
     def _read(self, model: type[_Model], answer: dict[str, Any]) -> _Model:
         """The answer, understood."""

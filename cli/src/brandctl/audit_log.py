@@ -47,8 +47,8 @@ class _AuditLog(BaseModel):
 class _Client(ServiceClient):
     service = "orchestrator"
 
-    def page(self, params: dict[str, Any]) -> tuple[_AuditLog, dict[str, Any]]:
-        answer = self._ask("GET", "/v1/audit-log", params=params)
+    def page(self, params: dict[str, Any], *, limit: int) -> tuple[_AuditLog, dict[str, Any]]:
+        answer = self._entries("/v1/audit-log", params, limit=limit)
         return self._read(_AuditLog, answer), answer
 
 
@@ -118,7 +118,7 @@ def audit_log(
         brandctl audit-log --caller newsroom --json
         brandctl audit-log --of gateway --operation "PUT /v1/providers/{name}"
     """
-    wanted = {"brand": brand, "caller": caller, "operation": operation, "after": after, "limit": limit}
+    wanted = {"brand": brand, "caller": caller, "operation": operation, "after": after}
     with _CLIENTS[of].at(url or os.environ.get(f"{of.upper()}_URL"), key_file) as client:
-        found, answer = client.page(wanted)
+        found, answer = client.page(wanted, limit=limit)
     _ENTRIES.show(found.items, answer, as_json=as_json, more=found.next)

@@ -18,5 +18,10 @@ class Gateway(ServiceClient):
         """
         return self._ask(method, f"/v1{path}", json=body, params=parameters)
 
+    def entries(self, path: str, *, limit: int, **parameters: str | None) -> dict[str, Any]:
+        """So many entries of a list, the newest first. Raises what `call` does."""
+        # By its former name, which gateways of earlier versions know, too.
+        return self._entries(f"/v1{path}", parameters, limit=limit, cursor="before")
+
 
 GatewayUrl = Annotated[str | None, Gateway.address_option()]

@@ -59,7 +59,7 @@ def calls(
 ) -> None:
     """The ledger: every call that may have cost something, newest first."""
     with Gateway.at(gateway_url, key_file) as gateway:
-        found = gateway.call("GET", "/spend/calls", brand=brand, limit=str(limit))
+        found = gateway.entries("/spend/calls", brand=brand, limit=limit)
     if as_json:
         print_json(found)
     elif found["items"]:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
-from brandctl.asking import ServiceClient
+from brandctl.asking import MAX_PAGE, ServiceClient
 
 FINAL_STATES: Final = frozenset({"completed", "refused", "needs_review", "rejected", "failed", "cancelled"})
 UNDER_WAY: Final = frozenset({"running", "paused"})
@@ -251,12 +251,12 @@ class Orchestrator(ServiceClient):
         self, *, brand: str | None, state: str | None, after: UUID | None, limit: int
     ) -> tuple[tuple[Progress, ...], dict[str, Any]]:
         """The latest cycles; also as they were answered."""
-        wanted = {"brand": brand, "state": state, "after": after, "limit": limit}
-        answer = self._ask("GET", "/v1/cycles", params=wanted)
+        wanted = {"brand": brand, "state": state, "after": after}
+        answer = self._entries("/v1/cycles", wanted, limit=limit)
         return self._read(_Cycles, answer).items, answer
 
     def keywords(
-        self, cycle_id: UUID, *, state: str | None = None, after: int = 0, limit: int = 1000
+        self, cycle_id: UUID, *, state: str | None = None, after: int = 0, limit: int = MAX_PAGE
     ) -> tuple[KeywordsPage, dict[str, Any]]:
         """A page of the keywords of a cycle; also as it was answered."""
         wanted = {"state": state, "after": after, "limit": limit}

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile
+from brandctl.asking import MAX_PAGE, AsJson, KeyFile
 from brandctl.listing import AfterId, Listing, OfBrand
 from brandctl.orchestrator.client import KeywordProgress, Orchestrator, OrchestratorUrl, Progress
 from brandctl.orchestrator.watching import told
@@ -153,7 +153,7 @@ def _keywords(
     after: int | None = 0
     while after is not None and len(found) < limit:
         page, answer = orchestrator.keywords(
-            cycle_id, state=state, after=after, limit=min(limit - len(found), 1000)
+            cycle_id, state=state, after=after, limit=min(limit - len(found), MAX_PAGE)
         )
         found += page.items
         answered += answer["items"]
