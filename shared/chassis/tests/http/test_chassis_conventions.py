@@ -21,6 +21,7 @@ KEY = "test-service-key-0123456789"
 TEXT = "A tree is a plant that is tall. " * 100
 PLAIN = {"Accept-Encoding": "identity"}
 PICTURE = "/v1/trees/oak/picture"
+SEED = "/v1/trees/oak/seed"
 LISTS = {"requestBody": {"content": {"text/csv": {"schema": {"type": "string"}}}}}
 
 
@@ -33,7 +34,7 @@ def trees() -> FastAPI:
     app = api(
         "Trees",
         ServiceKey(SecretStr(KEY)),
-        files={"/v1/trees/{name}/picture": 1_000},
+        files={"/v1/trees/{name}/picture": 1_000, "/v1/trees/{name}/seed": 1_000},
         lists=["/v1/trees/list"],
     )
     add_routes(app, reading(), planting())
@@ -91,6 +92,10 @@ def planting() -> APIRouter:
 
     @routes.put("/{name}/picture", openapi_extra=file_body("image/png"))
     async def set_picture(caller: MaySubmit, name: str, request: Request) -> int:
+        return len(name + str(len(await request.body())))
+
+    @routes.put("/{name}/seed", openapi_extra=file_body("application/octet-stream"))
+    async def set_seed(caller: MaySubmit, name: str, request: Request) -> int:
         return len(name + str(len(await request.body())))
 
     return routes
@@ -222,6 +227,8 @@ def test_members_of_different_objects_may_have_one_name() -> None:
         ("POST", "/v1/trees/list", "text/html", "application/json, text/csv"),
         ("PUT", PICTURE, "multipart/form-data; boundary=x", "image/png, application/octet-stream"),
         ("PUT", PICTURE, "application/json", "image/png, application/octet-stream"),
+        ("PUT", SEED, "application/x-www-form-urlencoded", "application/octet-stream"),
+        ("PUT", SEED, "multipart/form-data; boundary=x", "application/octet-stream"),
     ],
 )
 async def test_a_body_of_another_type_is_refused(
@@ -244,6 +251,8 @@ async def test_a_body_of_another_type_is_refused(
         ("PUT", PICTURE, "image/png"),
         ("PUT", PICTURE, "application/octet-stream"),
         ("PUT", PICTURE, None),
+        ("PUT", SEED, "application/pdf"),
+        ("PUT", SEED, "application/json"),
     ],
 )
 async def test_a_body_of_the_type_or_of_none_is_taken(

@@ -17,6 +17,7 @@ from chassis.http.service_key import API_PREFIX
 
 JSON: Final = "application/json"
 _ANY_FILE: Final = "application/octet-stream"
+_FORMS: Final = frozenset({"multipart/form-data", "application/x-www-form-urlencoded"})
 _TAKES_BODIES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _SHOWN: Final = 80
 
@@ -29,7 +30,8 @@ class BodyTypes:
     Args:
         authorise: asks for the key; whoever has none learns nothing about bodies.
         routes: of the application; those that take something else than JSON say so in their `openapi_extra`.
-        files: paths of routes to which files are sent: they take `application/octet-stream` as well.
+        files: paths of routes to which files are sent: they take `application/octet-stream` as well. A route that names this
+            one alone takes files of all types.
     """
 
     def __init__(self, authorise: Authorise, routes: Sequence[BaseRoute], files: Collection[str]) -> None:
@@ -43,7 +45,7 @@ class BodyTypes:
         if request.method in _TAKES_BODIES and _has_body(request):
             given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             taken = self._taken_by(request)
-            if given and given not in taken and not (JSON in taken and _is_json(given)):
+            if given and not _is_taken(given, taken):
                 raise RefusalError(
                     UNSUPPORTED_MEDIA_TYPE,
                     f"this takes {' or '.join(taken)}, and the body says that it is {_shown(given)}; send the header"
@@ -79,8 +81,13 @@ def _has_body(request: Request) -> bool:
     return "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0"
 
 
-def _is_json(media_type: str) -> bool:
-    return media_type.startswith("application/") and media_type.endswith("+json")
+def _is_taken(media_type: str, taken: Collection[str]) -> bool:
+    if media_type in taken:
+        return True
+    if taken == (_ANY_FILE,):
+        # Whatever a file is, it may say so; a form would have the file within it.
+        return media_type not in _FORMS
+    return JSON in taken and media_type.startswith("application/") and media_type.endswith("+json")
 
 
 def _shown(text: str) -> str:
