@@ -22,6 +22,7 @@ from publisher.links import ShortLinks
 from publisher.targets import publications
 from publisher.targets.edition import Edition, Picture, edition_of
 from publisher.targets.files import Filed, Files, FilesError
+from publisher.targets.filing import folders
 from publisher.targets.places import ACCOUNTS, FILES, Place, find_place
 from publisher.targets.publications import Outcome, Publication
 from receipts import Door, Effect, EffectRefused, InDoubt, Performed, Receipt, Receipts, Step
@@ -131,6 +132,8 @@ class Bringing:
             and not payload.overwrite
         ):
             return self._done(errand, article, self._as_it_is(publication, edition))
+        if errand.place.kind == FILES:
+            await self._demand_folder(errand)
         async with self._database.transaction() as tx:
             if not await publications.note_tried(tx.connection, publication, errand.by, edition.mark):
                 raise WaitFor("publication", "another command has taken it over", after=_AGAIN)
@@ -210,6 +213,19 @@ class Bringing:
                 raise WaitFor("publication", "another command has taken it over", after=_AGAIN)
         return replace(errand.publication, remote_id=remote_id, seen=seen, is_public=is_public)
 
+    async def _demand_folder(self, errand: Errand) -> None:
+        """Raises TurnedDownError: the target's folder is another brand's."""
+        brand = errand.command.payload.brand_slug
+        folder = errand.place.settings.folder or brand
+        async with self._database.transaction() as tx:
+            is_own = await folders.take(tx.connection, brand, folder)
+        if not is_own:
+            raise TurnedDownError(
+                "folder_taken",
+                f"the folder '{folder}' belongs to another brand, or overlaps a folder of one; an administrator gives the target another:"
+                f" brandctl targets set {brand} {errand.command.payload.target} --folder FOLDER",
+            )
+
     async def _file(self, errand: Errand, edition: Edition) -> Outcome:
         publication = errand.publication
         cover = await edition.picture.draw() if edition.picture else None
@@ -253,6 +269,7 @@ class Bringing:
             return self._never_was(errand, article)
         if publication.state != "unpublished":
             if errand.place.kind == FILES:
+                await self._demand_folder(errand)
                 await self._unfile(errand)
             else:
                 overwrite = errand.command.payload.overwrite
