@@ -162,6 +162,22 @@ async def test_nothing_leaves_the_folder(targets: Any, tmp_path_factory: pytest.
     assert list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org:99999/{slug}/",
+        "https://example.org:0/{slug}/",
+        "https://ann@example.org/{slug}/",
+        "https://[example.org/{slug}/",
+        "https:///{slug}/",
+        "ftp://example.org/{slug}/",
+    ],
+)
+def test_an_address_that_no_page_could_link_to_is_refused(address: str) -> None:
+    with pytest.raises(ValueError, match="address"):
+        TargetSettings(address=address)
+
+
 async def test_whoever_wants_files_is_told_what_is_missing(targets: Any) -> None:
     content_id = targets.orchestrator.add()
     assert (await targets.publish(content_id, "files"))["reason"] == "no_address"
