@@ -121,8 +121,8 @@ class Bringing:
             picture=picture,
             stamp=str(errand.by) if payload.overwrite else "",
         )
-        address = errand.place.settings.address_of(edition.slug)
-        if errand.place.kind == FILES and errand.is_home and address is None:
+        settings = errand.place.settings
+        if errand.place.kind == FILES and errand.is_home and settings.address is None:
             raise TurnedDownError(
                 "no_address", "say in the target's settings at which address readers find its articles"
             )
@@ -131,7 +131,9 @@ class Bringing:
             and publication.digest == edition.digest
             and not payload.overwrite
         ):
-            return self._done(errand, article, self._as_it_is(publication, edition))
+            outcome = self._as_it_is(publication, edition)
+            url = settings.address_of(publication.slug or edition.slug)
+            return self._done(errand, article, replace(outcome, url=url))
         if errand.place.kind == FILES:
             await self._demand_folder(errand)
         async with self._database.transaction() as tx:
@@ -142,6 +144,8 @@ class Bringing:
             outcome = await self._file(replace(errand, publication=tried), edition)
         else:
             outcome = await self._perform(replace(errand, publication=tried), edition)
+        # Of two articles with one slug, the second has another in its path.
+        address = settings.address_of(outcome.slug or edition.slug)
         url = outcome.url or address or publication.url or payload.canonical_url
         if url is None:
             raise TurnedDownError(
@@ -254,7 +258,7 @@ class Bringing:
             "published",
             is_public=True,
             remote_id=filed.path,
-            slug=edition.slug,
+            slug=filed.slug,
             cover=filed.cover,
             digest=edition.digest,
             seen=filed.seen,
