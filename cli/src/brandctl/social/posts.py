@@ -8,8 +8,10 @@ from uuid import UUID
 import typer
 
 from brandctl.asking import AsJson, KeyFile
+from brandctl.decisions import decide_each
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing, OfBrand
+from brandctl.orchestrator import brand_times
 from brandctl.short_ids import parse_id
 from brandctl.social.client import Posts, SocialUrl, moment
 from brandctl.social.reach import reach
@@ -133,12 +135,15 @@ def show(
 
 @app.command()
 def approve(
-    post_id: PostId,
+    post_ids: Annotated[
+        list[UUID],
+        typer.Argument(metavar="ID...", parser=parse_id, help="`post_id`, as `list` shows it."),
+    ],
     version: Version = None,
     at: Annotated[
         str | None,
         typer.Option(
-            help="Not before a time such as 2027-03-01T09:00+01:00; said again, it is moved.",
+            help=f"Not before a time {brand_times.HELP}; said again, it is moved.",
             show_default="the next free slot of its account, or now if that has none",
         ),
     ] = None,
@@ -147,7 +152,7 @@ def approve(
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Posts exactly this version: in the next free slot of its account, at a time, or now. The answer says when.
+    """Posts exactly these versions: in the next free slot of their account, at a time, or now. The answer says when.
 
     For example:
 
@@ -156,10 +161,18 @@ def approve(
     """
     if now and at is not None:
         raise UsageError("say either --at TIME or --now")
+    if version is not None and len(post_ids) > 1:
+        raise UsageError("--version is of one post; leave it out, and the newest versions are approved")
     with Posts.at(social_url, key_file) as posts:
-        seen = version or posts.post(post_id)["version"]
-        when: dict[str, Any] = {"now": True} if now else {} if at is None else {"publish_at": at}
-        _decided(posts.decide(post_id, "approve", version=seen, **when), as_json=as_json)
+
+        def decide(post_id: UUID) -> dict[str, Any]:
+            post = posts.post(post_id)
+            when: dict[str, Any] = {"now": True} if now else {}
+            if at is not None:
+                when = {"publish_at": brand_times.read_time(at, lambda: post["brand_slug"], None, key_file)}
+            return posts.decide(post_id, "approve", version=version or post["version"], **when)
+
+        decide_each(dict.fromkeys(post_ids), decide, _told, as_json=as_json)
 
 
 @app.command()
