@@ -14,6 +14,7 @@ from brandctl.listing import Limit, Listing, OfBrand
 from brandctl.orchestrator import brand_times
 from brandctl.short_ids import parse_id
 from brandctl.social.client import Posts, SocialUrl, moment
+from brandctl.social.parked import parked
 from brandctl.social.reach import reach
 from brandctl.social.rules import remove_rules, rules, set_rules
 from brandctl.terminal import note, out, print_json, printable
@@ -265,16 +266,41 @@ def decisions(
 
 @app.command()
 def retry(
-    post_id: PostId, as_json: AsJson = False, social_url: SocialUrl = None, key_file: KeyFile = None
+    post_id: Annotated[
+        UUID | None, typer.Argument(metavar="[ID]", help="`post_id`, as `list` shows it.")
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option(help="All that failed since this account took none, or was not connected.")
+    ] = None,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
 ) -> None:
-    """Tries once more to send a post that has failed on another platform, it alone.
+    """Tries once more to send a post that has failed on another platform, it alone; or those of an account that is connected again.
 
     For example:
 
         brandctl posts retry 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+        brandctl posts retry --account acme-mastodon
     """
+    if (post_id is None) == (account is None):
+        raise UsageError("say which: either the ID of a post or --account NAME")
     with Posts.at(social_url, key_file) as posts:
-        _decided(posts.decide(post_id, "retry"), as_json=as_json)
+        if post_id is not None:
+            _decided(posts.decide(post_id, "retry"), as_json=as_json)
+            return
+        assert account is not None
+        # All of them first: what is tried again is on no later page.
+        retried = [
+            posts.decide(UUID(each["post_id"]), "retry") for each in list(parked(posts, account, account))
+        ]
+    if as_json:
+        print_json({"items": retried})
+        return
+    for post in retried:
+        note(_told(post))
+    if not retried:
+        note(f"no post failed since {account} took none")
 
 
 for command in (rules, set_rules, remove_rules, reach):

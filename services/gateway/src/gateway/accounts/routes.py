@@ -246,9 +246,10 @@ def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
             {
                 "status": told.answer.status,
                 "headers": told.answer.headers,
-                "json": document,
+                "json": None if told.answer.truncated else document,
                 "text": None if document is not None else told.answer.body.decode(errors="replace"),
                 "truncated": told.answer.truncated,
+                "whole_items": document if told.answer.truncated else None,
                 "retry_at": told.retry_at,
             }
         )
