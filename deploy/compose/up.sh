@@ -201,10 +201,74 @@ show_troubled() {
     done
 }
 
+# The networks of the compose files, one line each: `NAME INTERNAL SUBNET OPTION=VALUE…`, and `-` for a subnet that Docker chooses.
+wanted_networks() {
+    compose config | awk '
+        function show() { if (name != "") print name, internal, subnet, options }
+        /^networks:/ { inside = 1; next }
+        /^[^ ]/ { inside = 0 }
+        !inside { next }
+        /^  [^ ]/ { show(); name = ""; internal = "false"; subnet = "-"; options = "" }
+        /^    name: / { name = $2 }
+        /^    internal: / { internal = $2 }
+        /^ +- subnet: / { subnet = $3 }
+        /^      com\.docker\.network\.bridge\./ { gsub(/[":]/, "", $1); gsub(/"/, "", $2); options = options $1 "=" $2 " " }
+        END { show() }'
+}
+
+# The same of a network as Docker has it; nothing where there is none of this name.
+existing_network() {
+    docker network inspect --format '{{.Internal}}{{range .IPAM.Config}} {{.Subnet}}{{end}}
+{{range $name, $value := .Options}}{{println $name $value}}{{end}}' "$1" 2>/dev/null | awk '
+        NR == 1 { internal = $1; subnet = $2; next }
+        $1 ~ /^com\.docker\.network\.bridge\./ { options = options $1 "=" $2 " " }
+        END { if (NR) print internal, subnet, options }'
+}
+
+# The networks of an older version that the compose files now describe otherwise.
+changed_networks() {
+    local name internal subnet options has
+    wanted_networks | while read -r name internal subnet options; do
+        has=$(existing_network "$name")
+        [ -n "$has" ] || continue
+        if [ "$subnet" = - ]; then has="${has%% *} - $(printf '%s' "$has" | cut -d ' ' -f 3-)"; fi
+        [ "$(echo $has)" = "$(echo $internal $subnet $options)" ] || printf '%s ' "$name"
+    done
+}
+
+# Docker changes no network while a container holds it, and Docker Compose stops only what the new files connect to it.
+clear_changed_networks() {
+    local changed
+    changed=$(changed_networks)
+    [ -n "$changed" ] || return 0
+    say "This version describes other networks: ${changed% }. All containers are stopped and made anew; the data stay"
+    VOLUMES='' deploy/compose/down.sh >&2 || fail 'the containers of the version before could not be removed; see above'
+}
+
+# Containers of services that the files and profiles no longer name, such as the proxy of a profile that was taken out.
+# What an operator runs by `docker compose run` is left alone.
+remove_unwanted() {
+    local wanted id service unwanted='' names=''
+    wanted=$(compose config --services) || fail 'the compose files could not be read; see above'
+    while read -r id service; do
+        [ -n "$id" ] || continue
+        printf '%s\n' "$wanted" | grep -qxF -- "$service" || { unwanted="$unwanted $id" names="$names $service"; }
+    done <<END
+$(docker ps --all --filter "label=com.docker.compose.project=$project" --filter label=com.docker.compose.oneoff=False \
+    --format '{{.ID}} {{.Label "com.docker.compose.service"}}')
+END
+    [ -n "$unwanted" ] || return 0
+    say "Removing what the settings no longer ask for:$names"
+    docker stop $unwanted >/dev/null && docker rm $unwanted >/dev/null || fail "these could not be removed:$names"
+}
+
 start() {
     local log
     log=$(mktemp)
     if ! compose up --detach --no-build --remove-orphans 2>&1 | tee "$log" >&2; then
+        if grep -qE 'Pool overlaps' "$log"; then
+            say 'Another network has the addresses of PROXY_NETWORK: choose others, see .env.example.'
+        fi
         if grep -qE 'port is already allocated|address already in use|[Pp]orts are not available' "$log"; then
             say 'A port is in use by another program: choose others, see .env.example.'
         fi
@@ -293,6 +357,8 @@ REVISION=$(git rev-parse --short HEAD 2>/dev/null || true)
 export REVISION
 say 'Building the images; the first time takes some minutes'
 compose build >&2 || fail 'the images could not be built; see above'
+remove_unwanted
+clear_changed_networks
 start
 wait_until_healthy
 show_addresses

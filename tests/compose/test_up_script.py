@@ -36,8 +36,13 @@ case "$*" in
 "compose "*" config --images postgres") echo postgres:18 ;;
 "run "*" postgres:18 /data/PG_VERSION") cat "$here/has-data" ;;
 "image inspect --format "*) echo PATH=/bin; echo PG_MAJOR=18 ;;
+"compose "*" config") cat "$here/config" ;;
+"compose "*" config --services") cat "$here/services" ;;
+"network inspect "*) for name; do :; done; cat "$here/network-$name" 2>/dev/null || exit 1 ;;
+"ps --all "*oneoff=False*) cat "$here/containers" ;;
 "ps --all"*) cat "$here/statuses" ;;
 "logs "*) echo "the log of $4" ;;
+"compose --project-name "*" down "*) rm -f "$here"/network-* ;;
 "compose "*" up "*) [ ! -e "$here/up-fails" ] || { cat "$here/up-fails" >&2; exit 1; } ;;
 esac
 """
@@ -54,6 +59,9 @@ class Up:
         docker.write_text(DOCKER)
         docker.chmod(0o755)
         self.tell("compose-version", "2.40.3")
+        self.tell("config")
+        self.tell("services", "research\ntopology\nother\n")
+        self.tell("containers", "1 research\n2 topology\n3 other\n")
         self.tell(
             "statuses",
             "1 research Up 9 seconds (healthy)\n2 topology Exited (0) 8 seconds ago\n3 other Up 1 second\n",
@@ -293,6 +301,96 @@ def test_a_service_that_does_not_become_healthy_is_named_with_its_log(up: Up) ->
     assert "not healthy after 0 s: research social" in done.stderr
     assert "the log of 5" in done.stderr
     assert "the log of 6" in done.stderr
+
+
+# -- what an older version or other settings have left ----------------------------------------------------------------
+
+CONFIG = """\
+name: pretended
+services:
+  rabbitmq:
+    networks:
+      front: null
+networks:
+  broker:
+    name: pretended_broker
+    internal: true
+  front:
+    name: pretended_front
+    driver_opts:
+      com.docker.network.bridge.enable_ip_masquerade: "false"
+  outside:
+    name: pretended_outside
+  proxy:
+    name: pretended_proxy
+    ipam:
+      config:
+        - subnet: 10.213.77.0/28
+    internal: true
+volumes:
+  rabbitmq:
+    name: pretended_rabbitmq
+"""
+NETWORKS = {
+    "broker": "true 172.20.0.0/16\n\n",
+    "front": "false 172.21.0.0/16\ncom.docker.network.bridge.enable_ip_masquerade false\n\n",
+    "outside": "false 172.22.0.0/16\ncom.docker.network.enable_ipv6 false\n\n",
+    "proxy": "true 10.213.77.0/28\n\n",
+}
+"""As Docker describes them: whether they are internal, their subnet, their options."""
+
+
+@pytest.mark.parametrize(
+    ("network", "described"),
+    [
+        ("front", "false 172.21.0.0/16\n\n"),
+        ("broker", "false 172.20.0.0/16\n\n"),
+        ("outside", "true 172.22.0.0/16\n\n"),
+        ("outside", "false 172.22.0.0/16\ncom.docker.network.bridge.enable_ip_masquerade false\n\n"),
+        ("proxy", "true 172.23.0.0/16\n\n"),
+    ],
+)
+def test_networks_of_an_older_version_are_made_anew_and_the_data_stay(
+    up: Up, network: str, described: str
+) -> None:
+    up.tell("config", CONFIG)
+    for name, text in (NETWORKS | {network: described}).items():
+        up.tell(f"network-pretended_{name}", text)
+    done = up()
+    assert done.returncode == 0, done.stderr
+    assert f"other networks: pretended_{network}. All containers are stopped" in done.stderr
+    calls = up.calls()
+    assert "--volumes" not in calls
+    order = [" build", " down --remove-orphans\n", " up --detach"]
+    assert [calls.index(each) for each in order] == sorted(calls.index(each) for each in order)
+
+
+@pytest.mark.parametrize("existing", [{}, NETWORKS])
+def test_networks_that_are_as_described_are_left_alone(up: Up, existing: dict[str, str]) -> None:
+    up.tell("config", CONFIG)
+    for name, text in existing.items():
+        up.tell(f"network-pretended_{name}", text)
+    done = up()
+    assert done.returncode == 0, done.stderr
+    assert " down " not in up.calls()
+
+
+def test_what_the_settings_no_longer_ask_for_is_removed(up: Up) -> None:
+    up.tell("containers", "1 research\n7 caddy\n8 former-service\n")
+    done = up()
+    assert done.returncode == 0, done.stderr
+    assert "Removing what the settings no longer ask for: caddy former-service" in done.stderr
+    assert "stop 7 8\n" in up.calls()
+    assert "rm 7 8\n" in up.calls()
+    assert "stop 1" not in up.calls()
+
+
+def test_without_a_list_of_services_nothing_is_removed(up: Up) -> None:
+    (up.bin / "services").unlink()
+    done = up()
+    assert done.returncode == 1
+    assert "the compose files could not be read" in done.stderr
+    assert "stop" not in up.calls()
 
 
 def test_down_keeps_the_data_unless_told_otherwise(up: Up) -> None:

@@ -59,7 +59,7 @@ def compose(*command: str) -> None:
         case ("run", "--rm", "--no-deps", "-T", "--entrypoint", "tar", "rabbitmq", *arguments):
             folders = {"/var/lib/rabbitmq": MACHINE["rabbitmq_data"]}
             execute("tar", *(folders.get(argument, argument) for argument in arguments))
-        case ("build",) | ("up", *_):
+        case ("build",) | ("config", *_) | ("up", *_):
             pass
         case _:
             sys.exit(f"this docker cannot: compose {' '.join(command)}")

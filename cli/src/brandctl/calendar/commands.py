@@ -14,6 +14,7 @@ from brandctl.calendar import moving, week_view, weeks
 from brandctl.calendar.clients import Articles, Posts
 from brandctl.errors import UsageError
 from brandctl.listing import Listing
+from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
 app = typer.Typer(
@@ -39,7 +40,7 @@ Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand."
 AccountName = Annotated[
     str, typer.Argument(metavar="ACCOUNT", help="Its name, as `brandctl accounts` shows it.")
 ]
-PostId = Annotated[UUID, typer.Argument(metavar="ID", help="`post_id`, as `show` has it.")]
+PostId = Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="`post_id`, as `show` has it.")]
 Begin = Annotated[
     str | None,
     typer.Option("--from", help="A time such as 2027-03-01T09:00+01:00.", show_default="a week ago"),
@@ -199,7 +200,10 @@ def export(
 @app.command()
 def move(
     entry_id: Annotated[
-        UUID, typer.Argument(metavar="ID", help="Of a post or an article, as `week` and `show` have it.")
+        UUID,
+        typer.Argument(
+            metavar="ID", parser=parse_id, help="Of a post or an article, as `week` and `show` have it."
+        ),
     ],
     at: Annotated[str | None, typer.Option("--at", help="To a time such as 2027-03-01T09:00+01:00.")] = None,
     now: Annotated[bool, typer.Option("--now", help="At once.")] = False,
@@ -292,7 +296,8 @@ def reorder(
     brand: Brand,
     account: AccountName,
     post_ids: Annotated[
-        list[UUID] | None, typer.Argument(metavar="ID...", help="In this order, before all others.")
+        list[UUID] | None,
+        typer.Argument(metavar="ID...", parser=parse_id, help="In this order, before all others."),
     ] = None,
     as_json: AsJson = False,
     social_url: SocialUrl = None,

@@ -9,6 +9,7 @@ from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import AfterId, Listing, OfBrand
 from brandctl.orchestrator.client import KeywordProgress, Orchestrator, OrchestratorUrl, Progress
 from brandctl.orchestrator.watching import told
+from brandctl.short_ids import parse_id
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
@@ -52,7 +53,7 @@ _CYCLES: Final = Listing[Progress](
     colours=_COLOURS,
 )
 
-CycleId = Annotated[UUID, typer.Argument(metavar="CYCLE", help="Id of a cycle.")]
+CycleId = Annotated[UUID, typer.Argument(metavar="CYCLE", parser=parse_id, help="Id of a cycle.")]
 
 
 @app.command(name="list")

@@ -15,6 +15,7 @@ from brandctl.confirming import Yes, confirm
 from brandctl.listing import AfterId, Limit, Listing, OfBrand
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
 from brandctl.orchestrator.draft_file import DraftFile, DraftFileError, edited
+from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
 app = typer.Typer(
@@ -64,7 +65,9 @@ _DRAFTS: Final = Listing[dict[str, Any]](
     },
 )
 
-ContentId = Annotated[UUID, typer.Argument(metavar="ID", help="`content_id`, as `list` and cycles show it.")]
+ContentId = Annotated[
+    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as `list` and cycles show it.")
+]
 Version = Annotated[
     int | None, typer.Option(min=1, help="The version that you looked at.", show_default="the newest")
 ]

@@ -8,6 +8,7 @@ import typer
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import Listing
 from brandctl.orchestrator.client import Firing, Orchestrator, OrchestratorUrl, Schedule
+from brandctl.orchestrator.keyword_files import read_keywords
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
@@ -79,8 +80,15 @@ def set_schedule(
     name: Name,
     keywords: Annotated[list[str] | None, typer.Argument(metavar="KEYWORD...")] = None,
     file: Annotated[
-        typer.FileText | None, typer.Option(help="Keywords from a file, one a line; - is standard input.")
+        str | None,
+        typer.Option(
+            help="A list: one keyword a line, or a table (.csv) with the columns `keyword` and, if they differ, `priority`."
+            " - is standard input."
+        ),
     ] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="The list is a table, whatever it is called.")
+    ] = False,
     cron: Annotated[
         str | None, typer.Option(help="Minute, hour, day of the month, month, day of the week.")
     ] = None,
@@ -104,9 +112,11 @@ def set_schedule(
         brandctl schedules set acme launch --at 2027-03-01T09:00+01:00 "spring menu"
         seq -f "chapter %g" 12 | brandctl schedules set acme chapters --cron "0 9 * * *" --take 1 --file -
     """
-    lines = [line.strip() for line in file] if file else []
+    listed, priorities = read_keywords(file, as_csv=as_csv) if file else ([], [])
+    own_priorities = [*(None for _ in keywords or ()), *priorities]
     wanted: dict[str, Any] = {
-        "keywords": [*(keywords or []), *filter(None, lines)],
+        "keywords": [*(keywords or []), *listed],
+        "priorities": own_priorities if any(own_priorities) else None,
         "cron": cron,
         "at": at,
         "time_zone": time_zone,

@@ -1,9 +1,6 @@
 """`brandctl submit`: keywords in."""
 
 import json
-import sys
-from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
@@ -12,18 +9,13 @@ import typer
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import UsageError
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.orchestrator.keyword_files import Priority, is_table, read_file
 from brandctl.orchestrator.watching import follow
 from brandctl.terminal import note, print_json, printable
 
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 _CSV = "text/csv; charset=utf-8"
-
-
-class Priority(StrEnum):
-    HIGH = "high"
-    NORMAL = "normal"
-    LOW = "low"
 
 
 def submit(
@@ -75,8 +67,8 @@ def submit(
     if file is None:
         body, media_type = json.dumps({"keywords": keywords}).encode(), _JSON
     else:
-        body = _read(file)
-        media_type = _CSV if as_csv or file.lower().endswith(".csv") else _TEXT
+        body = read_file(file)
+        media_type = _CSV if is_table(file, as_csv=as_csv) else _TEXT
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
         answer = orchestrator.submit_list(
             brand, body, media_type, priority=priority, refresh=refresh, key=key
@@ -92,10 +84,3 @@ def submit(
             raise typer.Exit(1)
         if not wait:
             note(f"watch them: brandctl watch {cycle_id}")
-
-
-def _read(file: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error

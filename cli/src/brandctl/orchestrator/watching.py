@@ -13,6 +13,7 @@ from rich.text import Text
 
 from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Progress
+from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable, say
 
 POLL_SECONDS: Final = 1.0
@@ -21,7 +22,9 @@ PATIENCE_SECONDS: Final = 60.0
 
 
 def watch(
-    cycle_id: Annotated[UUID, typer.Argument(metavar="CYCLE", help="Id of a cycle, as `submit` prints it.")],
+    cycle_id: Annotated[
+        UUID, typer.Argument(metavar="CYCLE", parser=parse_id, help="Id of a cycle, as `submit` prints it.")
+    ],
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,

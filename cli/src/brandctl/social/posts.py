@@ -10,6 +10,7 @@ import typer
 from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing, OfBrand
+from brandctl.short_ids import parse_id
 from brandctl.social.client import Posts, SocialUrl, moment
 from brandctl.social.reach import reach
 from brandctl.social.rules import remove_rules, rules, set_rules
@@ -30,7 +31,7 @@ For example:
 """,
 )
 
-PostId = Annotated[UUID, typer.Argument(metavar="ID", help="`post_id`, as `list` shows it.")]
+PostId = Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="`post_id`, as `list` shows it.")]
 Version = Annotated[
     int | None, typer.Option(min=1, help="The version that you looked at.", show_default="the newest")
 ]

@@ -75,7 +75,8 @@ async def save(connection: Connection, receipt: Receipt) -> None:
         """
         update receipts set kind = $2, account = $3, subject = $4, prepared = $5::jsonb, steps = $6, done = $7, step = $8,
                remote = $9::jsonb, state = $10, fence = $11, sent_fence = $12, held_until = $13, not_before = $14,
-               quiet_since = $15, looks = $16, reason = $17, detail = $18, changed_at = clock_timestamp()
+               quiet_since = $15, looks = $16, reason = $17, detail = $18, identity = $19, unanswered = $20,
+               changed_at = clock_timestamp()
         where receipt_id = $1
         """,
         receipt.receipt_id,
@@ -96,6 +97,8 @@ async def save(connection: Connection, receipt: Receipt) -> None:
         receipt.looks,
         receipt.reason,
         receipt.detail,
+        receipt.identity,
+        receipt.unanswered,
     )
 
 
@@ -219,6 +222,8 @@ def _receipt(row: asyncpg.Record) -> Receipt:
         looks=row["looks"],
         reason=row["reason"],
         detail=row["detail"],
+        identity=row["identity"],
+        unanswered=row["unanswered"],
     )
 
 

@@ -22,6 +22,7 @@ from receipts import (
     Performed,
     Receipt,
     Receipts,
+    Step,
 )
 from social.channels import CHANNELS
 from social.domain import Refusal, is_web_address
@@ -51,6 +52,15 @@ class Patience:
         if attempt >= self.most_attempts or attempt > len(self.pauses):
             return None
         return self.pauses[attempt - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outgoing:
+    """A post as it goes to its channel; `seconds`: how long all its steps may take."""
+
+    effect: Effect
+    steps: Sequence[Step]
+    seconds: float
 
 
 class Sender:
@@ -143,9 +153,12 @@ class Sender:
             held = await self._standing.of(post.brand_slug, post.content_id)
             if held is not None:
                 return _held(message, post, held)
-            result = await self._perform(post)
-        except NotSentYet as error:
-            return self._again(message, context, post, _plain(post, error.reason, error.detail))
+            outgoing = await self._outgoing(post)
+            try:
+                result = await self._perform(outgoing)
+            except NotSentYet as error:
+                why = _plain(post, error.reason, error.detail)
+                return await self._again(message, context, post, outgoing, why)
         except WaitFor as error:
             return _waiting(message, post, error)
         except EffectRefused as error:
@@ -155,8 +168,8 @@ class Sender:
             return _ended(message, post, State.IN_DOUBT, Refusal(domain.IN_DOUBT, result.detail))
         return self._posted(message, post, _address(result.remote.get("url")))
 
-    async def _perform(self, post: ChannelPost) -> Performed | InDoubt:
-        """Raises as `Receipts.perform`."""
+    async def _outgoing(self, post: ChannelPost) -> _Outgoing:
+        """Raises EffectRefused: this version does not know the channel."""
         assert post.channel is not None
         way = domain.way_out(post.channel)
         if way is None:
@@ -176,18 +189,31 @@ class Sender:
             subject=f"post on {post.account} about “{post.material.story.title}”",
             prepared=prepared,
         )
+        return _Outgoing(effect, way.steps(prepared, self._pictures), way.seconds)
+
+    async def _perform(self, outgoing: _Outgoing) -> Performed | InDoubt:
+        """Raises as `Receipts.perform`."""
         try:
-            async with asyncio.timeout(way.seconds):
-                return await self.receipts.perform(effect, way.steps(prepared, self._pictures))
+            async with asyncio.timeout(outgoing.seconds):
+                return await self.receipts.perform(outgoing.effect, outgoing.steps)
         except TimeoutError as error:
-            late = f"it took more than {way.seconds:g} s, which is all the time that {post.channel} is given"
+            channel = outgoing.effect.kind
+            late = f"it took more than {outgoing.seconds:g} s, which is all the time that {channel} is given"
             raise NotSentYet("no_answer", late) from error
 
-    def _again(
-        self, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: Refusal
+    async def _again(
+        self,
+        message: DomainMessage[PostSend],
+        context: Context,
+        post: ChannelPost,
+        outgoing: _Outgoing,
+        why: Refusal,
     ) -> Record:
         pause = self._patience.after(context.attempt)
         if pause is None:
+            doubt = await self.receipts.give_up(outgoing.effect, outgoing.steps)
+            if doubt is not None:
+                return _ended(message, post, State.IN_DOUBT, Refusal(domain.IN_DOUBT, doubt.detail))
             return _parked(message, post, why)
 
         async def record(tx: Transaction) -> None:
