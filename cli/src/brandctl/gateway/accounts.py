@@ -251,6 +251,41 @@ def disconnect(
     note(f"{name} is no longer connected")
 
 
+@app.command("erased")
+def list_erased(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
+    """Lists accounts that went with an erased brand and can be given back for a week."""
+    with Gateway.at(gateway_url, key_file) as gateway:
+        items = gateway.call("GET", "/erasures")["items"]
+    if as_json:
+        print_json(items)
+        return
+    show_table(
+        ("ACCOUNT", "KIND", "BRAND", "ERASURE", "DELETED"),
+        [
+            (each["name"], each["kind"], each["brand"], each["erasure_id"], each["forgotten_at"])
+            for each in items
+        ],
+    )
+
+
+@app.command()
+def restore(
+    erasure: Annotated[str, typer.Argument(metavar="ERASURE", help="Its id: `brandctl accounts erased`.")],
+    as_json: AsJson = False,
+    gateway_url: GatewayUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Gives back the accounts that an erasure took, for when the brand is not to be erased."""
+    with Gateway.at(gateway_url, key_file) as gateway:
+        done = gateway.call("POST", f"/erasures/{quote(erasure, safe='')}/restore")
+    if as_json:
+        print_json(done)
+    restored, taken = done["restored"], done["name_taken"]
+    note(f"connected again: {', '.join(restored) or 'none'}")
+    if taken:
+        note(f"another account is called so now: {', '.join(taken)}; disconnect it, then restore again")
+
+
 @app.command()
 def rotate(
     name: Name, as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None
