@@ -229,6 +229,24 @@ def test_a_port_that_only_docker_finds_taken_is_explained_too(up: Up) -> None:
     assert "A port is in use by another program" in done.stderr
 
 
+def test_addresses_that_another_network_has_are_told_with_the_setting_that_helps(up: Up) -> None:
+    up.tell("up-fails", "invalid pool request: Pool overlaps with other one on this address space\n")
+    done = up()
+    assert done.returncode == 1
+    assert "PROXY_NETWORK: choose others" in done.stderr
+
+
+def test_authorities_are_a_file_with_its_whole_path(up: Up, tmp_path: Path) -> None:
+    done = up(SSL_CERT_FILE="authorities.pem")
+    assert done.returncode == 1
+    assert "SSL_CERT_FILE=authorities.pem must be a whole path" in done.stderr
+    done = up(SSL_CERT_FILE=f"{tmp_path}/authorities.pem")
+    assert done.returncode == 1
+    assert "authorities.pem is no file" in done.stderr
+    (tmp_path / "authorities.pem").write_text("")
+    assert up(SSL_CERT_FILE=f"{tmp_path}/authorities.pem").returncode == 0
+
+
 def test_only_pages_are_looked_for_where_everybody_may_reach_them(up: Up) -> None:
     up.settings.write_text("PUBLIC_BIND=192.0.2.7\n")
     said = up().stdout
