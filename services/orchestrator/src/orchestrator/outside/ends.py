@@ -1,7 +1,6 @@
 """`cycle.completed`: told once of each cycle, when the last of its keywords has ended.
 
-One whose draft waits for a person has not: it is told of once that is decided, or it would be told as failed. A row that says whether it was told
-makes it once, on any number of replicas. A keyword that goes on after all (research comes late) takes its cycle up again, which ends
+One whose draft waits for a person has not ended. A row that says whether it was told makes it once, on any number of replicas. A keyword that goes on after all (research comes late) takes its cycle up again, which ends
 again; that is not told a second time.
 """
 
@@ -35,7 +34,7 @@ async def tell_of_ends(tx: Transaction, brands: Collection[str] | None = None) -
         update cycles set told_at = clock_timestamp()
         where cycle_id in (
             select cycle_id from cycles
-            where ended_at is not null and told_at is null and needs_review = 0 and ($1::text[] is null or brand_slug = any ($1))
+            where ended_at is not null and told_at is null and ($1::text[] is null or brand_slug = any ($1))
             order by cycle_id limit {AT_ONCE} for update skip locked
         )
         returning *, {ENDED_AS} as ended_as
