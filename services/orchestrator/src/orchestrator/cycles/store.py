@@ -4,6 +4,7 @@ Whoever decides about a brand's keywords holds the brand's row lock (`lock_brand
 `for no key update`: it shuts out other deciders, but not the foreign keys of a new cycle or article.
 """
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
+from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import Priority
 from orchestrator.brands import BrandSlug
 from orchestrator.cycles.domain import CycleId
@@ -142,6 +144,18 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
         cycle.refresh,
     )
     return True
+
+
+async def keep_trace(
+    connection: Connection, cycle_id: UUID, trace: TraceHeaders, *, of_keywords: bool
+) -> None:
+    """Keeps the trace that a cycle begins in, and that its keywords continue if it is theirs as well. Nothing is written of none."""
+    if not trace:
+        return
+    kept = json.dumps(trace)
+    await connection.execute("update cycles set trace = $2 where cycle_id = $1", cycle_id, kept)
+    if of_keywords:
+        await connection.execute("update keywords set trace = $2 where cycle_id = $1", cycle_id, kept)
 
 
 async def find_cycle(

@@ -19,7 +19,7 @@ from chassis import Connection
 from messaging import Database, Transaction
 from orchestrator.brands import Approval, approval_of
 from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, take_turn
-from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
+from orchestrator.cycles.keyword_rows import KeywordRow, load_rows, stored_trace
 from orchestrator.cycles.store import MAY_STEP
 from orchestrator.outside import tell_of_ends
 from orchestrator.subjects import Candidate, settle, take_in_hand
@@ -118,13 +118,12 @@ async def give_turns(
     room: Room,
     *,
     now: datetime,
-    continuing: UUID | None = None,
 ) -> int:
     """Sends what waits as far as its brand has room for it, what matters most first; returns how many.
 
     Keywords whose subject has its article, or is in hand, end with that or wait for it instead. The brands' locks must be held.
-    Keywords of the cycle `continuing` go on in the trace that is under way; for the others one begins, as what made room for them is
-    not about them.
+    Each goes on in the trace that was kept with it, whatever makes room for it: that is not about it. Where none was kept, one begins,
+    linked to the one that its cycle began in.
     """
     if not slugs:
         return 0
@@ -137,7 +136,7 @@ async def give_turns(
         slug: min(each.room_for_research(room, articles=writing[slug]), each.awaiting_research)
         for slug, each in standing.items()
     }
-    send = partial(_send, tx, now=now, continuing=continuing)
+    send = partial(_send, tx, now=now)
     written = await _next(tx.connection, "writing", writing)
     await send(written)
     left = Counter(await _within_rates(tx.connection, research, now))
@@ -183,18 +182,23 @@ async def _in_hand(
     return going, taken.others_ended
 
 
-async def _send(
-    tx: Transaction, rows: Sequence[KeywordRow], *, now: datetime, continuing: UUID | None
-) -> None:
+async def _send(tx: Transaction, rows: Sequence[KeywordRow], *, now: datetime) -> None:
     commands: list[UUID | None] = []
+    kept: list[str | None] = []
     for row in rows:
         sent = [
-            tx.send(payload, correlation_id=row.correlation_id, own_trace=row.cycle_id != continuing)
+            tx.send(
+                payload,
+                correlation_id=row.correlation_id,
+                trace=row.trace or row.trace_of_cycle,
+                own_trace=not row.trace,
+            )
             for payload in take_turn(row.facts, row.keyword, row.priority, now=now).messages
         ]
         commands.append(next(iter(sent), None))
+        kept.append(stored_trace(tx.trace_sent_with(sent[0]) if sent else row.trace))
     if rows:
-        await _note_turns(tx.connection, rows, commands, now)
+        await _note_turns(tx.connection, rows, commands, kept, now)
 
 
 async def give_overlooked_turns(database: Database, room: Room) -> None:
@@ -298,18 +302,23 @@ async def _next(connection: Connection, state: str, counts: Mapping[str, int]) -
 
 
 async def _note_turns(
-    connection: Connection, rows: Sequence[KeywordRow], commands: Sequence[UUID | None], now: datetime
+    connection: Connection,
+    rows: Sequence[KeywordRow],
+    commands: Sequence[UUID | None],
+    kept_traces: Sequence[str | None],
+    now: datetime,
 ) -> None:
     await connection.execute(
         """
         update keywords as k
-        set awaits_turn = false, moved_at = $3, asked_again = false, command_id = given.command_id,
+        set awaits_turn = false, moved_at = $3, asked_again = false, command_id = given.command_id, trace = given.trace,
             command_stage = case k.state when 'queued' then 'research' else 'writing' end
-        from unnest($1::uuid[], $2::int[], $4::uuid[]) as given (cycle_id, position, command_id)
+        from unnest($1::uuid[], $2::int[], $4::uuid[], $5::text[]) as given (cycle_id, position, command_id, trace)
         where k.cycle_id = given.cycle_id and k.position = given.position
         """,
         [row.cycle_id for row in rows],
         [row.position for row in rows],
         now,
         list(commands),
+        list(kept_traces),
     )

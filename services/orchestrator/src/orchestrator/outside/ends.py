@@ -4,6 +4,7 @@ One whose draft waits for a person has not ended. A row that says whether it was
 again; that is not told a second time.
 """
 
+import json
 from collections.abc import Collection
 from typing import Final
 
@@ -52,6 +53,12 @@ async def tell_of_ends(tx: Transaction, brands: Collection[str] | None = None) -
             began_at=row["created_at"],
             ended_at=row["ended_at"],
         )
-        tx.send(ended, correlation_id=row["correlation_id"])
+        # No event of its own ends a cycle whose last keyword was given up.
+        chain = row["correlation_id"]
+        tx.send(
+            ended,
+            correlation_id=chain,
+            trace=tx.trace_under_way(chain) or json.loads(row["trace"] or "{}"),
+        )
         log.info("cycle_ended", brand=row["brand_slug"], cycle_id=str(row["cycle_id"]), state=row["ended_as"])
     return len(rows)
