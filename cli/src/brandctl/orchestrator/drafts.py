@@ -106,6 +106,9 @@ class Drafts(ServiceClient):
     def decide(self, content_id: UUID, what: str, **body: Any) -> dict[str, Any]:
         return self._ask("POST", f"/v1/drafts/{content_id}/{what}", json=body)
 
+    def mark_reviewed(self, content_id: UUID) -> dict[str, Any]:
+        return self._ask("POST", f"/v1/drafts/{content_id}/looked")
+
     def looked(self, brand: str) -> dict[str, Any]:
         return self._ask("POST", f"/v1/brands/{quote(brand, safe='')}/looked")
 
@@ -364,7 +367,10 @@ def delete(
 
 @app.command()
 def looked(
-    brand: Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")],
+    brand: Annotated[
+        str | None, typer.Argument(metavar="[BRAND]", help="Slug of a brand: all that waits of it.")
+    ] = None,
+    draft: Annotated[UUID | None, typer.Option(metavar="ID", help="This draft alone.")] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
@@ -374,13 +380,20 @@ def looked(
     For example:
 
         brandctl drafts looked acme
+        brandctl drafts looked --draft 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
     with Drafts.at(orchestrator_url, key_file) as drafts:
-        answer = drafts.looked(brand)
+        if brand is not None and draft is None:
+            answer, seen = drafts.looked(brand), f"what waits of {printable(brand)}"
+        elif draft is not None and brand is None:
+            answer = drafts.mark_reviewed(draft)
+            seen = f"“{printable(answer['title'])}” of {printable(answer['brand_slug'])}"
+        else:
+            raise UsageError("say a brand, or a draft by --draft; not both")
     if as_json:
         print_json(answer)
     else:
-        note(f"what waits of {brand} has been seen")
+        note(f"{seen} has been seen")
 
 
 @app.command()
