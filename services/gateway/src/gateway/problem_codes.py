@@ -38,6 +38,11 @@ ALL: Final = (
         HTTPStatus.NOT_FOUND,
     ),
     _code(
+        "account.other_identity",
+        HTTPStatus.FAILED_DEPENDENCY,
+        "The account is connected as another user than this was begun for.",
+    ),
+    _code(
         "account.request_not_allowed",
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "The account is not asked such a request.",
@@ -102,27 +107,105 @@ ALL: Final = (
     _code(
         "page.not_configured", HTTPStatus.UNPROCESSABLE_ENTITY, "No page is read before `ROBOT_ABOUT` is set."
     ),
-    _code("page.address", HTTPStatus.UNPROCESSABLE_ENTITY, "The address is none that pages are read from."),
-    _code("page.broken_off", HTTPStatus.FAILED_DEPENDENCY, "The site broke off in the midst of its answer."),
-    _code("page.busy", HTTPStatus.FAILED_DEPENDENCY, "Too many pages are being read at once."),
-    _code("page.certificate", HTTPStatus.UNPROCESSABLE_ENTITY, "The certificate of the site is not trusted."),
-    _code("page.encoding", HTTPStatus.UNPROCESSABLE_ENTITY, "The page is encoded in a way that is not read."),
     _code(
-        "page.media_type", HTTPStatus.UNPROCESSABLE_ENTITY, "The page is of a media type that is not read."
+        "page.address",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "The address is none that pages are read from.",
+        HTTPStatus.FAILED_DEPENDENCY,
     ),
-    _code("page.name_lookup", HTTPStatus.FAILED_DEPENDENCY, "The name of the site cannot be looked up now."),
-    _code("page.no_page", HTTPStatus.UNPROCESSABLE_ENTITY, "There is no page at the address."),
-    _code("page.port", HTTPStatus.UNPROCESSABLE_ENTITY, "Pages are read from the ports 80 and 443 alone."),
     _code(
-        "page.private_address", HTTPStatus.UNPROCESSABLE_ENTITY, "The address is inside a network of ours."
+        "page.broken_off",
+        HTTPStatus.FAILED_DEPENDENCY,
+        "The site broke off in the midst of its answer.",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
     ),
-    _code("page.redirects", HTTPStatus.UNPROCESSABLE_ENTITY, "The site redirects too often."),
-    _code("page.robots", HTTPStatus.UNPROCESSABLE_ENTITY, "The site does not want robots to read the page."),
-    _code("page.site_failed", HTTPStatus.FAILED_DEPENDENCY, "The site failed."),
-    _code("page.timeout", HTTPStatus.FAILED_DEPENDENCY, "The site did not answer in time."),
-    _code("page.too_large", HTTPStatus.UNPROCESSABLE_ENTITY, "The page is too large."),
-    _code("page.unknown_host", HTTPStatus.UNPROCESSABLE_ENTITY, "There is no such site."),
-    _code("page.unreachable", HTTPStatus.FAILED_DEPENDENCY, "The site cannot be reached."),
+    _code(
+        "page.busy",
+        HTTPStatus.FAILED_DEPENDENCY,
+        "Too many pages are being read at once.",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    ),
+    _code(
+        "page.certificate",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "The certificate of the site is not trusted.",
+        HTTPStatus.FAILED_DEPENDENCY,
+    ),
+    _code(
+        "page.encoding",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "The page is encoded in a way that is not read.",
+        HTTPStatus.FAILED_DEPENDENCY,
+    ),
+    _code(
+        "page.media_type",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "The page is of a media type that is not read.",
+        HTTPStatus.FAILED_DEPENDENCY,
+    ),
+    _code(
+        "page.name_lookup",
+        HTTPStatus.FAILED_DEPENDENCY,
+        "The name of the site cannot be looked up now.",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    ),
+    _code(
+        "page.no_page",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "There is no page at the address.",
+        HTTPStatus.FAILED_DEPENDENCY,
+    ),
+    _code(
+        "page.port",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "Pages are read from the ports 80 and 443 alone.",
+        HTTPStatus.FAILED_DEPENDENCY,
+    ),
+    _code(
+        "page.private_address",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "The address is inside a network of ours.",
+        HTTPStatus.FAILED_DEPENDENCY,
+    ),
+    _code(
+        "page.redirects",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "The site redirects too often.",
+        HTTPStatus.FAILED_DEPENDENCY,
+    ),
+    _code(
+        "page.robots",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "The site does not want robots to read the page.",
+        HTTPStatus.FAILED_DEPENDENCY,
+    ),
+    _code(
+        "page.site_failed", HTTPStatus.FAILED_DEPENDENCY, "The site failed.", HTTPStatus.UNPROCESSABLE_ENTITY
+    ),
+    _code(
+        "page.timeout",
+        HTTPStatus.FAILED_DEPENDENCY,
+        "The site did not answer in time.",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    ),
+    _code(
+        "page.too_large",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "The page is too large.",
+        HTTPStatus.FAILED_DEPENDENCY,
+    ),
+    _code(
+        "page.unknown_host",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "There is no such site.",
+        HTTPStatus.FAILED_DEPENDENCY,
+    ),
+    _code(
+        "page.unreachable",
+        HTTPStatus.FAILED_DEPENDENCY,
+        "The site cannot be reached.",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    ),
     _code(
         "provider.away",
         HTTPStatus.SERVICE_UNAVAILABLE,

@@ -19,6 +19,17 @@ UNKNOWN_ARTICLE = ProblemCode(
     "unknown_article", HTTPStatus.NOT_FOUND, "There is no such article, or it is being written."
 )
 ADDRESS_RESERVED = ProblemCode("address_reserved", HTTPStatus.CONFLICT, "The address is where all sites are.")
+ADDRESS_NOT_PROVEN = ProblemCode(
+    "address_not_proven",
+    HTTPStatus.FORBIDDEN,
+    "Nothing proves that the address is for the brand; `detail` says which file does.",
+)
+FOLDER_NOT_GIVEN = ProblemCode(
+    "folder_not_given", HTTPStatus.FORBIDDEN, "An administrator has not given the brand the folder."
+)
+FOLDER_TAKEN = ProblemCode(
+    "folder_taken", HTTPStatus.CONFLICT, "The folder is another brand's, or overlaps one."
+)
 ADDRESS_TAKEN = ProblemCode(
     "address_taken", HTTPStatus.CONFLICT, "The address leads to another brand's site."
 )
