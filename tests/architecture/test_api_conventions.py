@@ -54,6 +54,7 @@ VERBS = frozenset(
         "replay",
         "request",
         "reset",
+        "restore",
         "resume",
         "retry",
         "return",
