@@ -133,4 +133,6 @@ def test_help_fits_80_columns_and_cuts_no_name() -> None:
             assert re.search(rf"^  {name}\b", text, re.MULTILINE)
         # Examples, and choices that are one word to a shell, are as long as they are.
         long = [line for line in text.splitlines() if len(line) > 80]
-        assert not [line for line in long if not re.match(r" {6}\S|  (?:--[a-z-]+|[A-Z]+) <\S+>$", line)], context
+        assert not [line for line in long if not re.match(r" {6}\S|  (?:--[a-z-]+|[A-Z]+) <\S+>$", line)], (
+            context
+        )
