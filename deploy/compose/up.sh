@@ -38,46 +38,6 @@ check_docker() {
     fi
 }
 
-secret() { od -An -N 24 -t x1 /dev/urandom | tr -d ' \n'; }
-
-# Lines `NAME=` of standard input with a random value; all others as they are.
-fill_secrets() {
-    local line
-    while IFS= read -r line || [ -n "$line" ]; do
-        case $line in
-        SERVICE_KEY_HASH=*) ;; # of the key, below
-        GATEWAY_KEYS=) printf '%s%s\n' "$line" "$(head -c 32 /dev/urandom | base64 | tr '+/' '-_')" ;;
-        [A-Z]*=?*=) printf '%s\n' "$line" ;; # a value that ends in one
-        [A-Z]*=) printf '%s%s\n' "$line" "$(secret)" ;;
-        *) printf '%s\n' "$line" ;;
-        esac
-    done
-}
-
-# The settings: made at the first start, completed when a newer version knows more of them.
-make_settings() {
-    local name new
-    new=$(mktemp "$env_file.XXXXXX") # which nobody else can read
-    if [ ! -e "$env_file" ]; then
-        if docker volume inspect "${project}_postgres" >/dev/null 2>&1; then
-            rm -f "$new"
-            fail "there are data of an earlier run, but no $env_file with their passwords: restore it, or remove the data with: make down VOLUMES=1"
-        fi
-        fill_secrets <.env.example >"$new"
-        say "Made $env_file with new secrets"
-    else
-        {
-            cat "$env_file"
-            [ -z "$(tail -c 1 "$env_file")" ] || echo
-            sed -n 's/^\([A-Z_]*\)=.*/\1/p' .env.example | while read -r name; do
-                grep -q "^$name=" "$env_file" || grep "^$name=" .env.example
-            done
-        } | fill_secrets >"$new"
-    fi
-    printf 'SERVICE_KEY_HASH=sha256:%s\n' "$(sed -n 's/^SERVICE_KEY=//p' "$new" | tail -n 1 | tr -d '\n' | sha256sum | cut -d ' ' -f 1)" >>"$new"
-    if cmp -s "$new" "$env_file"; then rm -f "$new"; else mv "$new" "$env_file"; fi
-}
-
 # What an older version wrote into the settings, and what would now hold back or mislead.
 check_old_settings() {
     local name fixed=''
@@ -106,6 +66,16 @@ check_corpus() {
     local corpus
     corpus=$(setting CORPUS ./deploy/demo/corpus)
     [ -d "$corpus" ] || fail "CORPUS=$corpus is no folder; give one with .md, .txt or .html documents"
+}
+
+check_authorities() {
+    local file
+    file=$(setting SSL_CERT_FILE '')
+    case $file in
+    '') ;;
+    /*) [ -f "$file" ] || fail "SSL_CERT_FILE=$file is no file; give one with certificates of authorities in PEM" ;;
+    *) fail "SSL_CERT_FILE=$file must be a whole path, beginning with /" ;;
+    esac
 }
 
 check_tls() {
@@ -346,10 +316,11 @@ END
 }
 
 check_docker
-make_settings
+deploy/compose/settings.sh || fail 'see above'
 check_old_settings
 choose_files
 check_corpus
+check_authorities
 check_tls
 check_ports
 check_database

@@ -55,6 +55,7 @@ class Up:
         self.bin = folder / "bin"
         self.bin.mkdir()
         self.settings = folder / "settings.env"
+        self.secrets = folder / "settings.env.secrets"
         docker = self.bin / "docker"
         docker.write_text(DOCKER)
         docker.chmod(0o755)
@@ -130,7 +131,7 @@ def test_the_first_start_makes_settings_with_secrets_that_nobody_else_reads(up: 
     assert len(urlsafe_b64decode(values["GATEWAY_KEYS"])) == 32
     assert values["PUBLIC_BIND"] == "127.0.0.1"
     assert stat.S_IMODE(up.settings.stat().st_mode) == 0o600
-    assert list(up.settings.parent.glob("settings.env.*")) == []
+    assert list(up.settings.parent.glob("settings.env.*")) == [up.secrets]
 
 
 def test_later_starts_keep_the_settings(up: Up) -> None:
@@ -147,7 +148,8 @@ def test_settings_of_an_older_version_are_completed(up: Up) -> None:
     assert up().returncode == 0
     values = up.values()
     assert values["SERVICE_KEY"] == "mine-and-long-enough"
-    assert values["SERVICE_KEY_HASH"] == f"sha256:{sha256(b'mine-and-long-enough').hexdigest()}"
+    hashed = (up.secrets / "SERVICE_KEY_HASH").read_text()
+    assert hashed == f"sha256:{sha256(b'mine-and-long-enough').hexdigest()}\n"
     assert values["POSTGRES_PASSWORD"]
     assert values["RESEARCH_BROKER_PASSWORD"]
     assert "# a note" in up.settings.read_text()
@@ -225,6 +227,24 @@ def test_a_port_that_only_docker_finds_taken_is_explained_too(up: Up) -> None:
     done = up()
     assert done.returncode == 1
     assert "A port is in use by another program" in done.stderr
+
+
+def test_addresses_that_another_network_has_are_told_with_the_setting_that_helps(up: Up) -> None:
+    up.tell("up-fails", "invalid pool request: Pool overlaps with other one on this address space\n")
+    done = up()
+    assert done.returncode == 1
+    assert "PROXY_NETWORK: choose others" in done.stderr
+
+
+def test_authorities_are_a_file_with_its_whole_path(up: Up, tmp_path: Path) -> None:
+    done = up(SSL_CERT_FILE="authorities.pem")
+    assert done.returncode == 1
+    assert "SSL_CERT_FILE=authorities.pem must be a whole path" in done.stderr
+    done = up(SSL_CERT_FILE=f"{tmp_path}/authorities.pem")
+    assert done.returncode == 1
+    assert "authorities.pem is no file" in done.stderr
+    (tmp_path / "authorities.pem").write_text("")
+    assert up(SSL_CERT_FILE=f"{tmp_path}/authorities.pem").returncode == 0
 
 
 def test_only_pages_are_looked_for_where_everybody_may_reach_them(up: Up) -> None:

@@ -28,6 +28,7 @@ from receipts import (
     Receipts,
     UnknownOutcome,
 )
+from receipts.accounts import IDENTITY
 from receipts.testing import DirectDoor
 from social.channels import CHANNELS, Composed, Picture, Pictures
 from tests.fixtures.channels.cases import Case
@@ -81,6 +82,11 @@ class NoCover:
         raise self._problem
 
 
+def _body(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the request to the gateway; as whom the account is to be connected stands in a header."""
+    return {name: value for name, value in asked.items() if name != IDENTITY}
+
+
 class AccountsDoor(DirectDoor):
     """Where an account is an address by itself, `/` is all of it. What the gateway would not let through is in `refused`."""
 
@@ -97,7 +103,9 @@ class AccountsDoor(DirectDoor):
         self.refused: list[str] = []
 
     async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
-        found = refusal(self._kind.asks, AccountRequest.model_validate(asked).request(), self._settings)
+        found = refusal(
+            self._kind.asks, AccountRequest.model_validate(_body(asked)).request(), self._settings
+        )
         if isinstance(found, str):
             self.refused.append(found)
         unheard = {each.lower() for each in asked.get("headers", {})} - self._kind.headers

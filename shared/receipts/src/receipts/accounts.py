@@ -34,7 +34,9 @@ class Answer:
     """None: the body is no JSON; then it is in `text`."""
     text: str = ""
     truncated: bool = False
-    """The body was longer than is read. Of a list in JSON, the items that are whole are there."""
+    """The body was longer than is read."""
+    whole_items: Sequence[Any] | None = None
+    """Of a list in JSON that was cut off, the items that are whole; None: nothing was cut off, or it is no list."""
     clock: ClockOffset | None = None
     """How far the other side's clock is ahead of the database's; None: it does not say what time it is."""
 

@@ -192,7 +192,7 @@ def _as_connected(
             f"the account {receipt.account} is connected as another user than the one for whom this was begun;"
             " look at what that user has posted"
         )
-        return _doubted(replace(receipt, step=receipt.step or following.name), detail), Doubt()
+        return doubted(replace(receipt, step=receipt.step or following.name), detail), Doubt()
     # After a person has had it repeated, nobody knows for whom the steps before were.
     is_unknown = receipt.identity is None and bool(identities) and bool(receipt.done)
     return (_begun_anew(receipt) if is_unknown or not is_same else receipt), None
@@ -244,13 +244,13 @@ def _looked_up(receipt: Receipt, steps: Sequence[Traits], now: datetime) -> tupl
     """For what was sent, and nobody has said what became of it."""
     step = next((step for step in steps if step.name == receipt.step), None)
     if step is None:
-        return _doubted(receipt, f"this version knows no step {receipt.step} any more"), Doubt()
+        return doubted(receipt, f"this version knows no step {receipt.step} any more"), Doubt()
     if step.repeatable:
         return _armed(receipt, step, now), Send(step.name)
     if receipt.quiet_since is None:
         return _held(receipt, step, now), Close(step.name)
     if not step.looks:
-        return _doubted(receipt, receipt.detail or "whoever sent it was gone before it was answered"), Doubt()
+        return doubted(receipt, receipt.detail or "whoever sent it was gone before it was answered"), Doubt()
     if now < (first := receipt.quiet_since + min(step.first_look, step.settles)):
         return receipt, Wait(first - now, "what was sent may still show up")
     return _held(receipt, step, now), Look(step.name)
@@ -292,7 +292,8 @@ def _held(receipt: Receipt, step: Traits, now: datetime) -> Receipt:
     )
 
 
-def _doubted(receipt: Receipt, detail: str) -> Receipt:
+def doubted(receipt: Receipt, detail: str) -> Receipt:
+    """Something of the step at hand may be there, and nobody but a person can tell."""
     return replace(
         receipt, state=State.IN_DOUBT, held_until=None, not_before=None, reason="in_doubt", detail=detail
     )
@@ -478,9 +479,9 @@ def _after_send(
         # A person has been asked, and is to be left to answer.
         return None
     if isinstance(event, Questioned):
-        return _doubted(receipt, event.detail)
+        return doubted(receipt, event.detail)
     if isinstance(event, TurnedDown) and receipt.unanswered == receipt.step:
-        return _doubted(
+        return doubted(
             receipt,
             f"an attempt before was not answered, and may be there; now it is refused: {event.detail}",
         )
@@ -520,11 +521,11 @@ def _after_look(  # noqa: PLR0911  (one for each event)
                 unanswered=unanswered,
             )
         case Unsure():
-            return _doubted(receipt, event.detail)
+            return doubted(receipt, event.detail)
         case NotLooked():
             looks = receipt.looks + event.counts
             if looks >= MAX_LOOKS:
-                return _doubted(receipt, f"it could not be looked up: {event.detail}")
+                return doubted(receipt, f"it could not be looked up: {event.detail}")
             pause = min(first_look * 2 ** min(looks, 10), _LONGEST_PAUSE)
             if event.after is not None:
                 pause = min(event.after, _LONGEST_WAIT)
@@ -591,7 +592,7 @@ def give_up(receipt: Receipt, steps: Sequence[Traits]) -> Receipt | None:
         return None
     is_open = receipt.state in {State.ARMED, State.UNKNOWN}
     if is_open or (receipt.state is State.READY and receipt.unanswered == step.name):
-        return _doubted(receipt, f"it was tried as often as may be, and never answered: {receipt.detail}")
+        return doubted(receipt, f"it was tried as often as may be, and never answered: {receipt.detail}")
     return None
 
 

@@ -176,6 +176,7 @@ class Door:
                 json=document.get("json"),
                 text=document.get("text") or "",
                 truncated=bool(document.get("truncated")),
+                whole_items=document.get("whole_items"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UnknownOutcome(f"the gateway's answer cannot be read: {error!r}") from error

@@ -137,12 +137,20 @@ class Receipts:
             after = domain.give_up(before, [self._traits(step) for step in steps])
             if after is None:
                 return None
-            assert after.step is not None
-            await store.save(tx.connection, after)
-            await store.note(
-                tx.connection, after.receipt_id, after.step, after.fence, "given up", detail=after.detail
-            )
+            await _given_up(tx, after)
             return InDoubt(after.detail)
+
+    async def give_up_all(self, brand_slug: str, about: Mapping[str, Any], detail: str) -> bool:
+        """For effects that cannot be performed any more, such as those of an account that is gone.
+
+        Those of a brand that were prepared with these members are in doubt from now on, if something of them may be there.
+        Returns whether one is.
+        """
+        async with self.database.transaction() as tx:
+            found = await store.lock_unanswered(tx.connection, brand_slug, about)
+            for receipt in found:
+                await _given_up(tx, domain.doubted(receipt, detail))
+        return bool(found)
 
     async def _identities(self, receipt: Receipt) -> Sequence[str]:
         """Raises WaitFor: the gateway does not answer."""
@@ -433,6 +441,14 @@ class Receipts:
                 return await work
         except TimeoutError as error:
             raise UnknownOutcome(f"no answer within {step.seconds:g} s") from error
+
+
+async def _given_up(tx: Transaction, receipt: Receipt) -> None:
+    assert receipt.step is not None
+    await store.save(tx.connection, receipt)
+    await store.note(
+        tx.connection, receipt.receipt_id, receipt.step, receipt.fence, "given up", detail=receipt.detail
+    )
 
 
 def _clock_from(now: datetime) -> Clock:

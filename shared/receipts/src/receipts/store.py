@@ -131,6 +131,21 @@ async def find(connection: Connection, receipt_id: UUID) -> Kept | None:
     return None if row is None else _kept(row)
 
 
+async def lock_unanswered(connection: Connection, brand_slug: str, about: Mapping[str, Any]) -> list[Receipt]:
+    """Receipts of a brand whose steps may have had their effect, and that were prepared with these members; locked."""
+    rows = await connection.fetch(
+        """
+        select * from receipts
+        where brand_slug = $1 and state <> 'confirmed' and prepared @> $2::jsonb
+          and (state in ('armed', 'unknown') or (state = 'ready' and unanswered is not null))
+        order by number for update
+        """,
+        brand_slug,
+        json.dumps(about),
+    )
+    return [_receipt(row) for row in rows]
+
+
 async def page(
     connection: Connection,
     *,

@@ -20,7 +20,7 @@ from gateway.accounts.kinds import KINDS
 from gateway.accounts.mail import Mailing
 from gateway.accounts.registry import Registry, checked_settings, identities, not_connected
 from gateway.accounts.requests import AccountAnswer, AccountRequest, Closing, MailAnswer, MailRequest
-from gateway.accounts.store import Connecting
+from gateway.accounts.store import Connecting, ErasedAccount
 from gateway.problems import NO_KEYS, ProblemError
 from gateway.requests import BRAND_PATTERN, Brand
 
@@ -120,6 +120,43 @@ class AccountView(View):
 
 class AccountList(View):
     items: list[AccountView]
+
+
+class ErasedAccountView(View):
+    """An account that an erasure took from its brand. Nothing is sent with it."""
+
+    erasure_id: UUID
+    brand: str
+    name: str
+    kind: str
+    erased_at: datetime
+    forgotten_at: datetime
+    """When it is deleted with its credentials."""
+
+    @classmethod
+    def of(cls, account: ErasedAccount) -> Self:
+        return cls(
+            erasure_id=account.erasure_id,
+            brand=account.brand,
+            name=account.name,
+            kind=account.kind,
+            erased_at=account.erased_at,
+            forgotten_at=account.forgotten_at,
+        )
+
+
+class ErasedAccounts(View):
+    items: list[ErasedAccountView]
+
+
+class Restored(View):
+    """What an undone erasure gave back."""
+
+    erasure_id: UUID
+    restored: list[str]
+    """Names of the accounts that are connected again."""
+    name_taken: list[str]
+    """Names of those that stay away, because another account is called so now."""
 
 
 class ConnectAccount(BaseModel):
@@ -246,9 +283,10 @@ def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
             {
                 "status": told.answer.status,
                 "headers": told.answer.headers,
-                "json": document,
+                "json": None if told.answer.truncated else document,
                 "text": None if document is not None else told.answer.body.decode(errors="replace"),
                 "truncated": told.answer.truncated,
+                "whole_items": document if told.answer.truncated else None,
                 "retry_at": told.retry_at,
             }
         )
@@ -285,9 +323,30 @@ def erasure_routes(registry: Registry) -> APIRouter:
         "/{erasure_id}", dependencies=[needs(Scope.ADMIN)], summary="Forget the accounts of an erased brand"
     )
     async def erase(erasure_id: UUID, request: Erasing) -> Erased:
-        """Its own are removed with their credentials, from others it is taken. Again, it removes nothing and tells the same."""
+        """Its own are removed, from others it is taken. Again, it removes nothing and tells the same.
+
+        For a week an administrator can undo it; then they are deleted with their credentials.
+        """
         removed = await registry.erase(erasure_id, request.brand)
         return Erased(erasure_id=erasure_id, brand_slug=request.brand, removed=removed)
+
+    @routes.get(
+        "",
+        dependencies=[needs(Scope.ADMIN)],
+        summary="Accounts that erasures took and that can be given back",
+    )
+    async def list_erased() -> ErasedAccounts:
+        return ErasedAccounts(items=[ErasedAccountView.of(each) for each in await registry.erased()])
+
+    @routes.post(
+        "/{erasure_id}/restore",
+        dependencies=[needs(Scope.ADMIN)],
+        summary="Undo an erasure: give the accounts back",
+    )
+    async def restore(erasure_id: UUID) -> Restored:
+        """Those whose name another account has now stay away: disconnect that one first. Again, it gives back what is left."""
+        restored, taken = await registry.restore(erasure_id)
+        return Restored(erasure_id=erasure_id, restored=restored, name_taken=taken)
 
     return routes
 

@@ -86,7 +86,7 @@ class Bringing:
         payload = command.payload
         place = await find_place(self._database, self._door, payload.brand_slug, payload.target)
         if isinstance(place, Refusal):
-            return failed(command, place, context)
+            return failed(command, await self._doubtful(command, place), context)
         answer = await self._orchestrator.article(payload.content_id)
         assert not isinstance(answer, Unchanged)
         article = None if answer is None else answer.article
@@ -106,6 +106,15 @@ class Bringing:
             return await self._write(errand, article)
         except TurnedDownError as problem:
             return self._not_done(errand, problem)
+
+    async def _doubtful(self, command: Command, problem: Refusal) -> Refusal:
+        """Why it fails where its account is gone: what was sent there and not answered may be there all the same."""
+        payload = command.payload
+        about = {"content_id": str(payload.content_id), "target": payload.target}
+        detail = f"it was not answered, and its account is gone: {problem.detail}"
+        if not await self._receipts.give_up_all(payload.brand_slug, about, detail):
+            return problem
+        return Refusal("in_doubt", f"{detail}. Look there, then: brandctl receipts list --state in_doubt")
 
     # -- writing ---------------------------------------------------------------------------------------------------------
 

@@ -92,14 +92,17 @@ class WordPress:
                 post["featured_media"] = work.remote["picture"]
             return _published(await _written(work.account, standing, post))
 
-        steps = [Step("terms", terms, repeatable=True), Step("publish", publish, repeatable=True)]
+        steps = [
+            Step("terms", terms, repeatable=True, unseen=True),
+            Step("publish", publish, repeatable=True),
+        ]
         if edition.picture is None:
             return [
-                Step("terms", terms, repeatable=True),
-                Step("picture", picture, repeatable=True),
+                Step("terms", terms, repeatable=True, unseen=True),
+                Step("picture", picture, repeatable=True, unseen=True),
                 steps[1],
             ]
-        return [steps[0], Step("picture", picture, repeatable=True, seconds=25), steps[1]]
+        return [steps[0], Step("picture", picture, repeatable=True, unseen=True, seconds=25), steps[1]]
 
     def withdraw(self, standing: Standing) -> Sequence[Step]:
         async def withdraw(work: Work) -> Mapping[str, Any]:

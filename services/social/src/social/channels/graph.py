@@ -22,6 +22,8 @@ _POLLS: Final = (0.0, 0.4, 0.8, 1.6, 3.2)
 """Pauses before a container is asked about, in seconds: together well below the time of a step."""
 _LIMITED: Final = timedelta(minutes=15)
 _LIMITED_FOR_TODAY: Final = timedelta(hours=1)
+_REFUSING: Final = 4
+"""Hundreds of statuses that say that nothing was done."""
 _LISTED: Final = 50
 _READ_SECONDS: Final = 4.0
 _ADDRESS_WITHIN: Final = timedelta(minutes=15)
@@ -192,7 +194,7 @@ async def _page(work: Work, path: str, query: Mapping[str, str]) -> Answer:
 def answered(answer: Answer) -> Answer:
     """The answer, if it is no error. Raises NotSent, Refused, UnknownOutcome."""
     error = answer.json.get("error") if isinstance(answer.json, dict) else None
-    if not isinstance(error, dict) or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if not isinstance(error, dict) or answer.status // 100 != _REFUSING:
         return expect(answer)
     code, subcode = error.get("code"), error.get("error_subcode")
     said = f"{quoted(answer)} ({code}{f', {subcode}' if subcode else ''})"

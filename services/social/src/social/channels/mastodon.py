@@ -109,7 +109,7 @@ async def _detect(work: Work) -> Found | Absent | Unclear:
     is_near, seen = False, 0
     for _ in range(PAGES):
         answer = await read(partial(_read, work, path, dict(query)))
-        page = answer.json
+        page = answer.whole_items if answer.truncated else answer.json
         if not isinstance(page, list):
             raise UnknownOutcome("the list of the account's posts cannot be read")
         for each in page:

@@ -153,12 +153,9 @@ class Sender:
             held = await self._standing.of(post.brand_slug, post.content_id)
             if held is not None:
                 return _held(message, post, held)
-            outgoing = await self._outgoing(post)
-            try:
-                result = await self._perform(outgoing)
-            except NotSentYet as error:
-                why = _plain(post, error.reason, error.detail)
-                return await self._again(message, context, post, outgoing, why)
+            result = await self._perform(post)
+        except NotSentYet as error:
+            return await self._unfinished(message, context, post, _plain(post, error.reason, error.detail))
         except WaitFor as error:
             return _waiting(message, post, error)
         except EffectRefused as error:
@@ -191,29 +188,32 @@ class Sender:
         )
         return _Outgoing(effect, way.steps(prepared, self._pictures), way.seconds)
 
-    async def _perform(self, outgoing: _Outgoing) -> Performed | InDoubt:
+    async def _perform(self, post: ChannelPost) -> Performed | InDoubt:
         """Raises as `Receipts.perform`."""
+        outgoing = await self._outgoing(post)
         try:
             async with asyncio.timeout(outgoing.seconds):
                 return await self.receipts.perform(outgoing.effect, outgoing.steps)
         except TimeoutError as error:
-            channel = outgoing.effect.kind
-            late = f"it took more than {outgoing.seconds:g} s, which is all the time that {channel} is given"
+            late = f"it took more than {outgoing.seconds:g} s, which is all the time that {post.channel} is given"
             raise NotSentYet("no_answer", late) from error
 
-    async def _again(
-        self,
-        message: DomainMessage[PostSend],
-        context: Context,
-        post: ChannelPost,
-        outgoing: _Outgoing,
-        why: Refusal,
+    async def _unfinished(
+        self, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: Refusal
     ) -> Record:
-        pause = self._patience.after(context.attempt)
-        if pause is None:
+        """It is tried again. After the last attempt it has failed, or is in doubt if something of it may be out."""
+        if self._patience.after(context.attempt) is None:
+            outgoing = await self._outgoing(post)
             doubt = await self.receipts.give_up(outgoing.effect, outgoing.steps)
             if doubt is not None:
                 return _ended(message, post, State.IN_DOUBT, Refusal(domain.IN_DOUBT, doubt.detail))
+        return self._again(message, context, post, why)
+
+    def _again(
+        self, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: Refusal
+    ) -> Record:
+        pause = self._patience.after(context.attempt)
+        if pause is None:
             return _parked(message, post, why)
 
         async def record(tx: Transaction) -> None:
