@@ -13,6 +13,8 @@ from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError, UsageError
 from brandctl.gateway.client import Gateway, GatewayUrl
 from brandctl.gateway.loopback import CameBack, Loopback, pasted
+from brandctl.social.client import SocialUrl
+from brandctl.social.parked import tell_parked
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json, printable
 
@@ -176,6 +178,7 @@ def connect(
     ] = None,
     as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
+    social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
     """Connects an account, or changes it: what is not named stays as it is. Then it is looked at.
@@ -220,6 +223,8 @@ def connect(
         typer.echo(printable(made))
         note("The signing secret is above; the receiver checks signatures with it. It is not shown again.")
     _tell(found, was_asked=was_asked)
+    was_refused = before is not None and before["state"] == "needs_reconnecting"
+    tell_parked(found, social_url, key_file, was_refused=was_refused)
 
 
 @app.command()

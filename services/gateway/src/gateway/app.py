@@ -48,7 +48,12 @@ ASKED_BY_ORCHESTRATOR: Final = frozenset(
 )
 ASKED_BY_RESEARCH: Final = frozenset({"POST /v1/search", "POST /v1/chat/completions", "GET /v1/pages"})
 ASKED_BY_PUBLISHER: Final = frozenset(
-    {"GET /v1/accounts", "POST /v1/accounts/{name}/requests", "POST /v1/accounts/{name}/fences"}
+    {
+        "GET /v1/accounts",
+        "POST /v1/accounts/{name}/requests",
+        "POST /v1/accounts/{name}/fences",
+        "GET /v1/pages",
+    }
 )
 ASKED_BY_SOCIAL: Final = frozenset(
     {"GET /v1/accounts", "POST /v1/accounts/{name}/requests", "POST /v1/accounts/{name}/fences"}

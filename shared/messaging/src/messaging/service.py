@@ -14,6 +14,7 @@ from faststream.rabbit import RabbitBroker
 from chassis.app import App
 from chassis.http.audit import log as audit_log
 from envelope import Catalogue, DomainMessage
+from messaging.broker import connections
 from messaging.broker.cancellation import lost_not_cancelled
 from messaging.broker.publisher import CONNECT_SECONDS, Publisher, user_of
 from messaging.broker.pulse import Pulse
@@ -73,6 +74,7 @@ class Service(App):
             graceful_timeout=None,
             apply_types=False,
         )
+        connections.use_for_consuming(self._broker)
         self._pulse = Pulse(f"{name} consume", connection=self._consuming_connection)
         self._crash_lock = asyncio.Lock()
         self.runners: list[QueueRunner] = []

@@ -1,5 +1,7 @@
 """The accounts that there are, with their credentials: opened where a request is about to leave, and hidden wherever they stand."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -217,6 +219,18 @@ class Registry:
         credentials = kind.credentials.model_validate_json(text)
         self.learn(credentials)
         return Opened(account, kind, kind.settings.model_validate(account.settings), credentials)
+
+
+def identities(account: Account) -> list[str]:
+    """What stands for the user as whom an account is connected: `user:…`, if that is known, and this connection, `connection:…`.
+
+    A receipt keeps the first of them, and goes on only while one of them is what it keeps.
+    """
+    kind = KINDS.get(account.kind)
+    user = None if kind is None else kind.user(account)
+    connection = json.dumps([account.connected_at.isoformat(), account.settings], sort_keys=True, default=str)
+    this = f"connection:{hashlib.sha256(connection.encode()).hexdigest()[:32]}"
+    return [this] if user is None else [f"user:{user}", this]
 
 
 def validated(kind: Kind, credentials: Mapping[str, Any]) -> Credentials:

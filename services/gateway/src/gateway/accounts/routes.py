@@ -1,22 +1,24 @@
 """Connecting accounts, and asking them. Credentials come in and are never given back."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, Header, HTTPException, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
 from chassis.http.api import UNKNOWN, View, needs, refusal, router
 from chassis.http.callers import Scope
-from gateway.accounts.asking import AskingAccounts, Wanted
+from gateway.accounts.asking import READ_AT_ONCE, AskingAccounts, Wanted
 from gateway.accounts.domain import ALL_BRANDS, Account
 from gateway.accounts.health import Health
+from gateway.accounts.kind import Answer
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.mail import Mailing
-from gateway.accounts.registry import Registry, checked_settings, not_connected
+from gateway.accounts.registry import Registry, checked_settings, identities, not_connected
 from gateway.accounts.requests import AccountAnswer, AccountRequest, Closing, MailAnswer, MailRequest
 from gateway.accounts.store import Connecting, ErasedAccount
 from gateway.problems import NO_KEYS, ProblemError
@@ -52,6 +54,14 @@ Brands = Annotated[
     Field(min_length=1, max_length=1000),
 ]
 
+Identity = Annotated[
+    str | None,
+    Header(
+        pattern="^(user|connection):[0-9a-f]{32}$",
+        description="One of the account's `identities`: nothing is sent unless it is connected so.",
+    ),
+]
+
 FROM_ACCOUNTS: Final = {
     **refusal(
         HTTPStatus.CONFLICT, "Whoever asks has been replaced, or what was sent before may still arrive."
@@ -79,6 +89,9 @@ class AccountView(View):
     """Why, in plain words."""
     facts: dict[str, str]
     """What its own side says of it and is no secret: ids and addresses that requests are made of."""
+    identities: list[str]
+    """What stands for the user as whom it is connected: `user:…`, the same after each reconnection, if that is known; and
+    `connection:…`, of this connection alone."""
     scopes: list[str]
     expires_at: datetime | None
     """When its access ends, unless somebody connects it again before."""
@@ -96,6 +109,7 @@ class AccountView(View):
             state=account.state_at(datetime.now(UTC)).value,
             detail=account.detail,
             facts=dict(account.facts),
+            identities=identities(account),
             scopes=list(account.scopes),
             expires_at=account.expires_at,
             checked_at=account.checked_at,
@@ -256,18 +270,23 @@ def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
         responses=FROM_ACCOUNTS,
         response_model_by_alias=True,
     )
-    async def ask(name: Annotated[Name, Path()], request: AccountRequest) -> AccountAnswer:
+    async def ask(
+        name: Annotated[Name, Path()], request: AccountRequest, x_account_identity: Identity = None
+    ) -> AccountAnswer:
         """Sent once, or not at all; whatever is answered is told, with its status."""
-        wanted = Wanted(name, request.brand, request.request(), request.about(), request.seconds)
+        wanted = Wanted(
+            name, request.brand, request.request(), request.about(), request.seconds, x_account_identity
+        )
         told = await asking.ask(wanted)
-        document = told.answer.document
+        document = await _document(told.answer)
         return AccountAnswer.model_validate(
             {
                 "status": told.answer.status,
                 "headers": told.answer.headers,
-                "json": document,
+                "json": None if told.answer.truncated else document,
                 "text": None if document is not None else told.answer.body.decode(errors="replace"),
                 "truncated": told.answer.truncated,
+                "whole_items": document if told.answer.truncated else None,
                 "retry_at": told.retry_at,
             }
         )
@@ -334,6 +353,12 @@ def erasure_routes(registry: Registry) -> APIRouter:
 
 def brands_of(given: list[str]) -> list[str]:
     return [ALL_BRANDS] if ALL_BRANDS in given else sorted(set(given))
+
+
+async def _document(answer: Answer) -> Any:
+    if len(answer.body) <= READ_AT_ONCE:
+        return answer.document
+    return await asyncio.to_thread(lambda: answer.document)
 
 
 async def view(registry: Registry, name: str) -> AccountView:

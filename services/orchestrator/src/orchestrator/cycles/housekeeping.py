@@ -110,7 +110,12 @@ class Housekeeping:
             return None
         decision = decide(row.facts, event, now=now, fresh_content_id=content_id, article=None)
         for payload in decision.messages:
-            tx.send(payload, correlation_id=row.correlation_id, own_trace=True)
+            tx.send(
+                payload,
+                correlation_id=row.correlation_id,
+                trace=row.trace or row.trace_of_cycle,
+                own_trace=not row.trace,
+            )
         return None if decision.keyword == row.facts else replace(row, facts=decision.keyword)
 
     def _ask_again(
@@ -121,7 +126,11 @@ class Housekeeping:
         if request is None:
             return None
         event_id = tx.send(
-            request.payload, correlation_id=row.correlation_id, event_id=request.event_id, own_trace=True
+            request.payload,
+            correlation_id=row.correlation_id,
+            event_id=request.event_id,
+            trace=row.trace or row.trace_of_cycle,
+            own_trace=not row.trace,
         )
         facts = replace(
             row.facts, moved_at=now, promoted=row.facts.promoted or request.stage is Stage.PROMOTING

@@ -10,7 +10,7 @@ from uuid import UUID
 import structlog
 from faststream.rabbit import RabbitBroker
 
-from chassis.database.pool import Connection, Connections, DatabaseUnavailableError, kept_plans
+from chassis.database.pool import Connection, Connections, DatabaseUnavailableError, kept_plans, outage_in
 from chassis.observing import logs, traces
 from chassis.tasks import cancel_all
 from messaging import fail_points
@@ -313,7 +313,10 @@ class QueueRunner:
                 raise
             except TimeoutError as error:
                 work.failure = _timed_out(error, self.policy.handler_timeout)
-            except Exception as error:  # noqa: BLE001  (whatever a handler raises is an outcome of its message)
+            except Exception as error:
+                if outage := outage_in(error):
+                    raise outage from error
+                # Whatever else a handler raises is an outcome of its message.
                 work.failure = failure_of(error)
             finally:
                 self.settlement.counts.note_call((work.type,), perf_counter() - began)
