@@ -420,7 +420,8 @@ async def test_a_cycle_that_the_version_before_ended_with_drafts_waits_for_them_
     batches: Batches,
 ) -> None:
     cycles = [await batches.submit("acme", f"{number}") for number in range(3)]
-    upgrade = (migrations.of_service("orchestrator") / "0053_cycles_wait_for_drafts.sql").read_text()
+    migration = (migrations.of_service("orchestrator") / "0053_cycles_wait_for_drafts.sql").read_text()
+    upgrade = migration.rpartition("$$;")[2]
     async with batches.database.transaction() as tx:
         for cycle, state in zip(cycles, ("needs_review", "failed", "queued"), strict=True):
             await tx.connection.execute(
