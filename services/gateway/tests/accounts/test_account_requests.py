@@ -408,7 +408,13 @@ async def test_a_refused_token_is_looked_at_and_told_to_everybody(
 
 @pytest.mark.parametrize(
     "url",
-    ["https://①②⑦.0.0.1/", "https://☕.example", "https://ex\nample.org", "https://example.org:0", "https://[::1"],
+    [
+        "https://①②⑦.0.0.1/",
+        "https://☕.example",
+        "https://ex\nample.org",
+        "https://example.org:0",
+        "https://[::1",
+    ],
 )
 async def test_an_account_at_an_address_that_cannot_be_asked_is_refused(
     api: httpx.AsyncClient, url: str
