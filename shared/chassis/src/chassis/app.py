@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 
 from chassis import redaction
 from chassis.database.migrations import NotMigratedError
-from chassis.database.pool import Connections, DatabaseUnavailableError
+from chassis.database.pool import Connections, DatabaseUnavailableError, outage_in
 from chassis.http import server
 from chassis.http.limits import Limits, RequestLimit
 from chassis.http.request_metrics import MeasuredRequests, request_seconds
@@ -184,10 +184,11 @@ class App:
             began = clock()
             try:
                 await task()
-            except DatabaseUnavailableError as error:
-                log.warning("background_task_paused", task=name, error=str(error))
-                await self.connections.wait_until_available()
-            except Exception:
+            except Exception as error:
+                if outage := outage_in(error):
+                    log.warning("background_task_paused", task=name, error=str(outage))
+                    await self.connections.wait_until_available()
+                    continue
                 pause = pause_after_failure(pause, ran=clock() - began)
                 log.exception("background_task_failed", task=name, retry_seconds=pause)
                 await asyncio.sleep(pause)
