@@ -164,7 +164,7 @@ class ServiceClient:
             page = self._read(_Page, answer)
             items += page.items
             following = page.next
-            if following is None or len(items) >= limit or not page.items:
+            if following is None or len(items) >= limit or len(page.items) < asked["limit"]:
                 return {**answer, "items": items}
 
     def _read(self, model: type[_Model], answer: dict[str, Any]) -> _Model:

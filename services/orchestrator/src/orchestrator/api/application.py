@@ -71,6 +71,7 @@ def http_api(
         shown_once=SHOWN_ONCE,
         quotas=KeyQuotas(database),
         codes=codes.ALL,
+        unseen=lambda slug: str(UnknownBrandError(slug)),
         description=DESCRIPTION,
         license_info={"name": "MIT"},
         openapi_tags=[

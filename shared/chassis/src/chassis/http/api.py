@@ -10,14 +10,14 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import APIRouter, FastAPI, Header, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.security import APIKeyHeader
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http import idempotency
-from chassis.http.callers import Authorise, Caller, Scope, caller_of
+from chassis.http.admission import Admission, NeededScope, UnseenBrand, unseen_brand
+from chassis.http.callers import Authorise, Caller, Scope
 from chassis.http.conditional import entity_tag, is_known
 from chassis.http.conventions import (
     BodyTypes,
@@ -25,7 +25,6 @@ from chassis.http.conventions import (
     HeadRequests,
     TaggedAnswers,
     UniqueMembers,
-    refuse_unknown_parameters,
 )
 from chassis.http.conventions.answers import ASKED_METHOD
 from chassis.http.conventions.operations import describe_conventions
@@ -35,10 +34,8 @@ from chassis.http.problem_codes import (
     COMMON,
     INTERNAL_ERROR,
     INVALID_REQUEST,
-    KEY_BOUND_TO_BRANDS,
     METHOD_NOT_ALLOWED,
     NOT_FOUND,
-    SCOPE_MISSING,
     ProblemCode,
     RefusalError,
     merged_codes,
@@ -161,6 +158,7 @@ def api(
     shown_once: Sequence[str] = (),
     quotas: Quotas | None = None,
     codes: Iterable[ProblemCode] = (),
+    unseen: UnseenBrand = unseen_brand,
     **described: Any,
 ) -> FastAPI:
     """An application behind the guard, whose routes come from `router`.
@@ -179,6 +177,7 @@ def api(
         shown_once: paths of routes whose answers must not be kept.
         quotas: counts what each caller asks.
         codes: of the service's own refusals, beside those that all APIs share.
+        unseen: the sentence for a caller who is bound to other brands than that of the path.
         described: further arguments of FastAPI, for its document.
     """
     app = FastAPI(
@@ -208,6 +207,7 @@ def api(
         files=files,
         lists=lists,
         quotas=quotas,
+        admit=Admission(app.router.routes, unseen),
     )
     # Before the guard, which opens to some the paths that they GET.
     app.add_middleware(HeadRequests)
@@ -238,10 +238,6 @@ def file_body(*media_types: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": dict.fromkeys(media_types, anything)}}
 
 
-# The guard has checked the key before a route sees a request; here it is for the OpenAPI document alone.
-_KEY: Final = APIKeyHeader(name="X-Service-Key", scheme_name="ServiceKey", auto_error=False)
-
-
 def needs(scope: Scope, *, of_all_brands: bool = False) -> Any:
     """What a route depends on: a caller with the scope, which the document names; others are refused with 403.
 
@@ -251,22 +247,7 @@ def needs(scope: Scope, *, of_all_brands: bool = False) -> Any:
         scope: that the caller's key needs.
         of_all_brands: whether a caller who is bound to brands is refused likewise, before anything is looked up.
     """
-
-    async def caller_with(request: Request, _: Annotated[str | None, Security(_KEY)]) -> Caller:
-        caller = caller_of(request)
-        if scope not in caller.scopes:
-            raise RefusalError(
-                SCOPE_MISSING, f"this takes a key with the scope '{scope}', which yours has not"
-            )
-        if of_all_brands and caller.brands is not None:
-            raise RefusalError(
-                KEY_BOUND_TO_BRANDS,
-                "this concerns all brands, and takes a key that is bound to none; yours is bound",
-            )
-        refuse_unknown_parameters(request)
-        return caller
-
-    return Security(caller_with, scopes=[scope.value])
+    return Security(NeededScope(scope, of_all_brands), scopes=[scope.value])
 
 
 MayRead = Annotated[Caller, needs(Scope.READ)]
