@@ -302,3 +302,20 @@ async def test_a_token_that_is_valid_no_more_is_told_in_plain_words(
     [failed] = await posts(social, state="failed")
     assert "connect the account again" in failed["detail"]
     assert "mastodon-token" not in str(failed)
+
+
+async def test_a_post_whose_command_was_lost_goes_on_when_it_is_asked_for_again(
+    social: Any, networks: Networks, new_command: NewCommand, social_database: asyncpg.Connection
+) -> None:
+    """As after a fail-over to a database that lacks the last commits: the row stands, and no message brings it further."""
+    await networks.connect("mastodon")
+    command = new_command(channels=("mastodon",))
+    await social.send(command)
+    first = await told(social, 1)
+    await social_database.execute("update channel_posts set state = 'sending', post_url = null")
+    await social.send(command)
+    assert await told(social, 1) == first
+    [toot] = networks.mastodon.accepted
+    [post] = await posts(social, state="posted")
+    assert post["post_url"] == first["mastodon"]
+    assert command.published_url in toot.text
