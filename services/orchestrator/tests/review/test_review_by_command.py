@@ -156,6 +156,8 @@ def test_what_is_refused_stays_in_a_file_and_can_be_sent_again(
 
 def test_a_draft_is_rejected_with_a_reason(drafts: Any, draft: UUID) -> None:
     assert drafts("looked", "acme").code == 0
+    assert "of acme has been seen" in drafts("looked", "--draft", draft).err
+    assert drafts("looked", "acme", "--draft", draft).code == drafts("looked").code == 2
     returned = drafts("return", draft, "-m", "shorter")
     assert returned.code == 1
     assert "edit or reject the draft" in returned.err
