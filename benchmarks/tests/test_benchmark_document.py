@@ -90,6 +90,7 @@ def whole_run() -> list[Row]:
         Row("prune_day", "delete, 5e6", p50_ms=446.0, kind="comparison", extra={"rows": 5_000_000}),
         Row("memory", "social", extra={"idle_rss_mb": 74.0}),
         Row("memory", "worker", gate="passed", extra={"busy_rss_mb": 70.0, "drift_percent": 0.5}),
+        Row("command_start", "brandctl submit", extra={"cpu_ms": 190.0, "ratio_to_libraries": 1.9}),
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from brandctl.app import app
+from brandctl.app import assemble
 from brandctl.completion import NAME, bash, fish, places, zsh
 
 
@@ -28,10 +28,10 @@ def known(command: Any, path: tuple[str, ...]) -> dict[tuple[str, ...], set[str]
 
 
 def test_every_command_and_option_is_offered() -> None:
-    parsed = known(typer.main.get_command(app), (NAME,))
+    parsed = known(typer.main.get_command(assemble()), (NAME,))
 
-    assert {each.path: set(each.options) for each in places(app)} == parsed
-    for each in places(app):
+    assert {each.path: set(each.options) for each in places(assemble())} == parsed
+    for each in places(assemble()):
         inner = {path[-1] for path in parsed if path[:-1] == each.path}
         assert not inner or set(each.words) == inner
 
@@ -56,7 +56,7 @@ def test_every_command_and_option_is_offered() -> None:
 )
 def test_bash_offers_what_can_be_said_there(tmp_path: Path, line: str, offered: set[str]) -> None:
     script = tmp_path / "brandctl.bash"
-    script.write_text(bash(app))
+    script.write_text(bash(assemble()))
     words = line.replace("=", " = ").split() + ([""] if line.endswith(" ") else [])
     asked = (
         f"source {shlex.quote(str(script))}; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1};"
@@ -72,9 +72,9 @@ def test_bash_offers_what_can_be_said_there(tmp_path: Path, line: str, offered: 
 
 
 def test_zsh_and_fish_are_told_the_same() -> None:
-    assert zsh(app).endswith(bash(app))
-    told = fish(app)
-    for each in places(app):
+    assert zsh(assemble()).endswith(bash(assemble()))
+    told = fish(assemble())
+    for each in places(assemble()):
         for option in each.options:
             named = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
             assert f"'__brandctl_at {each.said}' {named}" in told

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 import typer.main
 
-from brandctl.app import app
+from brandctl.app import assemble
 from brandctl.gateway.accounts import PLACES, USERS
 
 ROOT: Final = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ def test_every_documented_command_is_understood(tmp_path: Path, monkeypatch: pyt
     commands = list(typed())
     assert len({where for where, _ in commands}) >= 20
 
-    wrong, brandctl = [], typer.main.get_command(app)
+    wrong, brandctl = [], typer.main.get_command(assemble())
     for where, arguments in commands:
         # Where an id stands for any, one of that form.
         given = [_ID if each in {"ID", "GROUP", "CONTENT_ID"} else each for each in arguments]

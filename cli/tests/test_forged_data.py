@@ -22,7 +22,7 @@ import monitor.http_api
 import publisher.api
 import research.http_api
 import social.api
-from brandctl.app import app, main
+from brandctl.app import assemble, main
 from brandctl.completion import places
 from chassis.http.api import api
 from orchestrator.api import http_api
@@ -44,6 +44,7 @@ PLAIN: Final = {
 BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "accounts": (FORGED,),
     "accounts app": ("x", "--client-id", "ours", "--no-secret"),
+    "accounts erased": (),
     "accounts list": (),
     "audits": ("acme",),
     "brands": ("acme",),
@@ -140,7 +141,7 @@ SAY_LITTLE: Final = {
 MAY_GO_ON: Final = {"accounts check", "brands erase", "notifications test"}
 """What ends with 1 if it is not done yet, whichever state the answer has."""
 COMMANDS: Final = [
-    " ".join(each.path[1:]) for each in places(app) if not each.words or each.said == "brandctl spend"
+    " ".join(each.path[1:]) for each in places(assemble()) if not each.words or each.said == "brandctl spend"
 ]
 
 

@@ -1,5 +1,7 @@
 """`brandctl schedules` as a process of its own, beside an orchestrator's API."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.fixtures.commands.brandctl import Operator
@@ -43,3 +45,40 @@ async def test_what_cannot_be_planned_ends_the_command_with_a_sentence(schedules
 
     assert (wrong.code, "a cron expression has 5 fields" in wrong.err) == (1, True)
     assert (nobody.code, "there is no brand 'nobody'" in nobody.err) == (1, True)
+
+
+async def test_a_table_gives_keywords_and_priorities_and_no_header(
+    schedules: Operator, tmp_path: Path
+) -> None:
+    table = tmp_path / "kw.CSV"
+    table.write_bytes(
+        b'\xef\xbb\xbfkeyword;Priority\r\ncold brew;high\r\n"grind; size";\r\n;\r\nmoka pot;LOW\r\n'
+    )
+    daily = ("acme", "daily", "--cron", "0 9 * * *", "--take", "1")
+    made = await schedules.json("set", *daily, "latte art", "--file", str(table))
+    typed = await schedules.json("set", *daily, "--file", "-", "--csv", typed="keyword\nfilter paper\n")
+
+    assert made["keyword_list"] == ["latte art", "cold brew", "grind; size", "moka pot"]
+    assert made["priorities"] == {"cold brew": "high", "moka pot": "low"}
+    assert (typed["keyword_list"], typed["priorities"]) == (["filter paper"], {})
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("cold brew,high\n", "line 1: the first line of a table names its columns, `keyword`"),
+        ("keyword,volume\ncold brew,900\n", "it says: keyword, volume"),
+        ("keyword,priority\ncold brew\n", "line 2: has 1 cells, the header has 2"),
+        (
+            "keyword,priority\ncold brew,urgent\n",
+            "line 2: the priority 'urgent' is unknown; write high, normal, low",
+        ),
+        ('keyword\n"cold" brew\n', "line 2: "),
+    ],
+)
+async def test_a_table_that_cannot_be_read_is_refused_with_its_line(
+    schedules: Operator, table: str, says: str
+) -> None:
+    refused = await schedules("set", "acme", "x", "--cron", "0 9 * * *", "--csv", "--file", "-", typed=table)
+    assert refused.code == 2
+    assert says in " ".join(refused.err.split())

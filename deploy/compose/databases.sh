@@ -3,8 +3,9 @@
 # for migrations; the service runs as the other one, NAME_runtime, which a migration lets in and which owns nothing.
 #
 # Runs in the image of PostgreSQL with its PG… variables set to an administrator's; makes what is missing and renews the
-# roles' passwords and how many connections each may have (ROLE_CONNECTIONS). A password, PGPASSWORD too, may be in the file
-# that <VARIABLE>_FILE names.
+# roles' passwords and how many connections each may have (ROLE_CONNECTIONS). A role may change its own password and its own
+# settings, and PostgreSQL lets nobody forbid it: so both are set here each time.
+# A password, PGPASSWORD too, may be in the file that <VARIABLE>_FILE names.
 set -eu
 
 run() { psql --no-psqlrc --quiet --tuples-only --set ON_ERROR_STOP=1 --dbname postgres "$@"; }
@@ -25,6 +26,10 @@ role() {
 select format('create role %I login', :'name')
  where not exists (select from pg_roles where rolname = :'name') \gexec
 alter role :"name" login password :'password' connection limit :connections;
+alter role :"name" reset all;
+select format('alter role %I in database %I reset all', :'name', datname)
+  from pg_db_role_setting join pg_database on pg_database.oid = setdatabase
+ where setrole = to_regrole(quote_ident(:'name')) \gexec
 SQL
 }
 

@@ -1,4 +1,4 @@
-"""A folder can be taken in at a glance, and a module be read after those that it imports.
+"""A module can be read after those that it imports.
 
 Circles between the rooms of a package (two folders that use each other, whichever of their modules do) are import-linter's
 to find, in `make lint`; here are those between modules, wherever they are, and whether the linter looks at every package.
@@ -6,13 +6,11 @@ to find, in `make lint`; here are those between modules, wherever they are, and 
 
 import ast
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_MODULES = 15
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
 SOURCES = [
     ROOT,
@@ -59,15 +57,6 @@ def imported_by(name: str) -> Iterator[str]:
                 # A package that names one of its own modules does not import itself.
                 if found in MODULES and found != name:
                     yield found
-
-
-def test_no_folder_is_crowded() -> None:
-    modules = Counter(path.parent.relative_to(ROOT) for path in FILES if path.name != "__init__.py")
-    crowded = {str(folder): count for folder, count in modules.items() if count > MOST_MODULES}
-    assert not crowded, (
-        f"more than {MOST_MODULES} modules in one folder: {crowded}. Divide it into rooms: a folder for each subject, "
-        "named so that a newcomer guesses what is in it; a folder of tests has those of what it tests."
-    )
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:

@@ -12,6 +12,8 @@ import typer
 from typer.models import ArgumentInfo, CommandInfo, OptionInfo
 from typer.utils import get_params_from_function
 
+from brandctl.app import assemble
+
 NAME: Final = "brandctl"
 FLAG: Final = None
 
@@ -172,18 +174,13 @@ class Shell(StrEnum):
 _SCRIPTS: Final = {Shell.BASH: bash, Shell.ZSH: zsh, Shell.FISH: fish}
 
 
-def completing(app: typer.Typer) -> Callable[..., None]:
-    """The command that prints the script for this app."""
+def completion(shell: Annotated[Shell, typer.Argument(help="Yours.", metavar="SHELL")]) -> None:
+    """Prints what has your shell complete brandctl's commands, options and their values: bash, zsh or fish.
 
-    def completion(shell: Annotated[Shell, typer.Argument(help="Yours.", metavar="SHELL")]) -> None:
-        """Prints what has your shell complete brandctl's commands, options and their values: bash, zsh or fish.
+    For example:
 
-        For example:
-
-            brandctl completion bash > ~/.local/share/bash-completion/completions/brandctl
-            brandctl completion zsh > ~/.zsh/completions/_brandctl       # a folder of your fpath
-            brandctl completion fish > ~/.config/fish/completions/brandctl.fish
-        """
-        typer.echo(_SCRIPTS[shell](app), nl=False)
-
-    return completion
+        brandctl completion bash > ~/.local/share/bash-completion/completions/brandctl
+        brandctl completion zsh > ~/.zsh/completions/_brandctl       # a folder of your fpath
+        brandctl completion fish > ~/.config/fish/completions/brandctl.fish
+    """
+    typer.echo(_SCRIPTS[shell](assemble()), nl=False)

@@ -259,10 +259,3 @@ def test_a_model_that_is_not_installed_is_not_waited_for(tmp_path: Path) -> None
     with pytest.raises(processes.StartError, match="setup-model"):
         model.launch(tmp_path, log=log)
     assert not log.exists()
-
-
-def test_what_runs_the_whole_system_is_not_loaded_for_other_commands() -> None:
-    code = (
-        "import sys, brandctl.app; print(sorted({'faststream', 'asyncpg', 'messaging'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"

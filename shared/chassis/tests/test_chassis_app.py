@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+import structlog
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -15,6 +16,7 @@ from starlette.routing import Route
 from chassis import App, AppSettings, Connection
 from chassis.app import pause_after_failure
 from chassis.database.migrations import MigrationError, NotMigratedError, migrate, read
+from chassis.database.pool import DatabaseUnavailableError
 from chassis.testing import ServerProxy, Towards, eventually, running
 
 
@@ -124,6 +126,32 @@ async def test_a_background_task_that_fails_is_started_again(migrated: str) -> N
     async with running(app), asyncio.timeout(30):
         await again.wait()
     assert runs == 2
+
+
+async def test_an_outage_of_the_database_pauses_a_task_in_whatever_group_it_arrives(
+    migrated: str,
+) -> None:
+    app = Counter(settings(migrated))
+    away = DatabaseUnavailableError("the server is restarting")
+    errors: list[Exception] = [
+        ExceptionGroup("readers", [away, ExceptionGroup("batches", [away])]),
+        ExceptionGroup("readers", [away, ValueError("and a mistake")]),
+    ]
+    ended = asyncio.Event()
+
+    async def work() -> None:
+        if errors:
+            raise errors.pop(0)
+        ended.set()
+
+    app.background("work", work)
+    with structlog.testing.capture_logs() as lines:
+        async with running(app), asyncio.timeout(30):
+            await ended.wait()
+    assert [line["event"] for line in lines if line.get("task") == "work"] == [
+        "background_task_paused",
+        "background_task_failed",
+    ]
 
 
 def test_a_background_task_that_keeps_failing_is_left_alone_for_longer_and_longer_until_it_has_worked() -> (

@@ -71,4 +71,15 @@ def test_the_list_teaches_the_names() -> None:
 def test_what_cannot_be_played_is_refused(arguments: tuple[str, ...]) -> None:
     answer = faults(*arguments)
     assert answer.returncode not in {0, -9}
-    assert "no scenario is called that" in answer.stderr or "invalid float" in answer.stderr
+    assert "no scenario's name contains" in answer.stderr or "invalid float" in answer.stderr
+
+
+def test_several_scenarios_are_chosen_by_one_argument_and_an_unknown_one_is_named() -> None:
+    known = scenarios.load()
+    chosen = scenarios.choose(known.values(), ["Disk Full; outside effects, worker killed;", "memory alarm"])
+    assert [each.name for each in chosen] == ["memory alarm", "disk full", "outside effects, worker killed"]
+
+    with pytest.raises(
+        scenarios.UnknownScenarioError, match="contains 'no such thing'; there are:\\n  broker"
+    ):
+        scenarios.choose(known.values(), ["disk full; no such thing"])

@@ -160,7 +160,9 @@ def _tiers(measurements: Measurements) -> str:
 
 def _goals(measurements: Measurements) -> str:
     lines = ["| goal | wanted | measured | |", "|---|---|---|---|"]
-    for outcome in goals.judge(measurements.rows):
+    wanted = measurements.surroundings["wanted"]
+    # A run of before a scenario came says nothing about it.
+    for outcome in (each for each in goals.judge(measurements.rows) if each.scenario in wanted):
         state: str = "**missed**" if outcome.state == "missed" else outcome.state
         if outcome.why:
             state += f": {_cell(outcome.why)}"

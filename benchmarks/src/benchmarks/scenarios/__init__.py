@@ -4,6 +4,7 @@ from typing import Final
 
 from benchmarks.run import Scenarios
 from benchmarks.scenarios import (
+    commands,
     corpus,
     first_page,
     gateway,
@@ -38,4 +39,5 @@ SCENARIOS: Final[Scenarios] = {
     "backlog_growth": growth.backlog_growth,
     "prune_day": prune.prune_day,
     "memory": memory.memory,
+    "command_start": commands.command_start,
 }

@@ -1,5 +1,1 @@
 """Who is told of what wants somebody's eye, what that is, and what was sent."""
-
-from brandctl.notifications.commands import app
-
-__all__ = ["app"]

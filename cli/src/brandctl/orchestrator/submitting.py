@@ -1,29 +1,22 @@
 """`brandctl submit`: keywords in."""
 
 import json
-import sys
-from enum import StrEnum
-from pathlib import Path
+from contextlib import suppress
 from typing import Annotated
 from uuid import UUID
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile
+from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import UsageError
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
-from brandctl.orchestrator.watching import follow
+from brandctl.orchestrator.keyword_files import Priority, is_table, read_file
+from brandctl.orchestrator.watching import follow, went_well
 from brandctl.terminal import note, print_json, printable
 
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 _CSV = "text/csv; charset=utf-8"
-
-
-class Priority(StrEnum):
-    HIGH = "high"
-    NORMAL = "normal"
-    LOW = "low"
 
 
 def submit(
@@ -54,14 +47,17 @@ def submit(
     key: Annotated[
         str | None, typer.Option(help="Name of this request: said again, it begins no other cycle.")
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Watch them until they have ended.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Watch them until they have ended or wait for you.")
+    ] = False,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
     """Hands in keywords for a brand, up to 10,000 at a time, and prints the id of their cycle.
 
-    Exit codes: 0 accepted (with --wait: and ended as completed), 1 refused, failed or cancelled, 2 wrong usage.
+    Exit codes: 0 accepted (with --wait: and ended as completed, or what is left waits for a person), 1 refused, failed or cancelled,
+    2 wrong usage.
 
     For example:
 
@@ -75,8 +71,8 @@ def submit(
     if file is None:
         body, media_type = json.dumps({"keywords": keywords}).encode(), _JSON
     else:
-        body = _read(file)
-        media_type = _CSV if as_csv or file.lower().endswith(".csv") else _TEXT
+        body = read_file(file)
+        media_type = _CSV if is_table(file, as_csv=as_csv) else _TEXT
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
         answer = orchestrator.submit_list(
             brand, body, media_type, priority=priority, refresh=refresh, key=key
@@ -88,14 +84,17 @@ def submit(
             typer.echo(str(cycle_id))
         total = answer.get("total")
         note(f"{total} keyword{'' if total == 1 else 's'} of {printable(brand)} accepted")
-        if wait and follow(orchestrator, cycle_id, beside=as_json).state != "completed":
+        if wait and not went_well(follow(orchestrator, cycle_id, beside=as_json)):
             raise typer.Exit(1)
         if not wait:
+            _note_what_holds_up(orchestrator, cycle_id)
             note(f"watch them: brandctl watch {cycle_id}")
 
 
-def _read(file: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+def _note_what_holds_up(orchestrator: Orchestrator, cycle_id: UUID) -> None:
+    """Says why nothing is begun for now: quiet hours, a pause, drafts that wait for review."""
+    # A key may hand in keywords and read nothing; they are accepted all the same.
+    with suppress(ServiceError):
+        progress, _ = orchestrator.progress(cycle_id)
+        if progress.held_up is not None:
+            note(f"they wait: {progress.held_up.reason}")

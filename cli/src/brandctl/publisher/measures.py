@@ -11,7 +11,7 @@ from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing
 from brandctl.publisher.client import PublisherUrl, Sites
-from brandctl.social import Posts
+from brandctl.social.client import Posts
 from brandctl.terminal import note
 
 _NO_POST: Final = "no post"

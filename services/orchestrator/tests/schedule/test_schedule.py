@@ -136,6 +136,31 @@ async def test_a_schedule_says_whether_articles_that_stand_are_written_anew(
         assert await connection.fetch("select distinct refresh from keywords") == [(refresh,)]
 
 
+async def test_keywords_of_a_schedule_may_have_priorities_of_their_own(
+    acme: Database, api: httpx.AsyncClient
+) -> None:
+    keywords = ["cold brew", "moka pot", "Cold  Brew", "grind size"]
+    wanted = WEEKLY | {"keywords": keywords, "priorities": ["high", None, "low", "normal"], "take": 2}
+    made = await put(api, wanted)
+    assert (made["keyword_list"], made["priorities"]) == (WEEKLY["keywords"], {"cold brew": "high"})
+    assert await put(api, wanted) == made
+    assert (await put(api, wanted | {"priority": "low"}))["priorities"] == {
+        "cold brew": "high",
+        "grind size": "normal",
+    }
+    for _ in range(2):
+        await make_due(acme)
+        await Scheduler(acme, keep_firings=KEEP).tick()
+
+    async with acme.connection() as connection:
+        rows = await connection.fetch("select keyword, rank from keywords")
+    assert dict(map(tuple, rows)) == {"cold brew": 0, "moka pot": 2, "grind size": 1}
+
+    refused = await api.put(PATH, json=wanted | {"priorities": ["high"]})
+    assert refused.status_code == 422
+    assert "there are 1 priorities for 4 keywords" in refused.text
+
+
 async def test_a_list_is_handed_in_a_few_at_a_time(acme: Database, api: httpx.AsyncClient) -> None:
     await put(api, WEEKLY | {"take": 2})
 

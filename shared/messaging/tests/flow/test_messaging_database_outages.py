@@ -43,6 +43,24 @@ async def test_a_database_outage_pauses_consumption_and_costs_no_attempt(world) 
     assert await world.database.fetchval("select count(*) from crash_markers") == 0
 
 
+async def test_an_outage_that_several_tasks_of_a_handler_met_costs_no_attempt(world) -> None:
+    attempts: list[int] = []
+
+    async def note(message: DomainMessage, context: Context) -> Record:
+        attempts.append(context.attempt)
+        if len(attempts) == 1:
+            raise ExceptionGroup("read together", [DatabaseUnavailableError("gone for a moment")] * 2)
+        return lambda tx: world.write(tx, message)
+
+    service = world.service(max_attempts=1)
+    service.consume(QUEUE, on_each(note, ResearchRequested))
+    async with running(service):
+        await world.send(world.request())
+        await eventually(lambda: world.has_effects(1))
+    assert attempts == [1, 1]
+    assert await world.broker.depth(f"{QUEUE}-dlq") == 0
+
+
 async def test_the_database_lost_in_the_middle_of_a_batch_leaves_one_effect_each(world) -> None:
     async with world.proxy_to_database() as proxy:
         tripped = asyncio.Event()

@@ -85,7 +85,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="say what there is to break, and end")
     parser.add_argument(
-        "--only", nargs="+", metavar="NAME", help="scenarios whose names contain one of these words"
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        help="scenarios whose names contain one of these; several stand apart or between semicolons",
     )
     parser.add_argument(
         "--fast", action="store_true", help="the subset that runs with every test, in its small size"
@@ -103,12 +106,12 @@ def _wanted(known: dict[str, Scenario], arguments: argparse.Namespace) -> list[S
     if arguments.minutes is not None:
         return [random_faults.scenario_of(arguments.minutes)]
     wanted = [each for each in known.values() if each.fast or not arguments.fast]
-    if arguments.only:
-        words = [word.lower() for word in arguments.only]
-        wanted = [each for each in wanted if any(word in each.name.lower() for word in words)]
-    if not wanted:
-        sys.exit(f"no scenario is called that; there are: {', '.join(known)}")
-    return wanted
+    if not arguments.only:
+        return wanted
+    try:
+        return scenarios.choose(wanted, arguments.only)
+    except scenarios.UnknownScenarioError as error:
+        sys.exit(str(error))
 
 
 def _list(console: Console, known: Sequence[Scenario]) -> None:

@@ -110,6 +110,7 @@ class Scheduler:
                 keywords=keywords,
                 idempotency_key=None,
                 request_digest=b"",
+                priorities=schedule.priorities,
                 refresh=schedule.refresh,
             ),
             self._room,

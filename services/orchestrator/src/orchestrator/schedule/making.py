@@ -54,6 +54,7 @@ async def put(
         name=name,
         kind=kind,
         priority=request.priority,
+        priorities=request.own_priorities(),
         refresh=request.refresh,
         cron=plan.timetable.cron if plan.timetable else None,
         time_zone=request.time_zone,
@@ -111,10 +112,17 @@ async def _stand(connection: Connection, schedule: Schedule, standing: Standing)
 def _asks_for(request: ScheduleRequest, plan: Plan, schedule: Schedule) -> bool:
     """Whether the schedule is what is asked for already, whatever has become of it since."""
     same_time = request.at is None or request.at == schedule.standing.due_at
-    return same_time and (plan, request.time_zone, request.priority, request.refresh) == (
+    return same_time and (
+        plan,
+        request.time_zone,
+        request.priority,
+        request.own_priorities(),
+        request.refresh,
+    ) == (
         schedule.plan,
         schedule.time_zone,
         schedule.priority,
+        schedule.priorities,
         schedule.refresh,
     )
 

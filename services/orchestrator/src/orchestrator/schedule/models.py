@@ -38,10 +38,6 @@ def _countable(keywords: Any) -> Any:
     return keywords
 
 
-def _each_once(keywords: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(fold_duplicates((keyword, Priority.NORMAL) for keyword in keywords))
-
-
 class ScheduleRequest(RequestBody):
     """What is to be done and when: at the times of `cron`, or once, `at`."""
 
@@ -49,12 +45,13 @@ class ScheduleRequest(RequestBody):
         tuple[Keyword, ...],
         Field(max_length=MAX_KEYWORDS, examples=[["pour over ratio", "cold brew"]]),
         BeforeValidator(_countable),
-        AfterValidator(_each_once),
     ] = ()
-    """1 to 1,000. Handed in each time, or `take` of them after the other. None for `weekly-audit`, and for it alone."""
+    """1 to 1,000, each once but for case and spacing. Handed in each time, or `take` of them after the other. None for `weekly-audit`, and for it alone."""
     take: Annotated[int | None, Field(ge=1, le=MAX_KEYWORDS, examples=[1])] = None
     """So many of the list at a time, until it is used up; without it, all of them every time."""
     priority: Priority = Priority.NORMAL
+    priorities: Annotated[tuple[Priority | None, ...], Field(max_length=MAX_KEYWORDS)] = ()
+    """One for each keyword where they differ; null is `priority`."""
     refresh: bool = False
     """Whether articles that stand on the keywords are written anew; without it, such keywords end with the article that stands."""
     cron: Annotated[str | None, Field(max_length=200, examples=["0 6 * * SUN"])] = None
@@ -72,6 +69,10 @@ class ScheduleRequest(RequestBody):
             raise ValueError("give either cron, for what recurs, or at, for what happens once")
         if self.at is not None and self.take is not None:
             raise ValueError("take is for what recurs; leave it out, or give cron instead of at")
+        if self.priorities and len(self.priorities) != len(self.keywords):
+            raise ValueError(
+                f"there are {len(self.priorities):,} priorities for {len(self.keywords):,} keywords; give one for each, or none"
+            )
         self.timetable()
         zone_called(self.time_zone)
         return self
@@ -80,7 +81,21 @@ class ScheduleRequest(RequestBody):
         return Timetable.read(self.cron, self.time_zone) if self.cron is not None else None
 
     def plan(self) -> Plan:
-        return Plan(self.keywords, self.take, self.timetable())
+        return Plan(tuple(self._each_once()), self.take, self.timetable())
+
+    def own_priorities(self) -> dict[str, Priority]:
+        """The priorities of the keywords that have another one than the schedule."""
+        return {
+            keyword: priority
+            for keyword, priority in self._each_once().items()
+            if priority is not self.priority
+        }
+
+    def _each_once(self) -> dict[str, Priority]:
+        given = self.priorities or (None,) * len(self.keywords)
+        return fold_duplicates(
+            (keyword, own or self.priority) for keyword, own in zip(self.keywords, given, strict=True)
+        )
 
 
 class ScheduleLine(View):
@@ -115,10 +130,13 @@ class ScheduleLine(View):
 class ScheduleView(ScheduleLine):
     keyword_list: tuple[str, ...]
     """The whole list; those before `handed_in` have been handed in."""
+    priorities: dict[str, Priority]
+    """Of keywords that have another one than `priority`."""
 
     @classmethod
     def of(cls, schedule: Schedule) -> Self:
-        return cls(keyword_list=schedule.plan.keywords, **_shown(schedule))
+        plan, own = schedule.plan, dict(schedule.priorities)
+        return cls(keyword_list=plan.keywords, priorities=own, **_shown(schedule))
 
 
 class ScheduleList(View):

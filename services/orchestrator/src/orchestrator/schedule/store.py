@@ -1,5 +1,7 @@
 """SQL over schedules and what became of their due times, beside the functions that run it."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -22,8 +24,8 @@ from orchestrator.schedule.domain import (
 )
 
 _COLUMNS: Final = """
-    select schedule_id, brand_slug, name, kind, keywords, take, position, priority, refresh, cron, time_zone, state, due_at, try_at,
-           failures, reason, created_at, updated_at
+    select schedule_id, brand_slug, name, kind, keywords, take, position, priority, priorities, refresh, cron, time_zone, state, due_at,
+           try_at, failures, reason, created_at, updated_at
     from schedules
 """
 
@@ -45,6 +47,8 @@ class Schedule:
     name: str
     kind: Kind
     priority: Priority
+    priorities: Mapping[str, Priority]
+    """Of the keywords that have another one than the schedule."""
     refresh: bool
     """Whether articles that stand on its keywords are written anew."""
     cron: str | None
@@ -108,8 +112,9 @@ async def insert(connection: Connection, schedule: Schedule) -> bool:
         await connection.fetchval(
             """
             insert into schedules (schedule_id, brand_slug, name, keywords, take, position, priority, cron, time_zone,
-                                   state, due_at, try_at, failures, reason, created_at, updated_at, kind, refresh)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+                                   state, due_at, try_at, failures, reason, created_at, updated_at, kind, refresh,
+                                   priorities)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
             on conflict (brand_slug, name) do nothing returning true
             """,
             schedule.schedule_id,
@@ -130,6 +135,7 @@ async def insert(connection: Connection, schedule: Schedule) -> bool:
             schedule.updated_at,
             schedule.kind,
             schedule.refresh,
+            json.dumps(dict(schedule.priorities)),
         )
     )
 
@@ -141,7 +147,7 @@ async def replace_with(connection: Connection, schedule: Schedule) -> None:
         """
         update schedules
         set keywords = $2, take = $3, position = $4, priority = $5, cron = $6, time_zone = $7, state = $8, due_at = $9,
-            try_at = $10, failures = $11, reason = $12, refresh = $13, updated_at = now()
+            try_at = $10, failures = $11, reason = $12, refresh = $13, priorities = $14, updated_at = now()
         where schedule_id = $1
         """,
         schedule.schedule_id,
@@ -157,6 +163,7 @@ async def replace_with(connection: Connection, schedule: Schedule) -> None:
         standing.failures,
         standing.reason,
         schedule.refresh,
+        json.dumps(dict(schedule.priorities)),
     )
 
 
@@ -306,6 +313,7 @@ def _schedule(row: asyncpg.Record) -> Schedule:
         name=row["name"],
         kind=Kind(row["kind"]),
         priority=Priority(row["priority"]),
+        priorities={keyword: Priority(own) for keyword, own in json.loads(row["priorities"]).items()},
         refresh=row["refresh"],
         cron=cron,
         time_zone=zone,

@@ -1,6 +1,13 @@
 """Articles: from research to a stored text, and where they can be read."""
 
-from orchestrator.writing.approval import HELD_UP_SINCE, IS_UNSEEN, WAITS
+from orchestrator.writing.approval import (
+    HELD_UP_BY_DRAFTS,
+    HELD_UP_SINCE,
+    RETURNED_DRAFTS,
+    UNREVIEWED_DRAFTS,
+    UNREVIEWED_SINCE,
+    WAITS,
+)
 from orchestrator.writing.article import Article, Passage, Source
 from orchestrator.writing.body import cited_in, prose_of
 from orchestrator.writing.desk import Desk, Quick, WriterAt
@@ -17,6 +24,7 @@ from orchestrator.writing.store import (
     find_content,
     lock_storing,
     mark_published,
+    stored_outcomes,
 )
 from orchestrator.writing.versions import (
     Text,
@@ -37,9 +45,12 @@ from orchestrator.writing.writer import (
 )
 
 __all__ = [
+    "HELD_UP_BY_DRAFTS",
     "HELD_UP_SINCE",
-    "IS_UNSEEN",
     "NEAR_DUPLICATE",
+    "RETURNED_DRAFTS",
+    "UNREVIEWED_DRAFTS",
+    "UNREVIEWED_SINCE",
     "WAITS",
     "Article",
     "ContentId",
@@ -76,5 +87,6 @@ __all__ = [
     "measure_edited",
     "prose_of",
     "set_standing",
+    "stored_outcomes",
     "versions_of",
 ]

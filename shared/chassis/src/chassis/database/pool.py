@@ -40,6 +40,19 @@ class DatabaseUnavailableError(Exception):
     """The process's database cannot be reached or refuses work; nothing is known to be wrong with what was asked."""
 
 
+def outage_in(error: BaseException) -> DatabaseUnavailableError | None:
+    """The outage that ended what raised `error`; None if anything else went wrong as well.
+
+    Tasks of a group end together, and what they raise arrives in an `ExceptionGroup`, perhaps in one inside another.
+    """
+    if isinstance(error, DatabaseUnavailableError):
+        return error
+    if not isinstance(error, BaseExceptionGroup):
+        return None
+    outages = [outage_in(each) for each in error.exceptions]
+    return None if None in outages else outages[0]
+
+
 def is_outage(error: BaseException) -> bool:
     """Whether an error raised by a database call says that the database is away, rather than that the call is wrong."""
     if isinstance(error, asyncpg.QueryCanceledError):

@@ -58,6 +58,7 @@ def configure(service: str, level: str = "info", form: Literal["json", "console"
         cache_logger_on_first_use=True,
     )
     structlog.contextvars.bind_contextvars(service=service)
+    libraries_level = "DEBUG" if level.upper() == "DEBUG" else "CRITICAL"
     logging.config.dictConfig(
         {
             "version": 1,
@@ -78,9 +79,10 @@ def configure(service: str, level: str = "info", form: Literal["json", "console"
             },
             "root": {"handlers": ["out"], "level": level.upper()},
             "loggers": {
-                # Their own news of every reconnect attempt; ours says it once.
-                "aio_pika": {"level": "ERROR"},
-                "aiormq": {"level": "ERROR"},
+                # Their own news of every attempt to connect and of every channel that is lost, hundreds in an outage: the
+                # service says once that the broker is unavailable, and which consumer was lost.
+                "aio_pika": {"level": libraries_level},
+                "aiormq": {"level": libraries_level},
                 "httpx": {"level": "WARNING"},
                 # A warning for each time it tries again; that it gave up is said once.
                 "opentelemetry.exporter": {"level": "ERROR"},

@@ -123,6 +123,11 @@ def headers_of(span: Span) -> TraceHeaders:
     return carrier | baggage_of(chains.carried_by(span))
 
 
+def kept_of(headers: Mapping[str, Any]) -> TraceHeaders:
+    """Of the headers of a message or request, those that continue its trace."""
+    return {name: text for name in (TRACEPARENT, TRACESTATE, BAGGAGE) if (text := _text(headers.get(name)))}
+
+
 def baggage_of(carried: Mapping[str, str]) -> TraceHeaders:
     """The header that says what the work is about; none if nothing is said."""
     context, carrier = OtelContext(), TraceHeaders()

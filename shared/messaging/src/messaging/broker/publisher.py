@@ -25,6 +25,7 @@ from messaging import headers as header
 from messaging.broker import frames
 from messaging.broker.bulk_publish import BulkPublisher, Publication
 from messaging.broker.cancellation import lost_not_cancelled
+from messaging.broker.connections import PublishingConnection
 from messaging.broker.pulse import Pulse
 from messaging.broker.refusals import Refusals
 from messaging.errors import BROKER_ERRORS, BrokerUnavailableError, UnroutableError
@@ -120,7 +121,10 @@ class Publisher:
     async def _connect(self, seconds: float) -> asyncio.Future[Any]:
         """Connects, within so many seconds for each step; returns what is done once the connection is lost."""
         self._connection = await aio_pika.connect(
-            self._url, timeout=seconds, client_properties={"connection_name": self._name}
+            self._url,
+            timeout=seconds,
+            client_properties={"connection_name": self._name},
+            connection_class=PublishingConnection,
         )
         async with asyncio.timeout(seconds):
             channel = await self._connection.channel(publisher_confirms=True, on_return_raises=True)

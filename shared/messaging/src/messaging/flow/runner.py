@@ -10,7 +10,7 @@ from uuid import UUID
 import structlog
 from faststream.rabbit import RabbitBroker
 
-from chassis.database.pool import Connection, Connections, DatabaseUnavailableError, kept_plans
+from chassis.database.pool import Connection, Connections, DatabaseUnavailableError, kept_plans, outage_in
 from chassis.observing import logs, traces
 from chassis.tasks import cancel_all
 from messaging import fail_points
@@ -23,6 +23,7 @@ from messaging.flow.handlers import Context, Handler, OnEach
 from messaging.flow.intake import Work, read, utc_now
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.relay import Relay
+from messaging.flow.replays import ReplayCheck
 from messaging.flow.settlement import Settlement
 from messaging.headers import Reason
 from messaging.storage import crashes, inbox
@@ -56,6 +57,7 @@ class QueueRunner:
         policy: QueuePolicy,
         crash_lock: asyncio.Lock,
         dependencies: Sequence[Dependency] = (),
+        replay_check: ReplayCheck | None = None,
     ) -> None:
         self.queue = queue
         self.policy = policy
@@ -69,6 +71,7 @@ class QueueRunner:
         self._relay = relay
         self._decode = decode
         self._dependencies = dependencies
+        self._replay_check = replay_check
         self._unsettled = Unsettled()
         self._waiting: deque[Delivery] = deque()
         self._arrived = asyncio.Event()
@@ -206,6 +209,8 @@ class QueueRunner:
                 suspects.append(work)
             else:
                 fresh.append(work)
+        if self._replay_check is not None:
+            await self._replay_check.check([*fresh, *suspects])
         batch = [work for work in fresh if not isinstance(work.handler, OnEach)]
         singles = [work for work in fresh if isinstance(work.handler, OnEach)]
         if batch:
@@ -308,7 +313,10 @@ class QueueRunner:
                 raise
             except TimeoutError as error:
                 work.failure = _timed_out(error, self.policy.handler_timeout)
-            except Exception as error:  # noqa: BLE001  (whatever a handler raises is an outcome of its message)
+            except Exception as error:
+                if outage := outage_in(error):
+                    raise outage from error
+                # Whatever else a handler raises is an outcome of its message.
                 work.failure = failure_of(error)
             finally:
                 self.settlement.counts.note_call((work.type,), perf_counter() - began)

@@ -1,0 +1,93 @@
+"""`brandctl demo`: the command. What it runs takes a second to load, so `brandctl.demo` is imported when it runs."""
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from brandctl.errors import CommandError
+from brandctl.terminal import say
+
+
+class Model(StrEnum):
+    """Whose weights need no account."""
+
+    LOCAL = "local"
+
+
+def run_demo(
+    brand: Annotated[
+        str | None, typer.Option(envvar="BRAND", help="Slug of the brand.", show_default="the sample brand")
+    ] = None,
+    keywords: Annotated[
+        str, typer.Option(envvar="KEYWORDS", help="Comma separated.", show_default="the sample's")
+    ] = "",
+    corpus: Annotated[
+        Path,
+        typer.Option(
+            envvar="CORPUS",
+            exists=True,
+            file_okay=False,
+            help="Folder of .md, .html, .rst, .adoc, .txt and .pdf documents.",
+        ),
+    ] = Path("deploy/demo/corpus"),
+    sample: Annotated[
+        Path, typer.Option(exists=True, dir_okay=False, help="JSON file of the sample brand.")
+    ] = Path("deploy/demo/brand.json"),
+    folder: Annotated[Path, typer.Option(help="Where data, logs and the report go.")] = Path(".local"),
+    model: Annotated[
+        Model | None,
+        typer.Option(
+            envvar="MODEL",
+            help="local: a small model on this machine writes the first keyword once more, for a second brand.",
+        ),
+    ] = None,
+    ends: Annotated[
+        bool, typer.Option("--exit/--stay", envvar="DEMO_EXIT", help="End once every keyword has ended.")
+    ] = False,
+    patience: Annotated[
+        float, typer.Option(envvar="DEMO_TIMEOUT", min=1, help="With --exit: seconds for all keywords.")
+    ] = 900,
+    started: Annotated[float | None, typer.Option(envvar="DEMO_STARTED", hidden=True)] = None,
+) -> None:
+    """Turns keywords into published articles on this machine, with nothing installed but Debian packages.
+
+    Starts a private RabbitMQ and a private PostgreSQL (or uses RABBITMQ_URL and POSTGRES_URL), the services, hands
+    in the keywords, shows their progress and prints the links. Ctrl-C ends everything it started.
+    """
+    from brandctl import demo, signals  # noqa: PLC0415
+    from brandctl.local import postgres, processes, rabbitmq, services  # noqa: PLC0415
+    from brandctl.local.folder import InUseError  # noqa: PLC0415
+
+    expected = (
+        CommandError,
+        InUseError,
+        OSError,
+        postgres.NotInstalledError,
+        processes.StartError,
+        rabbitmq.NotInstalledError,
+        services.PortTakenError,
+    )
+    console = Console(highlight=False)
+    options = demo.Options(
+        brand=brand or None,
+        keywords=tuple(filter(None, (keyword.strip() for keyword in keywords.split(",")))),
+        corpus=corpus,
+        sample=sample,
+        folder=folder,
+        model=model is not None,
+        ends=ends,
+        patience=patience,
+        started=started or time.time(),
+    )
+    try:
+        well = demo.run(options, console)
+    except expected as error:
+        say(Console(stderr=True), f"The demo cannot go on: {error}", "red")
+        raise typer.Exit(1) from error
+    except signals.Interrupted as interrupted:
+        raise typer.Exit(interrupted.exit_code) from interrupted
+    raise typer.Exit(0 if well else 1)

@@ -1,0 +1,89 @@
+"""Files of keywords: one a line, or a table as spreadsheets save it."""
+
+import csv
+import io
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from brandctl.errors import UsageError
+
+_SEPARATORS: Final = ",;\t"
+_COLUMNS: Final = {"keyword", "priority"}
+
+
+class Priority(StrEnum):
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+
+def read_file(file: str) -> bytes:
+    """The bytes of a file; `-` is standard input.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def is_table(file: str, *, as_csv: bool) -> bool:
+    """Whether the file holds a table: its name says so, or the person who gives it."""
+    return as_csv or file.lower().endswith(".csv")
+
+
+def read_keywords(file: str, *, as_csv: bool) -> tuple[list[str], list[str | None]]:
+    """The keywords of a file, and the priority of each: None where its row gives none. Empty rows are left out.
+
+    Raises:
+        UsageError: the file cannot be read, is not UTF-8, or is a table with other columns or priorities; the message names the
+            line.
+    """
+    try:
+        text = read_file(file).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8; save the list as UTF-8") from error
+    if not is_table(file, as_csv=as_csv):
+        keywords = [line.strip() for line in text.splitlines() if line.strip()]
+        return keywords, [None] * len(keywords)
+    separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        columns = [name.strip().casefold() for name in next(rows, [])]
+        _check_columns(file, columns)
+        found = [
+            _cells(file, rows.line_num, columns, row) for row in rows if any(cell.strip() for cell in row)
+        ]
+    except csv.Error as error:
+        raise UsageError(
+            f'{file}, line {rows.line_num}: {error}; quote a cell as "it says ""so"""'
+        ) from error
+    return [row["keyword"] for row in found], [row.get("priority", "").casefold() or None for row in found]
+
+
+def _check_columns(file: str, columns: Sequence[str]) -> None:
+    if "keyword" not in columns or len(set(columns)) != len(columns) or not _COLUMNS.issuperset(columns):
+        raise UsageError(
+            f"{file}, line 1: the first line of a table names its columns, `keyword` and, if they differ, `priority`;"
+            f" it says: {', '.join(columns) or 'nothing'}"
+        )
+
+
+def _cells(file: str, line: int, columns: Sequence[str], row: Sequence[str]) -> dict[str, str]:
+    if len(row) != len(columns):
+        raise UsageError(
+            f"{file}, line {line}: has {len(row)} cells, the header has {len(columns)}; put a cell that contains the separator in"
+            " quotes"
+        )
+    cells = dict(zip(columns, (cell.strip() for cell in row), strict=True))
+    priority = cells.get("priority", "")
+    if priority and priority.casefold() not in set(Priority):
+        raise UsageError(
+            f"{file}, line {line}: the priority '{priority}' is unknown; write {', '.join(Priority)}, or leave the cell empty"
+        )
+    return cells
