@@ -47,8 +47,10 @@ say 'Copying the broker'
 compose run --rm --no-deps -T --entrypoint tar rabbitmq \
     --create --gzip --numeric-owner --directory /var/lib/rabbitmq . >"$folder/rabbitmq.tar.gz"
 say 'Copying the published files'
-compose run --rm --no-deps -T --entrypoint tar publisher \
-    --create --gzip --numeric-owner --directory /published . >"$folder/published.tar.gz"
+# What is in the folder, and not the folder itself: its owner and mode are the machine's.
+compose run --rm --no-deps -T --entrypoint sh publisher -c \
+    'cd /published && find . -mindepth 1 -maxdepth 1 -print0 | tar --create --gzip --numeric-owner --null --files-from -' \
+    >"$folder/published.tar.gz"
 # Where secrets are written belongs to the machine.
 sed '/^GATEWAY_KEYS=/d; /^SECRETS_FOLDER=/d' "$env_file" >"$folder/settings.env"
 # By which a restore knows the right keys; of 32 random bytes, a hash tells nothing.

@@ -87,7 +87,7 @@ elif [ -n "$(ls -A "$published")" ]; then
 else
     say 'Restoring the published files'
     compose run --rm --no-deps -T --entrypoint tar publisher \
-        --extract --gzip --no-overwrite-dir --directory /published <"$folder/published.tar.gz"
+        --extract --gzip --directory /published <"$folder/published.tar.gz"
 fi
 trap - EXIT
 exec deploy/compose/up.sh

@@ -30,7 +30,7 @@ case "$*" in
 *" ps --quiet "*) echo broker; echo research-1; echo research-2 ;;
 *"$(cat "$here/fails")"*) echo "that failed" >&2; exit 1 ;;
 *" pg_dump "*) echo "a dump for $*" ;;
-*" publisher --create "*) echo "the published files" ;;
+*" publisher -c "*) echo "the published files" ;;
 *" --create "*) echo "the files of the broker" ;;
 "volume inspect "*) test -e "$here/has-data" ;;
 *" pg_restore "* | *" --extract "*) cat >>"$here/restored" ;;
@@ -112,14 +112,14 @@ def test_a_backup_is_made_while_nothing_moves_and_only_its_owner_may_read_it(scr
         "pg_dump",
         "stop rabbitmq\n",
         "rabbitmq --create",
-        "publisher --create",
+        "publisher -c",
         "start broker research-1 research-2\n",
     ]
     assert [calls.index(each) for each in order] == sorted(calls.index(each) for each in order)
 
 
 @pytest.mark.parametrize(
-    "step", ["pg_dump", "--dbname social", "stop rabbitmq", "rabbitmq --create", "publisher --create"]
+    "step", ["pg_dump", "--dbname social", "stop rabbitmq", "rabbitmq --create", "publisher -c"]
 )
 def test_what_ran_runs_again_when_a_backup_fails_and_nobody_takes_the_rest_for_one(
     scripts: Scripts, step: str

@@ -59,7 +59,7 @@ def compose(*command: str) -> None:
         case ("run", "--rm", "--no-deps", "-T", "--entrypoint", "tar", "rabbitmq", *arguments):
             folders = {"/var/lib/rabbitmq": MACHINE["rabbitmq_data"]}
             execute("tar", *(folders.get(argument, argument) for argument in arguments))
-        case ("run", "--rm", "--no-deps", "-T", "--entrypoint", "tar", "publisher", "--create", *_):
+        case ("run", "--rm", "--no-deps", "-T", "--entrypoint", "sh", "publisher", "-c", _):
             # No brand has files here.
             execute("tar", "--create", "--gzip", "--files-from", "/dev/null")
         case ("build",) | ("config", *_) | ("up", *_):
