@@ -220,6 +220,7 @@ class Orchestrator(ServiceClient):
         *,
         priority: str | None,
         refresh: bool,
+        distinct: bool,
         key: str | None,
     ) -> dict[str, Any]:
         """Hands in keywords as JSON, text or CSV; returns what is answered. The same `key` again begins no other cycle."""
@@ -229,7 +230,11 @@ class Orchestrator(ServiceClient):
             f"{_of(slug)}/research",
             content=body,
             headers=headers,
-            params={"priority": priority, "refresh": "true" if refresh else None},
+            params={
+                "priority": priority,
+                "refresh": "true" if refresh else None,
+                "distinct": "true" if distinct else None,
+            },
         )
         self._read(_Submitted, answer)
         return answer

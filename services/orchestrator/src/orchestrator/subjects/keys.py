@@ -47,7 +47,9 @@ _KEPT_MARKS: Final = {"es": "\u0303", "pt": "\u0327\u0303", "ca": "\u0327"}
 """Marks that make letters of their own: the tilde of año, the cedilla of roça."""
 _SHORT: Final = 3
 """Letters of a word that is left as it is: most such are names (DNS, AWS)."""
-_ENDS_ES: Final = re.compile(r"(?:sses|xes|zzes|shes|[^aeiou]ches|[eo]aches|[^ao]uses|[^aeiou]oes|wiches|[aeiou]{2}ches)$")
+_ENDS_ES: Final = re.compile(
+    r"(?:sses|xes|zzes|shes|[^aeiou]ches|[eo]aches|[^ao]uses|[^aeiou]oes|wiches|[aeiou]{2}ches)$"
+)
 
 
 def key_of(keyword: str, language: str) -> SubjectKey:
@@ -120,9 +122,7 @@ def _without_articles(words: list[str]) -> list[str]:
     """Without "the" between other words, and without any article behind "how to"."""
     is_how_to = words[:2] == ["how", "to"]
     dropped = data.ARTICLES if is_how_to else {"the"}
-    return [
-        word for place, word in enumerate(words) if not (word in dropped and 0 < place < len(words) - 1)
-    ]
+    return [word for place, word in enumerate(words) if not (word in dropped and 0 < place < len(words) - 1)]
 
 
 def _english(word: str, place: int, words: Sequence[str]) -> str:
@@ -139,15 +139,11 @@ def _english(word: str, place: int, words: Sequence[str]) -> str:
 
 def _american(word: str) -> str:
     for british, american in (("isation", "ization"), ("ising", "izing"), ("yse", "yze"), ("yser", "yzer")):
-        if word.endswith(british) and len(word) > len(british) + _SHORT and word not in _NOT_BRITISH:
+        if word.endswith(british) and len(word) > len(british) + _SHORT and word not in data.NOT_BRITISH:
             return word.removesuffix(british) + american
-    if word.endswith("ise") and word.removesuffix("ise") in _ISE:
+    if word.endswith("ise") and word.removesuffix("ise") in data.BEFORE_ISE:
         return word.removesuffix("ise") + "ize"
     return word
-
-
-_NOT_BRITISH: Final = frozenset("advertising exercising surprising promising enterprising franchising merchandising supervising".split())
-_ISE: Final = frozenset("organ optim personal custom minim maxim prior real recogn special stabil steril util visual author categor".split())
 
 
 @lru_cache(maxsize=4096)
@@ -197,7 +193,15 @@ def _spanish_singular(word: str) -> str:
 def _portuguese_singular(word: str) -> str:
     if not word.endswith("s") or word in data.PORTUGUESE_PLURALS:
         return word
-    stems = {word[:-1], word[:-2], f"{word[:-3]}ão", f"{word[:-3]}el", f"{word[:-3]}ol", f"{word[:-2]}l", f"{word[:-2]}m"}
+    stems = {
+        word[:-1],
+        word[:-2],
+        f"{word[:-3]}ão",
+        f"{word[:-3]}el",
+        f"{word[:-3]}ol",
+        f"{word[:-2]}l",
+        f"{word[:-2]}m",
+    }
     return _one_of(stems, word, "pt")
 
 

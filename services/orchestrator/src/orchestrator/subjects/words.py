@@ -6,27 +6,41 @@ Whoever changes a word here changes keys: raise `keys.VERSION`, so that stored s
 from typing import Final
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 def _pairs(text: str) -> dict[str, str]:
     return dict(pair.split(":") for pair in text.split())
 
 
-OWN_PLURALS: Final = frozenset(
-    """
+OWN_PLURALS: Final = _words("""
     acoustics aerobics aesthetics affairs arms arts ashes athletics axes basics bearings bitters blinds blues boxers braces brains briefs checkers civics classics
     clothes contacts contents corps cosmetics craps crisps customs damages darts dice draughts dues dynamics earnings economics
-    electronics ethics falls forces futures glasses goods graphics greens grits grounds hives holdings humanities hydraulics innings interests likes
+    electronics ethics falls forces futures glasses goods graphics greens grits grounds hives holdings https humanities hydraulics innings interests likes
     lens linguistics lives logistics looks manners means mechanics minutes morals nerves news odds operations optics pants pediatrics piles plains politics premises
     proceeds provisions quarters rapids regards remains rights robotics ruins sales sands savings securities series shingles shorts specs species spectacles
     spirits springs sweets thanks tights trunks wages waters winnings wits woods works
-    """.split()
-)
+    """)
 """English words in s that name something else than their stem, or nothing but themselves: blues are no blue, customs no custom."""
 
 PLURALS_AFTER: Final = {
     "arts": frozenset(("martial",)),
     "braces": frozenset(("ankle", "back", "knee", "neck", "wrist")),
     "glasses": frozenset(
-        ("beer", "champagne", "cocktail", "drinking", "martini", "pint", "shot", "water", "wine", "whisky", "whiskey")
+        (
+            "beer",
+            "champagne",
+            "cocktail",
+            "drinking",
+            "martini",
+            "pint",
+            "shot",
+            "water",
+            "wine",
+            "whisky",
+            "whiskey",
+        )
     ),
     "sales": frozenset(("boot", "flash", "garage", "jumble", "rummage", "yard")),
     "springs": frozenset(("hot", "coil", "mattress")),
@@ -70,43 +84,49 @@ NUMBERS: Final = _pairs(
 )
 """English numbers as people write them in either way; "one" is too often none."""
 
-FIRST_NAMES: Final = frozenset(
-    """
+FIRST_NAMES: Final = _words("""
     adam andrew brook daniel david edward emmanuel evan gilbert henry hugh jacob jenkin john jone matthew michael peter philip phillip
     rick robert roger simon stephen steven walter william
-    """.split()
-)
+    """)
 """Of which the form in s is another name: Philips, Daniels, Rogers."""
 
-ACRONYMS_LIKE_WORDS: Final = frozenset("AIDS ARM CAT GAP ICE IT PET SAD STEM SWIFT TIPS US WHO".split())
+ACRONYMS_LIKE_WORDS: Final = _words("AIDS ARM CAT GAP ICE IT PET SAD STEM SWIFT TIPS US WHO")
 """Acronyms that mean something else in lower case."""
 
-NAMES_LIKE_WORDS: Final = frozenset("polish teams windows".split())
+NAMES_LIKE_WORDS: Final = _words("polish teams windows")
 """Words that are names where they are written with a capital letter, and case tells, wherever they stand."""
 
-NAMES_WITHIN: Final = frozenset("bath china jordan march may nice reading turkey".split())
+NAMES_WITHIN: Final = _words("bath china jordan march may nice reading turkey")
 """As `NAMES_LIKE_WORDS`, but not as the first word, which may have its capital letter as such."""
 
 NAMED_BESIDE: Final = {
-    "teams": frozenset("microsoft slack zoom office365 365".split()),
-    "windows": frozenset(
-        "7 8 10 11 95 98 xp vista server defender update laptop pc install linux mac macos microsoft driver desktop powershell azure".split()
+    "teams": _words("microsoft slack zoom office365 365"),
+    "windows": _words(
+        "7 8 10 11 95 98 xp vista server defender update laptop pc install linux mac macos microsoft driver desktop powershell azure"
     ),
 }
 """Words beside which a name is one in lower case, too: windows 11."""
 
-ACCENTED: Final = frozenset("exposé lamé maté rosé".split())
+ACCENTED: Final = _words("exposé lamé maté rosé")
 """English words that are others without their accent: rosé is no rose."""
+
+NOT_BRITISH: Final = _words(
+    "advertising enterprising exercising franchising merchandising promising supervising surprising"
+)
+"""Words in ising that Americans spell so, too."""
+
+BEFORE_ISE: Final = _words(
+    "author categor custom maxim minim optim organ personal prior real recogn special stabil steril util visual"
+)
+"""Beginnings of verbs that Americans spell with a z."""
 
 ARTICLES: Final = frozenset(("a", "an", "the"))
 
-FRENCH_PLURALS: Final = frozenset(
-    """
+FRENCH_PLURALS: Final = _words("""
     assises bas bois bras cas ciseaux concours corps cours dos fils fois frais gaz gens jus lunettes mois os parcours paris pas pays poids
     procès prix puis repas sens souris temps toilettes tous tras vacances vers virus voix
-    """.split()
-)
-SPANISH_PLURALS: Final = frozenset("bodas celos esposas gafas gracias lentes modales vacaciones víveres".split())
-PORTUGUESE_PLURALS: Final = frozenset("calças costas férias lentes óculos pais parabéns".split())
-GERMAN_PLURALS: Final = frozenset("ferien kosten leute möbel noten steuern waren".split())
+    """)
+SPANISH_PLURALS: Final = _words("bodas celos esposas gafas gracias lentes modales vacaciones víveres")
+PORTUGUESE_PLURALS: Final = _words("calças costas férias lentes óculos pais parabéns")
+GERMAN_PLURALS: Final = _words("ferien kosten leute möbel noten steuern waren")
 """Plurals that are a thing of their own beside their singular, if they have one."""
