@@ -1,6 +1,9 @@
 -- Keys of subjects by the rules of `orchestrator.subjects.keys`. Those of the rules before stay where they are, for replicas that know no others:
 -- `content.subject`, `keywords.subject` and the rows of `subjects` whose key has no version in front.
-alter table content add column subject_key text;
+alter table content
+    add column subject_key text,
+    -- Of a keyword that was handed in as a subject of its own. Known once there is a key.
+    add column is_distinct boolean not null default false;
 alter table keywords
     add column subject_key text,
     -- Handed in as a subject of its own, whatever it folds with.

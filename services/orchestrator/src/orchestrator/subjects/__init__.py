@@ -5,6 +5,7 @@ from orchestrator.subjects.contents import KeywordOfContent, name_contents
 from orchestrator.subjects.following import Candidate, settle, take_in_hand
 from orchestrator.subjects.keying import key_articles, load_names
 from orchestrator.subjects.keys import SubjectKey
+from orchestrator.subjects.routes import subject_routes
 
 __all__ = [
     "Candidate",
@@ -15,5 +16,6 @@ __all__ = [
     "load_names",
     "name_contents",
     "settle",
+    "subject_routes",
     "take_in_hand",
 ]

@@ -20,8 +20,8 @@ class KeywordOfContent(NamedTuple):
 
 async def name_contents(
     connection: Connection, contents: Sequence[KeywordOfContent]
-) -> dict[UUID, SubjectKey]:
-    """By article, its subject's key."""
+) -> dict[UUID, tuple[SubjectKey, bool]]:
+    """By article, its subject's key, and whether it was handed in as a subject of its own."""
     names = await load_names(connection, {each.brand_slug for each in contents})
     rows = await connection.fetch(
         "select content_id from keywords where content_id = any ($1::uuid[]) and is_distinct",
@@ -29,8 +29,11 @@ async def name_contents(
     )
     distinct = {row["content_id"] for row in rows}
     return {
-        each.content_id: names.get(each.brand_slug, SubjectNames(each.language)).key(
-            each.keyword, is_distinct=each.content_id in distinct
+        each.content_id: (
+            names.get(each.brand_slug, SubjectNames(each.language)).key(
+                each.keyword, is_distinct=each.content_id in distinct
+            ),
+            each.content_id in distinct,
         )
         for each in contents
     }

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from chassis import Connection
 from orchestrator.subjects.domain import Place
-from orchestrator.subjects.keys import OWN_PREFIX, SubjectKey
+from orchestrator.subjects.keys import SubjectKey
 from orchestrator.subjects.naming import Join, Split, SubjectNames
 
 IN_THE_MAKING: Final = "('queued', 'writing', 'publishing', 'promoting')"
@@ -76,13 +76,15 @@ async def key_articles(
         list(names),
         limit,
     )
-    await _set_article_keys(
-        connection,
-        {
-            row["content_id"]: names[row["brand_slug"]].key(row["keyword"], is_distinct=row["is_distinct"])
-            for row in rows
-        },
-    )
+    keys = {
+        row["content_id"]: names[row["brand_slug"]].key(row["keyword"], is_distinct=row["is_distinct"])
+        for row in rows
+    }
+    await _set_article_keys(connection, keys)
+    if distinct := [row["content_id"] for row in rows if row["is_distinct"]]:
+        await connection.execute(
+            "update content set is_distinct = true where content_id = any ($1::uuid[])", distinct
+        )
     return len(rows)
 
 
@@ -227,14 +229,10 @@ async def key_anew(
     keys = list(affected)
     articles = await connection.fetch(
         """
-        select c.content_id, c.keyword, c.subject_key,
-               coalesce((select is_distinct from keywords as k where k.content_id = c.content_id limit 1),
-                        starts_with(c.subject_key, $3)) as is_distinct
-        from content as c where c.brand_slug = $1 and c.subject_key = any ($2::text[])
+        select content_id, keyword, is_distinct from content where brand_slug = $1 and subject_key = any ($2::text[])
         """,
         slug,
         keys,
-        OWN_PREFIX,
     )
     await _set_article_keys(
         connection,

@@ -30,17 +30,16 @@ class SubjectNames:
     language: str
     splits: frozenset[str] = frozenset()
     """Spellings."""
-    joins: dict[SubjectKey, SubjectKey] = field(default_factory=dict)
+    joins: dict[SubjectKey, Join] = field(default_factory=dict)
 
     @classmethod
     def of(cls, language: str, splits: Iterable[Split], joins: Iterable[Join]) -> "SubjectNames":
         """Later joins of what an earlier one has joined count."""
         names = cls(language, frozenset(spelling_of(each.keyword) for each in splits))
         for each in joins:
-            target = names.plain_key(each.other)
-            names.joins[names.plain_key(each.keyword)] = target
+            names.joins[names.plain_key(each.keyword)] = each
             if each.includes_own:
-                names.joins[own_key_of(each.keyword)] = target
+                names.joins[own_key_of(each.keyword)] = each
         return names
 
     def plain_key(self, keyword: str, *, is_distinct: bool = False) -> SubjectKey:
@@ -51,10 +50,20 @@ class SubjectNames:
 
     def key(self, keyword: str, *, is_distinct: bool = False) -> SubjectKey:
         """The key of the keyword's subject; one handed in as distinct has one to itself."""
-        passed = [self.plain_key(keyword, is_distinct=is_distinct)]
-        while (following := self.joins.get(passed[-1])) is not None and following not in passed:
-            passed.append(following)
-        if following is not None:
-            # New rules have made a circle of joins: whoever comes in anywhere gets out at the same place.
-            return min(passed[passed.index(following) :])
-        return passed[-1]
+        return self._followed(keyword, is_distinct=is_distinct)[0]
+
+    def last_name(self, keyword: str) -> str:
+        """The keyword by which its subject is known in the end: the `other` of its last join, or itself."""
+        return self._followed(keyword)[1]
+
+    def _followed(self, keyword: str, *, is_distinct: bool = False) -> tuple[SubjectKey, str]:
+        passed = {self.plain_key(keyword, is_distinct=is_distinct): keyword}
+        key = next(iter(passed))
+        while (join := self.joins.get(key)) is not None:
+            key = self.plain_key(join.other)
+            if key in passed:
+                # New rules have made a circle of joins. Whoever comes in anywhere gets out at the same place.
+                circle = list(passed)[list(passed).index(key) :]
+                return min(circle), passed[min(circle)]
+            passed[key] = join.other
+        return key, passed[key]

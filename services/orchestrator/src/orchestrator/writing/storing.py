@@ -173,7 +173,7 @@ class _Storing:
         brands: Mapping[str, Brand],
         late: Mapping[str, Sequence[Other]],
         stances: Mapping[tuple[str, SubjectKey], Stance],
-        keys: Mapping[UUID, SubjectKey],
+        keys: Mapping[UUID, tuple[SubjectKey, bool]],
     ) -> None:
         self._tx = tx
         self._brands = brands
@@ -209,7 +209,7 @@ class _Storing:
             ],
         )
         stances = await stances_on(
-            tx.connection, [(each.brand.slug, keys[each.command.content_id]) for each, _ in written]
+            tx.connection, [(each.brand.slug, keys[each.command.content_id][0]) for each, _ in written]
         )
         return cls(tx, brands, late, stances, keys)
 
@@ -219,7 +219,7 @@ class _Storing:
         own = {command.content_id, command.renews, *written.judged.compared}
         since = [each for each in self._late[slug] if each.content_id not in own]
         judged = await judge_again(written.judged, since, self._bodies) if since else written.judged
-        named = slug, self._keys[command.content_id]
+        named = slug, self._keys[command.content_id][0]
         held_for = (*judged.held_for, *wishes(brand, self._stances[named]))
         if command.revision is not None:
             await _store_again(self._tx, ended, judged, written.sources, held_for)
@@ -253,7 +253,8 @@ class _Storing:
             measures=judged.measures,
             held_for=held_for,
             fingerprint=judged.fingerprint,
-            subject_key=named[1],
+            # Whoever asks next notes that it is distinct with its key.
+            subject_key=None if self._keys[command.content_id][1] else named[1],
         )
         if held_for:
             announcement: ContentRefused | ContentGenerated = ended.refused(NEEDS_REVIEW, "; ".join(held_for))
