@@ -77,6 +77,10 @@ async def test_what_goes_out_is_shown_in_one_order_and_exported(calendar: Operat
     assert launch.code == 0, launch.err
 
     shown = await calendar("show", "acme", "--zone", "Asia/Tokyo")
+    assert (await calendar("show", "--brand", "acme", "--zone", "Asia/Tokyo")).out == shown.out
+    for brands in ((), ("acme", "--brand", "other")):
+        unsaid = await calendar("show", *brands)
+        assert (unsaid.code, "say of which brand" in unsaid.err) == (2, True)
     rows = [line.split("\t") for line in shown.out.splitlines()]
     assert [row[1:4] for row in rows] == [
         ["where", "state", "what"],
@@ -124,6 +128,11 @@ async def test_slots_are_set_and_posts_moved(calendar: Operator, posts: list[str
     assert off["state"] == "called_off"
     now = await calendar("move", posts[0], "--now")
     assert (now.code, "“Tea 1” on mastodon-eu: planned, " in now.err) == (0, True)
+    named = await calendar("move", posts[0], "--at", f"{NOW + 3 * DAY:%Y-%m-%d} 08:30")
+    assert (named.code, f"{NOW + 3 * DAY:%Y-%m-%d} 08:30 is meant by the clocks of UTC" in named.err) == (
+        0,
+        True,
+    ), named.err
     late = await calendar("move", posts[0], "--at", "2020-01-01T00:00Z")
     assert (late.code, "has gone by" in late.err) == (1, True)
     nowhere = await calendar("move", posts[0])

@@ -187,6 +187,71 @@ def test_watching_says_each_change_once_and_how_it_ended(
     assert (submitted.code, json.loads(submitted.out)["total"]) == (code, 2)
 
 
+def waiting(state: str, **said: Any) -> dict[str, Any]:
+    return cycle(state, completed=1) | {"pending": 0, "waiting": 2, "not_sent": 0, "drafts_waiting": 2} | said
+
+
+HELD_UP = {"reason": "waits for a person: 5 drafts of its brand wait for review", "drafts": 5}
+DRAFTS = "brandctl drafts list --brand acme --state waiting"
+
+
+@pytest.mark.parametrize(
+    ("ended", "line", "notes"),
+    [
+        (
+            waiting("waiting"),
+            "acme waiting: 33 %, 0 pending, 0 processing, 2 waiting, 1 completed, 0 failed of 3; 2 drafts wait for you",
+            [f"2 drafts wait for you: {DRAFTS}"],
+        ),
+        (
+            waiting("waiting", drafts_waiting=1, posts_waiting=1),
+            (
+                "acme waiting: 33 %, 0 pending, 0 processing, 2 waiting, 1 completed, 0 failed of 3;"
+                " 1 draft waits for you; posts of 1 article wait for you"
+            ),
+            [
+                f"1 draft waits for you: {DRAFTS}",
+                "1 article has its time, or is being written again: brandctl drafts list --brand acme",
+                "1 article has posts that wait for you: brandctl posts list --brand acme",
+            ],
+        ),
+        (
+            waiting("running", pending=1, waiting=1, drafts_waiting=1, not_sent=1, held_up=HELD_UP),
+            (
+                "acme running: 33 %, 1 pending, 0 processing, 1 waiting, 1 completed, 0 failed of 3; 1 draft waits for you;"
+                " held up: 5 drafts wait for review"
+            ),
+            [
+                f"held up: 5 drafts wait for review: {DRAFTS}",
+                f"it goes on when you have decided: brandctl watch {CYCLE}",
+            ],
+        ),
+    ],
+)
+def test_what_waits_for_a_person_is_no_failure_and_is_said_with_the_command_that_shows_it(
+    run: Run, orchestrator: Orchestrator, ended: dict[str, Any], line: str, notes: list[str]
+) -> None:
+    orchestrator.progress = [cycle("running"), ended]
+    watched = run("watch", str(CYCLE))
+    assert (watched.code, watched.out.splitlines()[-1]) == (0, line)
+    assert watched.err.splitlines()[1:] == notes
+    orchestrator.progress = [cycle("running"), ended]
+    submitted = run("submit", "acme", "tea", "--wait")
+    assert (submitted.code, submitted.err.splitlines()[-len(notes) :]) == (0, notes)
+    listed = run("cycles", "list")
+    assert set(notes) - set(listed.err.splitlines()) <= {
+        f"it goes on when you have decided: brandctl watch {CYCLE}"
+    }
+
+
+def test_what_is_held_up_but_has_work_in_hand_is_watched_on(run: Run, orchestrator: Orchestrator) -> None:
+    in_hand = waiting("running", pending=1, waiting=0, drafts_waiting=0, held_up=HELD_UP) | {"processing": 1}
+    orchestrator.progress = [in_hand, cycle("completed", completed=3)]
+    watched = run("watch", str(CYCLE))
+    assert (watched.code, len(watched.out.splitlines())) == (0, 2)
+    assert watched.out.splitlines()[0].endswith("; held up: 5 drafts wait for review")
+
+
 def test_cycles_and_their_keywords_are_shown_whatever_they_hold(run: Run) -> None:
     listed = run("cycles", "list", "--brand", "acme")
     last = run("cycles", "list", "--after", str(CYCLE))

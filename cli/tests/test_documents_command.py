@@ -10,8 +10,10 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
+from brandctl.research import documents
 from chassis.testing import eventually, running
 from research.app import build
+from research.reading import formats
 from research.settings import Settings
 from tests.fixtures.commands.brandctl import Ended, Operator
 from tests.fixtures.pdf_files import pdf
@@ -149,3 +151,33 @@ async def test_a_brands_documents_are_added_listed_and_removed(operator: Documen
     told = json.loads(again.out)
     assert (again.code, told["done"], [each["asked"] for each in told["refused"]]) == (1, [], [guide[0]])
     assert (await operator("list", "--brand", "acme")).err.strip() == "acme has no document."
+
+
+async def test_a_folder_is_added_with_all_that_can_be_read_in_it(operator: Documents, tmp_path: Path) -> None:
+    folder = tmp_path / "handbook"
+    (folder / "brewing" / ".cache").mkdir(parents=True)
+    for number, name in enumerate(
+        ("start.md", "brewing/cold.RST", "brewing/logo.png", "brewing/.cache/old.md")
+    ):
+        (folder / name).write_text(f"{PROSE}\n{number}\n")
+    single = tmp_path / "prices.txt"
+    single.write_text(PROSE)
+
+    added = await operator("add", str(folder), str(single), "--brand", "acme")
+    assert added.code == 0, added.err
+    assert f"{folder}: 1 files of other kinds are left out" in added.err
+    assert sorted(row[2].rpartition("/")[2] for row in await operator.rows("--brand", "acme")) == [
+        "cold.RST",
+        "prices.txt",
+        "start.md",
+    ]
+    again = await operator("add", str(folder), "--brand", "acme")
+    assert (again.code, len(await operator.rows("--brand", "acme"))) == (0, 3)
+
+    (folder / "empty").mkdir()
+    nothing = await operator("add", str(folder / "empty"), "--brand", "acme")
+    assert (nothing.code, "has no file that can be read: .adoc" in nothing.err) == (1, True)
+
+
+def test_the_command_knows_the_files_that_research_reads() -> None:
+    assert formats.SUFFIXES == documents._READABLE

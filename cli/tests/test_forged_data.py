@@ -44,6 +44,7 @@ PLAIN: Final = {
 BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "accounts": (FORGED,),
     "accounts app": ("x", "--client-id", "ours", "--no-secret"),
+    "accounts erased": (),
     "accounts list": (),
     "audits": ("acme",),
     "brands": ("acme",),

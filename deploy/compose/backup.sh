@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# A backup of what `make up` keeps: the databases, the broker with its messages and users, and the settings.
+# A backup of what `make up` keeps: the databases, the broker with its messages and users, the articles that were put as
+# files (PUBLISH_FOLDER), and the settings.
 #
-#   deploy/compose/backup.sh FOLDER     FOLDER is made, and nobody else may read it: the settings hold every secret
+#   deploy/compose/backup.sh FOLDER     FOLDER is made, and nobody else may read it: the settings hold passwords
+#
+# GATEWAY_KEYS are not in it: they open the keys of providers that are in the database of the gateway. Keep them elsewhere.
 #
 # The services stand still until all of it is copied, so that a message is in an outbox, in a queue or in an inbox, and
 # none is on its way from one to the next. Afterwards everything that ran runs again. docs/operations says what a
@@ -24,6 +27,8 @@ export COMPOSE_FILE=compose.yaml COMPOSE_IGNORE_ORPHANS=1
 compose() { docker compose --project-name "$project" --env-file "$env_file" "$@"; }
 
 [ -n "$(compose ps --quiet postgres)" ] || fail 'PostgreSQL does not run: make up'
+# What a version before this one has not made yet.
+deploy/compose/secrets.sh || fail 'see above'
 # By container, so that every copy of a scaled service is started again.
 running=$(compose ps --quiet rabbitmq $services)
 
@@ -41,10 +46,22 @@ compose stop rabbitmq
 say 'Copying the broker'
 compose run --rm --no-deps -T --entrypoint tar rabbitmq \
     --create --gzip --numeric-owner --directory /var/lib/rabbitmq . >"$folder/rabbitmq.tar.gz"
-cp "$env_file" "$folder/settings.env"
+say 'Copying the published files'
+compose run --rm --no-deps -T --entrypoint tar publisher \
+    --create --gzip --numeric-owner --directory /published . >"$folder/published.tar.gz"
+# Where secrets are written belongs to the machine.
+sed '/^GATEWAY_KEYS=/d; /^SECRETS_FOLDER=/d' "$env_file" >"$folder/settings.env"
+# By which a restore knows the right keys; of 32 random bytes, a hash tells nothing.
+keys=${GATEWAY_KEYS:-$(sed -n 's/^GATEWAY_KEYS=//p' "$env_file" | tail -n 1)}
+for key in ${keys//,/ }; do printf %s "$key" | sha256sum | cut -d ' ' -f 1; done >"$folder/gateway-keys.hashes"
 # Last: without it, the folder is no backup.
-(cd "$folder" && sha256sum -- *.dump rabbitmq.tar.gz settings.env >.SHA256SUMS && mv .SHA256SUMS SHA256SUMS)
+(
+    cd "$folder"
+    sha256sum -- *.dump rabbitmq.tar.gz published.tar.gz settings.env gateway-keys.hashes >.SHA256SUMS
+    mv .SHA256SUMS SHA256SUMS
+)
 
 trap - EXIT
 start_again
 say "The backup is in $folder, $(du -sh "$folder" | cut -f 1)"
+say "GATEWAY_KEYS of $env_file are not in it, and a restore takes them: keep them in another place"

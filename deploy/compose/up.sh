@@ -38,46 +38,6 @@ check_docker() {
     fi
 }
 
-secret() { od -An -N 24 -t x1 /dev/urandom | tr -d ' \n'; }
-
-# Lines `NAME=` of standard input with a random value; all others as they are.
-fill_secrets() {
-    local line
-    while IFS= read -r line || [ -n "$line" ]; do
-        case $line in
-        SERVICE_KEY_HASH=*) ;; # of the key, below
-        GATEWAY_KEYS=) printf '%s%s\n' "$line" "$(head -c 32 /dev/urandom | base64 | tr '+/' '-_')" ;;
-        [A-Z]*=?*=) printf '%s\n' "$line" ;; # a value that ends in one
-        [A-Z]*=) printf '%s%s\n' "$line" "$(secret)" ;;
-        *) printf '%s\n' "$line" ;;
-        esac
-    done
-}
-
-# The settings: made at the first start, completed when a newer version knows more of them.
-make_settings() {
-    local name new
-    new=$(mktemp "$env_file.XXXXXX") # which nobody else can read
-    if [ ! -e "$env_file" ]; then
-        if docker volume inspect "${project}_postgres" >/dev/null 2>&1; then
-            rm -f "$new"
-            fail "there are data of an earlier run, but no $env_file with their passwords: restore it, or remove the data with: make down VOLUMES=1"
-        fi
-        fill_secrets <.env.example >"$new"
-        say "Made $env_file with new secrets"
-    else
-        {
-            cat "$env_file"
-            [ -z "$(tail -c 1 "$env_file")" ] || echo
-            sed -n 's/^\([A-Z_]*\)=.*/\1/p' .env.example | while read -r name; do
-                grep -q "^$name=" "$env_file" || grep "^$name=" .env.example
-            done
-        } | fill_secrets >"$new"
-    fi
-    printf 'SERVICE_KEY_HASH=sha256:%s\n' "$(sed -n 's/^SERVICE_KEY=//p' "$new" | tail -n 1 | tr -d '\n' | sha256sum | cut -d ' ' -f 1)" >>"$new"
-    if cmp -s "$new" "$env_file"; then rm -f "$new"; else mv "$new" "$env_file"; fi
-}
-
 # What an older version wrote into the settings, and what would now hold back or mislead.
 check_old_settings() {
     local name fixed=''
@@ -106,6 +66,16 @@ check_corpus() {
     local corpus
     corpus=$(setting CORPUS ./deploy/demo/corpus)
     [ -d "$corpus" ] || fail "CORPUS=$corpus is no folder; give one with .md, .txt or .html documents"
+}
+
+check_authorities() {
+    local file
+    file=$(setting SSL_CERT_FILE '')
+    case $file in
+    '') ;;
+    /*) [ -f "$file" ] || fail "SSL_CERT_FILE=$file is no file; give one with certificates of authorities in PEM" ;;
+    *) fail "SSL_CERT_FILE=$file must be a whole path, beginning with /" ;;
+    esac
 }
 
 check_tls() {
@@ -201,10 +171,74 @@ show_troubled() {
     done
 }
 
+# The networks of the compose files, one line each: `NAME INTERNAL SUBNET OPTION=VALUE…`, and `-` for a subnet that Docker chooses.
+wanted_networks() {
+    compose config | awk '
+        function show() { if (name != "") print name, internal, subnet, options }
+        /^networks:/ { inside = 1; next }
+        /^[^ ]/ { inside = 0 }
+        !inside { next }
+        /^  [^ ]/ { show(); name = ""; internal = "false"; subnet = "-"; options = "" }
+        /^    name: / { name = $2 }
+        /^    internal: / { internal = $2 }
+        /^ +- subnet: / { subnet = $3 }
+        /^      com\.docker\.network\.bridge\./ { gsub(/[":]/, "", $1); gsub(/"/, "", $2); options = options $1 "=" $2 " " }
+        END { show() }'
+}
+
+# The same of a network as Docker has it; nothing where there is none of this name.
+existing_network() {
+    docker network inspect --format '{{.Internal}}{{range .IPAM.Config}} {{.Subnet}}{{end}}
+{{range $name, $value := .Options}}{{println $name $value}}{{end}}' "$1" 2>/dev/null | awk '
+        NR == 1 { internal = $1; subnet = $2; next }
+        $1 ~ /^com\.docker\.network\.bridge\./ { options = options $1 "=" $2 " " }
+        END { if (NR) print internal, subnet, options }'
+}
+
+# The networks of an older version that the compose files now describe otherwise.
+changed_networks() {
+    local name internal subnet options has
+    wanted_networks | while read -r name internal subnet options; do
+        has=$(existing_network "$name")
+        [ -n "$has" ] || continue
+        if [ "$subnet" = - ]; then has="${has%% *} - $(printf '%s' "$has" | cut -d ' ' -f 3-)"; fi
+        [ "$(echo $has)" = "$(echo $internal $subnet $options)" ] || printf '%s ' "$name"
+    done
+}
+
+# Docker changes no network while a container holds it, and Docker Compose stops only what the new files connect to it.
+clear_changed_networks() {
+    local changed
+    changed=$(changed_networks)
+    [ -n "$changed" ] || return 0
+    say "This version describes other networks: ${changed% }. All containers are stopped and made anew; the data stay"
+    VOLUMES='' deploy/compose/down.sh >&2 || fail 'the containers of the version before could not be removed; see above'
+}
+
+# Containers of services that the files and profiles no longer name, such as the proxy of a profile that was taken out.
+# What an operator runs by `docker compose run` is left alone.
+remove_unwanted() {
+    local wanted id service unwanted='' names=''
+    wanted=$(compose config --services) || fail 'the compose files could not be read; see above'
+    while read -r id service; do
+        [ -n "$id" ] || continue
+        printf '%s\n' "$wanted" | grep -qxF -- "$service" || { unwanted="$unwanted $id" names="$names $service"; }
+    done <<END
+$(docker ps --all --filter "label=com.docker.compose.project=$project" --filter label=com.docker.compose.oneoff=False \
+    --format '{{.ID}} {{.Label "com.docker.compose.service"}}')
+END
+    [ -n "$unwanted" ] || return 0
+    say "Removing what the settings no longer ask for:$names"
+    docker stop $unwanted >/dev/null && docker rm $unwanted >/dev/null || fail "these could not be removed:$names"
+}
+
 start() {
     local log
     log=$(mktemp)
     if ! compose up --detach --no-build --remove-orphans 2>&1 | tee "$log" >&2; then
+        if grep -qE 'Pool overlaps' "$log"; then
+            say 'Another network has the addresses of PROXY_NETWORK: choose others, see .env.example.'
+        fi
         if grep -qE 'port is already allocated|address already in use|[Pp]orts are not available' "$log"; then
             say 'A port is in use by another program: choose others, see .env.example.'
         fi
@@ -282,10 +316,11 @@ END
 }
 
 check_docker
-make_settings
+deploy/compose/settings.sh || fail 'see above'
 check_old_settings
 choose_files
 check_corpus
+check_authorities
 check_tls
 check_ports
 check_database
@@ -293,6 +328,8 @@ REVISION=$(git rev-parse --short HEAD 2>/dev/null || true)
 export REVISION
 say 'Building the images; the first time takes some minutes'
 compose build >&2 || fail 'the images could not be built; see above'
+remove_unwanted
+clear_changed_networks
 start
 wait_until_healthy
 show_addresses

@@ -25,6 +25,9 @@ compose() { COMPOSE_FILE=compose.yaml COMPOSE_IGNORE_ORPHANS=1 docker compose --
 [ -n "$(compose ps --quiet postgres)" ] || fail 'PostgreSQL does not run: make up, with the version that the data are of'
 docker image inspect "$image" >/dev/null 2>&1 || docker pull "$image" >&2 || fail "there is no image $image"
 
+# What a version before this one has not made yet.
+deploy/compose/settings.sh || fail 'see above'
+
 # Stopped before the backup and left so: what they would do after it would be lost with the old databases.
 say 'Stopping the services'
 compose stop $services

@@ -26,6 +26,7 @@ OPENS = {
         "GET /v1/accounts",
         "POST /v1/accounts/{name}/requests",
         "POST /v1/accounts/{name}/fences",
+        "GET /v1/pages",
     },
     ("social", "gateway"): {
         "GET /v1/accounts",

@@ -25,9 +25,10 @@ _PORTS = (
 class ContainerStack:
     """A project of its own, with its own settings, ports and data, beside whatever else runs on this engine."""
 
-    def __init__(self, folder: Path) -> None:
-        self.project = f"brand-engine-test-{os.getpid()}"
+    def __init__(self, folder: Path, name: str = "test") -> None:
+        self.project = f"brand-engine-{name}-{os.getpid()}"
         self._settings = folder / "settings.env"
+        self.secrets = folder / "settings.env.secrets"
         self._port_of = {name: ports.free_port() for name in _PORTS}
         self.environment = {
             **os.environ,
@@ -37,6 +38,8 @@ class ContainerStack:
             # Images of their own: those of somebody who runs the stack here stay as they are.
             "VERSION": _VERSION,
             "RETRY_BASE_SECONDS": "0.5",
+            # No two networks of one engine may share addresses.
+            "PROXY_NETWORK": f"10.{214 + len(name) % 20}.{os.getpid() % 250}.0/24",
             **{f"{name}_PORT": str(port) for name, port in self._port_of.items()},
         }
         self.seconds_to_start = 0.0
@@ -55,9 +58,11 @@ class ContainerStack:
         images = [f"brand-engine/{service}:{_VERSION}" for service in PROCESSES]
         self._run(["docker", "image", "rm", *images], check=False)
 
-    def script(self, name: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Runs one of `deploy/compose`."""
-        return self._run([f"deploy/compose/{name}", *arguments], **environment)
+    def script(
+        self, name: str, *arguments: str, root: Path = ROOT, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs one of `deploy/compose`, of another checkout if that is said."""
+        return self._run([str(root / "deploy/compose" / name), *arguments], **environment)
 
     def left(self) -> list[str]:
         """Containers, networks and volumes of this project."""
@@ -117,7 +122,7 @@ class ContainerStack:
         return done
 
 
-def _why_not(stack: ContainerStack, folder: Path) -> str | None:
+def why_not(stack: ContainerStack, folder: Path) -> str | None:
     """Why the stack cannot run here; None if it can."""
     try:
         engine = stack.docker("version", "--format", "{{.Server.Version}}", check=False)
@@ -145,7 +150,7 @@ def _why_not(stack: ContainerStack, folder: Path) -> str | None:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ContainerStack]:
     folder = tmp_path_factory.mktemp("compose")
     stack = ContainerStack(folder)
-    if reason := _why_not(stack, folder):
+    if reason := why_not(stack, folder):
         pytest.skip(reason)
     try:
         stack.up()

@@ -7,13 +7,19 @@ import os
 import shutil
 import stat
 import subprocess
+from base64 import urlsafe_b64decode
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 SERVICES = "orchestrator research publisher social monitor gateway"
-FILES = {*(f"{name}.dump" for name in SERVICES.split()), "rabbitmq.tar.gz", "settings.env", "SHA256SUMS"}
+FILES = {
+    *(f"{name}.dump" for name in SERVICES.split()),
+    *("rabbitmq.tar.gz", "published.tar.gz", "settings.env", "gateway-keys.hashes", "SHA256SUMS"),
+}
+KEYS = "the-first-of-two,the-second-of-two"
 
 DOCKER = """#!/bin/sh
 # Notes how it was called, and answers as the files beside it say.
@@ -24,6 +30,7 @@ case "$*" in
 *" ps --quiet "*) echo broker; echo research-1; echo research-2 ;;
 *"$(cat "$here/fails")"*) echo "that failed" >&2; exit 1 ;;
 *" pg_dump "*) echo "a dump for $*" ;;
+*" publisher --create "*) echo "the published files" ;;
 *" --create "*) echo "the files of the broker" ;;
 "volume inspect "*) test -e "$here/has-data" ;;
 *" pg_restore "* | *" --extract "*) cat >>"$here/restored" ;;
@@ -44,12 +51,17 @@ class Scripts:
         self.tell("fails", "nothing fails")
         self.settings = folder / "settings.env"
         self.settings.write_text("RABBITMQ_PASSWORD=of-the-broker\nSERVICE_KEY=a-key-for-tests-only\n")
+        with self.settings.open("a") as lines:
+            lines.write(f"GATEWAY_KEYS={KEYS}\n")
+        self("settings.sh")
         self.backup = folder / "backup"
 
     def tell(self, file: str, text: str = "") -> None:
         (self.bin / file).write_text(text)
 
-    def __call__(self, script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    def __call__(
+        self, script: str, *arguments: object, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         ports = {f"{name.upper()}_PORT": "0" for name in (*SERVICES.split(), "rabbitmq_ui")}
         return subprocess.run(
             [shutil.which("bash") or "bash", ROOT / "deploy/compose" / script, *map(str, arguments)],
@@ -61,6 +73,7 @@ class Scripts:
                 "ENV_FILE": str(self.settings),
                 "COMPOSE_PROJECT_NAME": "pretended",
                 "MINIMAL": "1",
+                **environment,
             },
             capture_output=True,
             text=True,
@@ -98,13 +111,16 @@ def test_a_backup_is_made_while_nothing_moves_and_only_its_owner_may_read_it(scr
         f"stop {SERVICES}\n",
         "pg_dump",
         "stop rabbitmq\n",
-        "--create",
+        "rabbitmq --create",
+        "publisher --create",
         "start broker research-1 research-2\n",
     ]
     assert [calls.index(each) for each in order] == sorted(calls.index(each) for each in order)
 
 
-@pytest.mark.parametrize("step", ["pg_dump", "--dbname social", "stop rabbitmq", "--create"])
+@pytest.mark.parametrize(
+    "step", ["pg_dump", "--dbname social", "stop rabbitmq", "rabbitmq --create", "publisher --create"]
+)
 def test_what_ran_runs_again_when_a_backup_fails_and_nobody_takes_the_rest_for_one(
     scripts: Scripts, step: str
 ) -> None:
@@ -123,6 +139,17 @@ def test_a_backup_goes_to_a_new_folder_or_not_at_all(made: Scripts) -> None:
     assert not (made.bin / "calls").exists()
 
 
+def test_a_stolen_backup_does_not_open_the_keys_of_providers(made: Scripts) -> None:
+    for path in made.backup.iterdir():
+        for key in KEYS.split(","):
+            assert key not in path.read_text(), path.name
+    settings = (made.backup / "settings.env").read_text()
+    assert "GATEWAY_KEYS" not in settings
+    # Where secrets are written belongs to the machine.
+    assert "SECRETS_FOLDER" not in settings
+    assert "RABBITMQ_PASSWORD=of-the-broker\n" in settings
+
+
 def test_without_a_running_database_there_is_no_backup(scripts: Scripts) -> None:
     scripts.tell("is-down")
     done = scripts("backup.sh", "backup")
@@ -136,7 +163,7 @@ def test_without_a_running_database_there_is_no_backup(scripts: Scripts) -> None
 
 def test_a_restore_fills_databases_and_broker_before_anything_else_runs(made: Scripts) -> None:
     made.settings.unlink()
-    done = made("restore.sh", "backup")
+    done = made("restore.sh", "backup", GATEWAY_KEYS=KEYS)
     assert done.returncode == 0, done.stderr
     calls = made.calls()
     order = ["run --rm -T databases\n", "pg_restore", "--extract", " up --detach"]
@@ -145,6 +172,70 @@ def test_a_restore_fills_databases_and_broker_before_anything_else_runs(made: Sc
     assert restored.count("a dump for") == 6
     assert "the files of the broker" in restored
     assert "RABBITMQ_PASSWORD=of-the-broker\n" in made.settings.read_text()
+    assert made.settings.read_text().count(f"GATEWAY_KEYS={KEYS}\n") == 1
+
+
+def test_without_settings_a_restore_takes_the_keys_that_are_kept_elsewhere(made: Scripts) -> None:
+    made.settings.unlink()
+    done = made("restore.sh", "backup")
+    assert done.returncode == 1
+    assert "GATEWAY_KEYS=… " in done.stderr
+    assert "--new-gateway-keys" in done.stderr
+    # The next try begins as this one did.
+    assert not made.settings.exists()
+    assert not (made.bin / "restored").exists()
+
+
+def test_other_keys_than_those_of_the_backup_are_refused(made: Scripts) -> None:
+    before = made.settings.read_text()
+    made.settings.write_text(before.replace(KEYS, "neither-of-them"))
+    done = made("restore.sh", "backup")
+    assert done.returncode == 1
+    assert "GATEWAY_KEYS are not those of the backup" in done.stderr
+    assert not (made.bin / "restored").exists()
+    # After a rotation, the one that encrypted is further behind.
+    made.settings.write_text(before.replace(KEYS, "a-new-one,the-first-of-two"))
+    assert made("restore.sh", "backup").returncode == 0
+
+
+def test_lost_keys_are_made_anew_if_that_is_said(made: Scripts) -> None:
+    made.settings.unlink()
+    done = made("restore.sh", "--new-gateway-keys", "backup")
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in made.settings.read_text().splitlines() if line.startswith("GATEWAY_KEYS=")]
+    assert len(urlsafe_b64decode(line.removeprefix("GATEWAY_KEYS="))) == 32
+
+
+def test_a_backup_of_before_that_holds_its_keys_is_restored(made: Scripts) -> None:
+    made.settings.rename(made.backup / "settings.env")
+    (made.backup / "gateway-keys.hashes").unlink()
+    (made.backup / "published.tar.gz").unlink()
+    sums = "".join(
+        f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
+        for path in made.backup.iterdir()
+        if path.name != "SHA256SUMS"
+    )
+    (made.backup / "SHA256SUMS").write_text(sums)
+    done = made("restore.sh", "backup", PUBLISH_FOLDER=str(made.folder))
+    assert done.returncode == 0, done.stderr
+    assert f"GATEWAY_KEYS={KEYS}\n" in made.settings.read_text()
+
+
+def test_published_files_are_put_back_where_there_are_none(made: Scripts) -> None:
+    folder = made.folder / "published"
+    done = made("restore.sh", "backup", PUBLISH_FOLDER=str(folder))
+    assert done.returncode == 1
+    assert f"mkdir -p {folder} && sudo chown 10001:10001" in done.stderr
+    folder.mkdir()
+    done = made("restore.sh", "backup", PUBLISH_FOLDER=str(folder))
+    assert done.returncode == 0, done.stderr
+    assert "the published files" in (made.bin / "restored").read_text()
+    (made.bin / "restored").unlink()
+    (folder / "newer.md").write_text("newer")
+    done = made("restore.sh", "backup", PUBLISH_FOLDER=str(folder))
+    assert done.returncode == 0, done.stderr
+    assert "is not empty, so it stays as it is" in done.stderr
+    assert "the published files" not in (made.bin / "restored").read_text()
 
 
 def test_data_that_are_there_are_not_overwritten(made: Scripts) -> None:
@@ -164,7 +255,7 @@ def test_a_backup_that_has_changed_is_refused(made: Scripts) -> None:
 
 
 def test_settings_that_do_not_fit_the_broker_are_refused(made: Scripts) -> None:
-    made.settings.write_text("RABBITMQ_PASSWORD=another\n")
+    made.settings.write_text(f"RABBITMQ_PASSWORD=another\nGATEWAY_KEYS={KEYS}\n")
     done = made("restore.sh", "backup")
     assert done.returncode == 1
     assert "RABBITMQ_PASSWORD" in done.stderr

@@ -31,6 +31,7 @@ class Told(http.server.BaseHTTPRequestHandler):
         body = f"{self.command} {self.path}".encode()
         self.send_response(200)
         self.send_header("Asked-As", self.headers["Host"])
+        self.send_header("Asked-For", self.headers["X-Forwarded-For"])
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
@@ -50,14 +51,16 @@ class Door:
         self._plain_port = plain_port
         self._authority = authority
 
-    async def ask(self, host: str, path: str, method: str = "GET", **more: Any) -> httpx.Response:
+    async def ask(
+        self, host: str, path: str, method: str = "GET", headers: dict[str, str] | None = None, **more: Any
+    ) -> httpx.Response:
         """Over TLS, with a certificate that holds for the host."""
         trusted = ssl.create_default_context(cafile=str(self._authority))
         async with httpx.AsyncClient(verify=trusted, timeout=30, trust_env=False) as client:
             return await client.request(
                 method,
                 f"https://127.0.0.1:{self._port}{path}",
-                headers={"Host": f"{host}.localhost"},
+                headers={"Host": f"{host}.localhost", **(headers or {})},
                 extensions={"sni_hostname": f"{host}.localhost"},
                 **more,
             )
@@ -170,6 +173,12 @@ async def test_callers_reach_the_api_and_nothing_beside_it(door: Door) -> None:
         "/v1/%2e%2e/docs",
     ):
         assert (await door.ask("api", path)).status_code == 404, path
+
+
+async def test_a_caller_cannot_say_for_whom_it_asks(door: Door) -> None:
+    """Services believe what the proxy says, so the proxy believes nobody."""
+    answer = await door.ask("api", "/v1/brands", headers={"X-Forwarded-For": "192.0.2.7"})
+    assert answer.headers["Asked-For"] == "127.0.0.1"
 
 
 async def test_bodies_and_headers_are_bounded(door: Door) -> None:

@@ -36,8 +36,13 @@ case "$*" in
 "compose "*" config --images postgres") echo postgres:18 ;;
 "run "*" postgres:18 /data/PG_VERSION") cat "$here/has-data" ;;
 "image inspect --format "*) echo PATH=/bin; echo PG_MAJOR=18 ;;
+"compose "*" config") cat "$here/config" ;;
+"compose "*" config --services") cat "$here/services" ;;
+"network inspect "*) for name; do :; done; cat "$here/network-$name" 2>/dev/null || exit 1 ;;
+"ps --all "*oneoff=False*) cat "$here/containers" ;;
 "ps --all"*) cat "$here/statuses" ;;
 "logs "*) echo "the log of $4" ;;
+"compose --project-name "*" down "*) rm -f "$here"/network-* ;;
 "compose "*" up "*) [ ! -e "$here/up-fails" ] || { cat "$here/up-fails" >&2; exit 1; } ;;
 esac
 """
@@ -50,10 +55,14 @@ class Up:
         self.bin = folder / "bin"
         self.bin.mkdir()
         self.settings = folder / "settings.env"
+        self.secrets = folder / "settings.env.secrets"
         docker = self.bin / "docker"
         docker.write_text(DOCKER)
         docker.chmod(0o755)
         self.tell("compose-version", "2.40.3")
+        self.tell("config")
+        self.tell("services", "research\ntopology\nother\n")
+        self.tell("containers", "1 research\n2 topology\n3 other\n")
         self.tell(
             "statuses",
             "1 research Up 9 seconds (healthy)\n2 topology Exited (0) 8 seconds ago\n3 other Up 1 second\n",
@@ -122,7 +131,7 @@ def test_the_first_start_makes_settings_with_secrets_that_nobody_else_reads(up: 
     assert len(urlsafe_b64decode(values["GATEWAY_KEYS"])) == 32
     assert values["PUBLIC_BIND"] == "127.0.0.1"
     assert stat.S_IMODE(up.settings.stat().st_mode) == 0o600
-    assert list(up.settings.parent.glob("settings.env.*")) == []
+    assert list(up.settings.parent.glob("settings.env.*")) == [up.secrets]
 
 
 def test_later_starts_keep_the_settings(up: Up) -> None:
@@ -139,7 +148,8 @@ def test_settings_of_an_older_version_are_completed(up: Up) -> None:
     assert up().returncode == 0
     values = up.values()
     assert values["SERVICE_KEY"] == "mine-and-long-enough"
-    assert values["SERVICE_KEY_HASH"] == f"sha256:{sha256(b'mine-and-long-enough').hexdigest()}"
+    hashed = (up.secrets / "SERVICE_KEY_HASH").read_text()
+    assert hashed == f"sha256:{sha256(b'mine-and-long-enough').hexdigest()}\n"
     assert values["POSTGRES_PASSWORD"]
     assert values["RESEARCH_BROKER_PASSWORD"]
     assert "# a note" in up.settings.read_text()
@@ -219,6 +229,24 @@ def test_a_port_that_only_docker_finds_taken_is_explained_too(up: Up) -> None:
     assert "A port is in use by another program" in done.stderr
 
 
+def test_addresses_that_another_network_has_are_told_with_the_setting_that_helps(up: Up) -> None:
+    up.tell("up-fails", "invalid pool request: Pool overlaps with other one on this address space\n")
+    done = up()
+    assert done.returncode == 1
+    assert "PROXY_NETWORK: choose others" in done.stderr
+
+
+def test_authorities_are_a_file_with_its_whole_path(up: Up, tmp_path: Path) -> None:
+    done = up(SSL_CERT_FILE="authorities.pem")
+    assert done.returncode == 1
+    assert "SSL_CERT_FILE=authorities.pem must be a whole path" in done.stderr
+    done = up(SSL_CERT_FILE=f"{tmp_path}/authorities.pem")
+    assert done.returncode == 1
+    assert "authorities.pem is no file" in done.stderr
+    (tmp_path / "authorities.pem").write_text("")
+    assert up(SSL_CERT_FILE=f"{tmp_path}/authorities.pem").returncode == 0
+
+
 def test_only_pages_are_looked_for_where_everybody_may_reach_them(up: Up) -> None:
     up.settings.write_text("PUBLIC_BIND=192.0.2.7\n")
     said = up().stdout
@@ -293,6 +321,96 @@ def test_a_service_that_does_not_become_healthy_is_named_with_its_log(up: Up) ->
     assert "not healthy after 0 s: research social" in done.stderr
     assert "the log of 5" in done.stderr
     assert "the log of 6" in done.stderr
+
+
+# -- what an older version or other settings have left ----------------------------------------------------------------
+
+CONFIG = """\
+name: pretended
+services:
+  rabbitmq:
+    networks:
+      front: null
+networks:
+  broker:
+    name: pretended_broker
+    internal: true
+  front:
+    name: pretended_front
+    driver_opts:
+      com.docker.network.bridge.enable_ip_masquerade: "false"
+  outside:
+    name: pretended_outside
+  proxy:
+    name: pretended_proxy
+    ipam:
+      config:
+        - subnet: 10.213.77.0/28
+    internal: true
+volumes:
+  rabbitmq:
+    name: pretended_rabbitmq
+"""
+NETWORKS = {
+    "broker": "true 172.20.0.0/16\n\n",
+    "front": "false 172.21.0.0/16\ncom.docker.network.bridge.enable_ip_masquerade false\n\n",
+    "outside": "false 172.22.0.0/16\ncom.docker.network.enable_ipv6 false\n\n",
+    "proxy": "true 10.213.77.0/28\n\n",
+}
+"""As Docker describes them: whether they are internal, their subnet, their options."""
+
+
+@pytest.mark.parametrize(
+    ("network", "described"),
+    [
+        ("front", "false 172.21.0.0/16\n\n"),
+        ("broker", "false 172.20.0.0/16\n\n"),
+        ("outside", "true 172.22.0.0/16\n\n"),
+        ("outside", "false 172.22.0.0/16\ncom.docker.network.bridge.enable_ip_masquerade false\n\n"),
+        ("proxy", "true 172.23.0.0/16\n\n"),
+    ],
+)
+def test_networks_of_an_older_version_are_made_anew_and_the_data_stay(
+    up: Up, network: str, described: str
+) -> None:
+    up.tell("config", CONFIG)
+    for name, text in (NETWORKS | {network: described}).items():
+        up.tell(f"network-pretended_{name}", text)
+    done = up()
+    assert done.returncode == 0, done.stderr
+    assert f"other networks: pretended_{network}. All containers are stopped" in done.stderr
+    calls = up.calls()
+    assert "--volumes" not in calls
+    order = [" build", " down --remove-orphans\n", " up --detach"]
+    assert [calls.index(each) for each in order] == sorted(calls.index(each) for each in order)
+
+
+@pytest.mark.parametrize("existing", [{}, NETWORKS])
+def test_networks_that_are_as_described_are_left_alone(up: Up, existing: dict[str, str]) -> None:
+    up.tell("config", CONFIG)
+    for name, text in existing.items():
+        up.tell(f"network-pretended_{name}", text)
+    done = up()
+    assert done.returncode == 0, done.stderr
+    assert " down " not in up.calls()
+
+
+def test_what_the_settings_no_longer_ask_for_is_removed(up: Up) -> None:
+    up.tell("containers", "1 research\n7 caddy\n8 former-service\n")
+    done = up()
+    assert done.returncode == 0, done.stderr
+    assert "Removing what the settings no longer ask for: caddy former-service" in done.stderr
+    assert "stop 7 8\n" in up.calls()
+    assert "rm 7 8\n" in up.calls()
+    assert "stop 1" not in up.calls()
+
+
+def test_without_a_list_of_services_nothing_is_removed(up: Up) -> None:
+    (up.bin / "services").unlink()
+    done = up()
+    assert done.returncode == 1
+    assert "the compose files could not be read" in done.stderr
+    assert "stop" not in up.calls()
 
 
 def test_down_keeps_the_data_unless_told_otherwise(up: Up) -> None:

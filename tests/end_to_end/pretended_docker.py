@@ -59,7 +59,10 @@ def compose(*command: str) -> None:
         case ("run", "--rm", "--no-deps", "-T", "--entrypoint", "tar", "rabbitmq", *arguments):
             folders = {"/var/lib/rabbitmq": MACHINE["rabbitmq_data"]}
             execute("tar", *(folders.get(argument, argument) for argument in arguments))
-        case ("build",) | ("up", *_):
+        case ("run", "--rm", "--no-deps", "-T", "--entrypoint", "tar", "publisher", "--create", *_):
+            # No brand has files here.
+            execute("tar", "--create", "--gzip", "--files-from", "/dev/null")
+        case ("build",) | ("config", *_) | ("up", *_):
             pass
         case _:
             sys.exit(f"this docker cannot: compose {' '.join(command)}")

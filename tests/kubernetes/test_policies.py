@@ -171,6 +171,14 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
     "connections": [
         ("too many", setting("DATABASE_CONNECTIONS", "50")),
         (
+            "no room",
+            spec(
+                "Cluster",
+                "postgres",
+                lambda it: it["postgresql"]["parameters"].update(max_connections="400"),
+            ),
+        ),
+        (
             "too few for a role",
             spec("Cluster", "postgres", lambda it: it["managed"]["roles"][1].update(connectionLimit=60)),
         ),

@@ -75,6 +75,23 @@ def test_a_password_may_have_any_character_and_nobody_else_reads_it(alertmanager
     assert stat.S_IMODE(alertmanager.config.stat().st_mode) == 0o600
 
 
+def test_secrets_may_be_in_files_and_an_empty_file_is_none(
+    alertmanager: Alertmanager, tmp_path: Path
+) -> None:
+    password, webhook, empty = tmp_path / "password", tmp_path / "webhook", tmp_path / "empty"
+    password.write_text("""it's "a" $HOME `id` \\n\n""")
+    webhook.write_text("https://chat.example.org/hook?a=1&b=2\n")
+    empty.write_text("\n")
+    files = {"SMTP_PASSWORD_FILE": str(password), "ALERT_WEBHOOK_URL_FILE": str(webhook)}
+    told = alertmanager.receiver(SMTP_USERNAME="engine", **files, **MAIL)
+    assert told["email_configs"][0]["auth_password"] == """it's "a" $HOME `id` \\n"""
+    assert told["webhook_configs"][0]["url"] == "https://chat.example.org/hook?a=1&b=2"
+    assert alertmanager.receiver(SMTP_PASSWORD_FILE=str(empty), ALERT_WEBHOOK_URL_FILE=str(empty)) == {}
+    done = alertmanager.start(ALERT_WEBHOOK_URL_FILE=str(tmp_path / "missing"))
+    assert done.returncode == 1
+    assert "ALERT_WEBHOOK_URL_FILE" in done.stderr
+
+
 @pytest.mark.parametrize("missing", ["ALERT_EMAIL_FROM", "SMTP_HOST"])
 def test_half_an_address_is_refused_with_what_it_takes(alertmanager: Alertmanager, missing: str) -> None:
     done = alertmanager.start(**{name: value for name, value in MAIL.items() if name != missing})

@@ -11,6 +11,7 @@ from typing import Any, Final
 import typer
 from typer.main import get_command
 
+from brandctl import plain_help
 from brandctl.errors import CommandError
 from brandctl.terminal import note
 
@@ -100,8 +101,10 @@ def main() -> None:
     typed = sys.argv[1] if len(sys.argv) > 1 else None
     # Help about all of them, and the answer to one that does not exist, take all of them.
     app = assemble((typed,)) if typed in COMMANDS else assemble()
+    command = get_command(app)
+    plain_help.apply(command)
     try:
-        get_command(app)()
+        command()
     except CommandError as error:
         note(str(error))
         sys.exit(error.exit_code)

@@ -15,7 +15,7 @@ A list says once which columns it has, and its command takes those of the option
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 from uuid import UUID
 
 import typer
@@ -25,7 +25,9 @@ from brandctl.terminal import note, print_json
 
 OfBrand = Annotated[str | None, typer.Option("--brand", help="Slug of the brand.", show_default="all")]
 AfterId = Annotated[UUID | None, typer.Option("--after", help="The last id of the page before.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, max=200, help="At most so many.")]
+MOST_OF_A_PAGE: Final = 200
+"""Entries of a list that a service gives at once."""
+Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_OF_A_PAGE, help="At most so many.")]
 
 _Item = TypeVar("_Item")
 

@@ -1,18 +1,32 @@
 """Rows for people at a terminal, and tab-separated for everything else."""
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Self
 
-from rich import box
-from rich.table import Table
+from rich.cells import cell_len
 from rich.text import Text
 
+from brandctl.short_ids import is_id, shorten
 from brandctl.terminal import out, printable
+
+_GAP: Final = "  "
+_INDENT: Final = "    "
+_WIDEST: Final = 32
+"""Columns of a cell that may stand beside others where not all fit; what is longer stands below, where it has the whole line."""
+_NARROWEST: Final = 30
+"""Columns that a last column of prose must have to stand beside the others and not below."""
 
 
 def show_table(
     headings: Sequence[str], rows: Sequence[Sequence[str]], *, colours: Mapping[str, str] | None = None
 ) -> None:
-    """Whatever the cells hold, it cannot steer the terminal. `colours` are those of cells that say just that."""
+    """Whatever the cells hold, it cannot steer the terminal. `colours` are those of cells that say just that.
+
+    On a terminal, ids are short. Where the columns are wider than the terminal, those that fit stand side by side, and the
+    others below their row, one a line, with their heading. No word is broken.
+    """
     console = out()
     shown = [[printable(cell) for cell in row] for row in rows]
     if not console.is_terminal:
@@ -20,9 +34,84 @@ def show_table(
             # Past the console, which would turn tabs into spaces.
             console.file.write("\t".join(row) + "\n")
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, no_wrap=heading == "id", overflow="fold")
-    for row in shown:
-        table.add_row(*(Text(cell, style=(colours or {}).get(cell, "")) for cell in row))
-    console.print(table)
+    short = shorten(cell for row in shown for cell in row if is_id(cell))
+    cells = [[short.get(cell, cell) for cell in row] for row in shown]
+    layout = _Layout.of(headings, cells, console.width)
+    for line in layout.lines(headings, cells, colours or {}, console.width):
+        console.print(line, soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    beside: dict[int, int]
+    """Columns that stand side by side, and how wide they are."""
+    wraps: bool
+    """Whether the last of these is narrower than its longest cell, which then takes several lines."""
+    below: list[int]
+
+    @classmethod
+    def of(cls, headings: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> Self:
+        columns = range(len(headings))
+        wide = {at: max(map(cell_len, (headings[at], *(row[at] for row in cells)))) for at in columns}
+        if _line(wide) <= width:
+            return cls(wide, False, [])
+        beside: dict[int, int] = {}
+        for at in columns:
+            if wide[at] <= _WIDEST and _line({**beside, at: wide[at]}) <= width:
+                beside[at] = wide[at]
+        below = [at for at in columns if at not in beside]
+        room = width - _line(beside) - len(_GAP)
+        if beside and below == [columns[-1]] and room >= _NARROWEST:
+            return cls({**beside, columns[-1]: room}, True, [])
+        return cls(beside, False, below)
+
+    def lines(
+        self, headings: Sequence[str], cells: Sequence[Sequence[str]], colours: Mapping[str, str], width: int
+    ) -> Iterator[Text]:
+        if any(headings[at] for at in self.beside):
+            yield from self._row(headings, dict.fromkeys(headings, "bold"))
+            yield Text("─" * min(width, _line(self.beside)), style="dim")
+        for row in cells:
+            yield from self._row(row, colours)
+            for at in self.below:
+                yield from self._below(headings[at], row[at], colours, width)
+
+    def _row(self, cells: Sequence[str], colours: Mapping[str, str]) -> Iterator[Text]:
+        if not self.beside:
+            return
+        *first, last = self.beside
+        line = Text()
+        for at in first:
+            line.append(cells[at], style=colours.get(cells[at], ""))
+            line.append(" " * (self.beside[at] - cell_len(cells[at])) + _GAP)
+        begins = line.cell_len
+        parts = _wrapped(cells[last], self.beside[last]) if self.wraps else [cells[last]]
+        for number, part in enumerate(parts or [""]):
+            if number:
+                line = Text(" " * begins)
+            line.append(part, style=colours.get(cells[last], ""))
+            line.rstrip()
+            yield line
+
+    def _below(self, heading: str, cell: str, colours: Mapping[str, str], width: int) -> Iterator[Text]:
+        label = f"{heading}: " if heading else ""
+        indent = _INDENT if self.beside else ""
+        # The first line begins behind the label.
+        for number, part in enumerate(_wrapped(f"{'.' * len(label)}{cell}", width - len(indent) - 2)):
+            line = Text(indent)
+            if number == 0:
+                line.append(label, style="dim").append(part[len(label) :], style=colours.get(cell, ""))
+            else:
+                line.append("  ").append(part, style=colours.get(cell, ""))
+            if cell:
+                yield line
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines of whole words; a word that is longer than a line has one to itself, which the terminal continues."""
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def _line(widths: Mapping[int, int]) -> int:
+    """How long a line of columns so wide is."""
+    return sum(widths.values()) + len(_GAP) * (len(widths) - 1) if widths else 0

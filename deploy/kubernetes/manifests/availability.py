@@ -1,5 +1,6 @@
 """Work goes on through restarts, roll-outs and drained nodes, and replicas follow the queues."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -12,6 +13,10 @@ READY: Final = "/health/ready"
 
 _AFTER_THE_GRACE_SECONDS: Final = 15
 """After work in hand has ended: the outbox, open answers and connections have five seconds each."""
+_CONNECTIONS_OF_OTHERS: Final = 20
+"""Migrations, operators, backups, whoever measures."""
+_USABLE_CONNECTIONS: Final = 0.9
+"""Of the limit. Connections of pods that were killed are there until their server notices, beside those of the new pods."""
 _PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
 _LONG_RUNNING: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
 _NODES: Final = 3
@@ -115,10 +120,13 @@ def the_database_has_connections_for_all_replicas(cluster: Cluster) -> Iterator[
     per_replica = int(cluster.settings.get("DATABASE_CONNECTIONS", "10"))
     # One more of each service during a roll-out.
     replicas = sum(each["spec"].get("maxReplicaCount", 100) + 1 for each in cluster.of_kind("ScaledObject"))
-    reserved = 20
+    wanted_by_all = replicas * per_replica + _CONNECTIONS_OF_OTHERS
     for name, limit in _connection_limits(cluster):
-        if replicas * per_replica + reserved > limit:
-            yield f"{name}: {limit} connections for {replicas} replicas with {per_replica} each"
+        if wanted_by_all > limit * _USABLE_CONNECTIONS:
+            yield (
+                f"{name}: {limit} connections for {replicas} replicas with {per_replica} each and {_CONNECTIONS_OF_OTHERS} for"
+                f" others; a tenth must stay free, so {math.ceil(wanted_by_all / _USABLE_CONNECTIONS)} are needed"
+            )
     limits = _connection_limits_of_roles(cluster)
     for scaled in cluster.of_kind("ScaledObject"):
         service, most = scaled["spec"]["scaleTargetRef"]["name"], scaled["spec"].get("maxReplicaCount", 100)

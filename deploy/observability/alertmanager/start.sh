@@ -7,7 +7,8 @@
 #   ALERT_WEBHOOK_URL  where to post them as JSON
 #   PAGE               where people find Alertmanager's page; stands in what they are sent
 #
-# With neither of the first two, alerts are shown on its page and sent nowhere.
+# SMTP_PASSWORD and ALERT_WEBHOOK_URL may be in the files that SMTP_PASSWORD_FILE and ALERT_WEBHOOK_URL_FILE name; an empty
+# file is none. With neither of the first two, alerts are shown on its page and sent nowhere.
 set -eu
 
 config=${CONFIG:-/tmp/alertmanager.yml}
@@ -15,6 +16,11 @@ fail() { echo "alertmanager cannot start: $*" >&2; exit 1; }
 
 # A value in YAML's single quotes, where nothing but a quote means anything.
 quoted() { printf "'%s'" "$(printf %s "$1" | sed "s/'/''/g")"; }
+
+for name in SMTP_PASSWORD ALERT_WEBHOOK_URL; do
+    file=$(printenv "${name}_FILE") || continue
+    [ -z "$file" ] || eval "$name=\$(cat \"\$file\")" || fail "${name}_FILE: $file cannot be read"
+done
 
 if [ -n "${ALERT_EMAIL_TO:-}" ]; then
     [ -n "${ALERT_EMAIL_FROM:-}" ] || fail 'ALERT_EMAIL_TO takes ALERT_EMAIL_FROM, the address that alerts come from'

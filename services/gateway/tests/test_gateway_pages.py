@@ -74,6 +74,18 @@ def pages_asked(site: Site) -> list[str]:
     return [path for path in site.paths if path != "/robots.txt"]
 
 
+async def test_a_canonical_address_that_names_a_user_or_no_host_is_not_told(
+    one: Replica, public: Site
+) -> None:
+    told = {}
+    for number, link in enumerate(
+        ("http://ann@site.example/a", "http://site.example:x/a", "http://[site.example/a")
+    ):
+        public.pages[f"/{number}"] = answer(b"<p>x</p>", link=f'<{link}>; rel="canonical"')
+        told[link] = (await read(one, f"http://site.example/{number}")).json()["canonical"]
+    assert set(told.values()) == {None}
+
+
 async def test_a_page_comes_with_what_its_site_says_of_it(one: Replica, public: Site) -> None:
     text = "<title>Café</title>".encode("latin-1")
     public.pages["/old"] = redirect("/new")

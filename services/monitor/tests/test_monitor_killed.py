@@ -20,6 +20,7 @@ from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublish
 from messaging import Context, Record, Service, ServiceSettings, Transaction, on_each
+from messaging.storage import origins
 from messaging.testing import Broker
 from monitor.app import build
 from monitor.settings import Settings
@@ -106,6 +107,15 @@ async def publisher(database_url: str, broker_url: str) -> AsyncIterator[list[UU
         yield handled
 
 
+async def _note_dead(database_url: str, dead: list[UUID]) -> None:
+    """As the consumer that dead-lettered them: it takes replays of nothing else."""
+    connection = await asyncpg.connect(database_url)
+    try:
+        await origins.accept(connection, dead)
+    finally:
+        await connection.close()
+
+
 async def _end_leases(database_url: str) -> None:
     """What a process has taken to publish it is others' after half a minute; here at once."""
     connection = await asyncpg.connect(database_url)
@@ -165,8 +175,10 @@ async def test_many_that_are_sent_again_by_a_process_that_is_killed_are_handled_
         assert await asyncio.to_thread(child.wait, 60) == -9
     await _end_leases(url)
 
+    consumer_url = await make_database()
+    await _note_dead(consumer_url, dead)
     async with (
-        publisher(await make_database(), broker_urls["publisher"]) as handled,
+        publisher(consumer_url, broker_urls["publisher"]) as handled,
         monitor(url, broker_urls["monitor"]) as api,
     ):
         # Whoever got no answer asks again. All of them were marked with what is to be sent, so that nothing is left to do.

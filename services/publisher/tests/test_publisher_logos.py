@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, PngImagePlugin
 from publisher.covers import Cover, Format
 from publisher.covers.drawing import draw
 from publisher.domain import Plate, UnusableLogoError
-from publisher.logos.taking_in import MAX_PIXELS, take_in
+from publisher.logos.taking_in import MAX_PIXELS, MAX_SCANS, take_in
 from publisher.plates import COLOURS, seen_on
 
 DARK, PALE = (20, 24, 40), (250, 250, 245)
@@ -259,3 +259,22 @@ def test_a_cover_without_a_logo_is_the_one_it_always_was() -> None:
     assert (
         Cover(UUID(int=7), "Cold brew", "The Daily Grind", GROUND, "0123456789abcdef").digest != plain.digest
     )
+
+
+def jpeg_of_scans(scans: int) -> bytes:
+    """A progressive JPEG whose last scan comes again and again."""
+    file = saved(Image.new("RGB", (400, 200), DARK), "JPEG", progressive=True)
+    last = file[file.rindex(b"\xff\xda") : -2]
+    return file[:-2] + last * (scans - file.count(b"\xff\xda")) + b"\xff\xd9"
+
+
+def test_a_picture_that_takes_long_to_decode_is_refused_before_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(1_000_000)))
+    png = saved(Image.new("RGB", (400, 200), DARK))
+    assert take_in(jpeg_of_scans(MAX_SCANS))[0].width == 400
+    assert take_in(png[:33] + profile + png[33:])[0].width == 400
+    monkeypatch.setattr(Image, "open", lambda *_, **__: pytest.fail("it is decoded"))
+    with pytest.raises(UnusableLogoError, match="JPEG of 4,000 scans, more than 100"):
+        take_in(jpeg_of_scans(4_000))
+    with pytest.raises(UnusableLogoError, match="PNG with 900 colour profiles"):
+        take_in(png[:33] + profile * 900 + png[33:])

@@ -48,9 +48,15 @@ class World:
     def proxy_to_broker(self) -> ServerProxy:
         return ServerProxy(self.rabbitmq_url)
 
-    async def send(self, message: DomainMessage, *, headers: dict[str, object] | None = None) -> None:
+    async def send(
+        self,
+        message: DomainMessage,
+        *,
+        headers: dict[str, object] | None = None,
+        exchange: str = "commands",
+    ) -> None:
         await self.broker.publish(
-            "commands",
+            exchange,
             CATALOGUE.type_of(message.payload).queue,
             encode(message),
             type=message.type,

@@ -18,6 +18,9 @@ from receipts import Absent, Effect, Found, Receipt, Receipts, Step, Unclear, Wo
 from receipts.answers import expect
 from receipts.testing import DirectDoor
 
+SETTLED = 160
+"""Seconds after which nothing shows up any more."""
+
 
 @dataclass
 class Settled:

@@ -20,7 +20,8 @@ from hypothesis.stateful import (
 from receipts import domain
 from receipts.domain import Close, Look, Receipt, Send, State, Traits, Wait
 
-SETTLES = timedelta(seconds=10)
+SETTLES = timedelta(seconds=60)
+FIRST_LOOK = timedelta(seconds=10)
 LEASE = timedelta(seconds=20)
 MADE = Receipt(UUID(int=1), "plain", "plain", "acme", "an item", {}, ("first", "second"))
 
@@ -33,6 +34,7 @@ class Handler:
         self.fence = fence
         self.until = until
         self.has_asked = False
+        self.has_settled = False
         self.event: domain.Event | None = None
         """What he has to tell, and has not told yet."""
 
@@ -45,15 +47,24 @@ class Effects(RuleBasedStateMachine):
     @initialize(looks=st.booleans(), repeatable=st.booleans())
     def begin(self, looks: bool, repeatable: bool) -> None:
         self.steps = [
-            Traits("first", looks=looks, repeatable=repeatable, settles=SETTLES, lease=LEASE),
-            Traits("second", looks=True, repeatable=False, settles=SETTLES, lease=LEASE),
+            Traits(
+                "first",
+                looks=looks,
+                repeatable=repeatable,
+                settles=SETTLES,
+                lease=LEASE,
+                first_look=FIRST_LOOK,
+            ),
+            Traits(
+                "second", looks=True, repeatable=False, settles=SETTLES, lease=LEASE, first_look=FIRST_LOOK
+            ),
         ]
         self.now = datetime(2027, 3, 1, tzinfo=UTC)
         self.receipt = MADE
         self.gate = 0
         self.arrived: dict[str, list[datetime]] = {"first": [], "second": []}
 
-    @rule(seconds=st.sampled_from([1, 11, 700]))
+    @rule(seconds=st.sampled_from([1, 11, 70, 700]))
     def time_passes(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
 
@@ -63,10 +74,12 @@ class Effects(RuleBasedStateMachine):
         if isinstance(move, Wait):
             assert move.after > timedelta()
         if isinstance(move, Send | Close | Look):
-            return Handler(move, self.receipt.fence, self.now + LEASE)
+            handler = Handler(move, self.receipt.fence, self.now + LEASE)
+            handler.has_settled = domain.has_settled(self.receipt, SETTLES, self.now)
+            return handler
         return multiple()
 
-    @rule(handler=handlers, outcome=st.sampled_from(["arrives", "is lost", "gone"]))
+    @rule(handler=handlers, outcome=st.sampled_from(["arrives", "is lost", "gone", "refused"]))
     def he_goes_on(self, handler: Handler, outcome: str) -> None:
         """By one step: he asks, or hears what came of it; or is gone for good."""
         if handler.event is not None:
@@ -88,6 +101,8 @@ class Effects(RuleBasedStateMachine):
             case Send():
                 if outcome == "gone":
                     return domain.HeldBack(step, fence, "unreachable", "no connection")
+                if outcome == "refused":
+                    return domain.TurnedDown(step, fence, "refused", "it wants none of it")
                 self.arrived[step].append(self.now)
                 lost = domain.Lost(step, fence, "no answer")
                 return domain.Answered(step, fence, {step: str(fence)}) if outcome == "arrives" else lost
@@ -98,7 +113,7 @@ class Effects(RuleBasedStateMachine):
                     return domain.NotLooked(step, fence, "no connection")
                 if any(moment + SETTLES <= self.now for moment in self.arrived[step]):
                     return domain.SeenThere(step, fence, {step: "seen"})
-                return domain.SeenAbsent(step, fence)
+                return domain.SeenAbsent(step, fence, handler.has_settled)
 
     @precondition(lambda self: self.receipt.state is State.IN_DOUBT)
     @rule()
@@ -113,7 +128,7 @@ class Effects(RuleBasedStateMachine):
 
     def _hear(self, event: domain.Event) -> None:
         before = self.receipt
-        after = domain.decide(before, event, self.now, settles=SETTLES)
+        after = domain.decide(before, event, self.now, settles=SETTLES, first_look=FIRST_LOOK)
         if after is not None:
             assert after.fence >= before.fence
             assert set(before.done) <= set(after.done)
@@ -129,6 +144,12 @@ class Effects(RuleBasedStateMachine):
         for step in getattr(self, "receipt", MADE).done:
             assert self.arrived[step]
 
+    @invariant()
+    def what_is_refused_is_not_there(self) -> None:
+        receipt = getattr(self, "receipt", MADE)
+        if receipt.state is State.REFUSED:
+            assert not self.arrived[receipt.step]
+
 
 TestEffects = Effects.TestCase
 TestEffects.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
@@ -137,7 +158,9 @@ TestEffects.settings = settings(max_examples=200, stateful_step_count=40, deadli
 def test_a_restored_database_does_not_send_what_the_gateway_has_seen() -> None:
     """The receipt is as it was before anything was sent; the gateway knows of a later fence: somebody may have sent it."""
     now = datetime(2027, 3, 1, tzinfo=UTC)
-    steps = [Traits("first", looks=True, repeatable=False, settles=SETTLES, lease=LEASE)]
+    steps = [
+        Traits("first", looks=True, repeatable=False, settles=SETTLES, lease=LEASE, first_look=FIRST_LOOK)
+    ]
     receipt, move = domain.take_up(replace(MADE, steps=("first",)), steps, now)
     assert move == Send("first")
     after = domain.decide(receipt, domain.Overtaken("first", receipt.fence, "seen", known=7), now)

@@ -26,7 +26,7 @@ from receipts import (
     Work,
     forget,
 )
-from shared.receipts.tests.conftest import World
+from shared.receipts.tests.conftest import SETTLED, World
 
 
 async def test_it_happens_once_however_often_it_is_asked_for(world: World) -> None:
@@ -43,7 +43,7 @@ async def test_what_arrived_without_an_answer_is_found(world: World, fault: str)
     with pytest.raises(WaitFor):
         await world.receipts.perform(world.effect, world.steps())
     assert await world.state() == "unknown"
-    await world.pass_time(11)
+    await world.pass_time(11)  # it is there, and looked for soon
     assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)
     assert world.texts == ["Hello"]
     assert await world.attempts() == ["send", "lost", "close", "closed", "look", "seen there"]
@@ -57,7 +57,7 @@ async def test_what_never_arrived_is_sent_again_once_it_is_certain(world: World,
     # It may still show up: nobody looks before it must have.
     assert waits.value.after is not None
     assert timedelta(seconds=9) < waits.value.after <= timedelta(seconds=10)
-    await world.pass_time(11)
+    await world.pass_time(SETTLED)
     with pytest.raises(RetryLater):  # it failed, which was an attempt
         await world.receipts.perform(world.effect, world.steps())
     assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)
@@ -142,7 +142,7 @@ async def test_what_was_sent_with_one_text_is_looked_up_and_sent_again_with_that
     world.plain.faults.inject("reset_before", "POST /items")
     with pytest.raises(WaitFor):
         await world.receipts.perform(world.effect, world.steps())
-    await world.pass_time(11)
+    await world.pass_time(SETTLED)
     other = replace(world.effect, prepared={"text": "Another text"})
     with pytest.raises(RetryLater):
         await world.receipts.perform(other, world.steps())
@@ -231,7 +231,7 @@ async def test_whoever_comes_to_send_after_his_lease_sends_nothing(world: World)
     with pytest.raises(WaitFor):
         await paused
     assert world.texts == []
-    await world.pass_time(11)
+    await world.pass_time(SETTLED)
     # Nothing has failed: it is looked up and sent at once.
     assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)
     assert world.texts == ["Hello"]
@@ -247,7 +247,7 @@ async def test_what_is_cut_short_is_looked_up_at_once(world: World) -> None:
     assert await world.state() == "unknown"
     with pytest.raises(WaitFor):
         await world.receipts.perform(world.effect, world.steps())
-    await world.pass_time(11)
+    await world.pass_time(SETTLED)
     assert isinstance(await world.receipts.perform(world.effect, world.steps()), Performed)
     assert world.texts == ["Hello"]
 

@@ -14,6 +14,8 @@ from brandctl.calendar import moving, week_view, weeks
 from brandctl.calendar.clients import Articles, Posts
 from brandctl.errors import UsageError
 from brandctl.listing import Listing
+from brandctl.orchestrator import brand_times
+from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
 app = typer.Typer(
@@ -39,7 +41,7 @@ Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand."
 AccountName = Annotated[
     str, typer.Argument(metavar="ACCOUNT", help="Its name, as `brandctl accounts` shows it.")
 ]
-PostId = Annotated[UUID, typer.Argument(metavar="ID", help="`post_id`, as `show` has it.")]
+PostId = Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="`post_id`, as `show` has it.")]
 Begin = Annotated[
     str | None,
     typer.Option("--from", help="A time such as 2027-03-01T09:00+01:00.", show_default="a week ago"),
@@ -82,7 +84,10 @@ _SLOTS: Final = Listing[dict[str, Any]](
 
 @app.command()
 def show(
-    brand: Brand,
+    brand: Annotated[str | None, typer.Argument(metavar="BRAND", help="Slug of the brand.")] = None,
+    brand_option: Annotated[
+        str | None, typer.Option("--brand", metavar="BRAND", help="The same, as other commands take it.")
+    ] = None,
     begin: Begin = None,
     to: To = None,
     zone: Zone = "UTC",
@@ -98,9 +103,13 @@ def show(
 
         brandctl calendar show acme --from 2027-03-01T00:00Z --to 2027-04-01T00:00Z --zone Europe/Berlin
     """
+    wanted = {each for each in (brand, brand_option) if each is not None}
+    if len(wanted) != 1:
+        raise UsageError("say of which brand: brandctl calendar show BRAND")
+    (slug,) = wanted
     span = {"from": begin, "to": to, "zone": zone}
     with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
-        shown, cut = _merged(posts, articles, brand, limit, span)
+        shown, cut = _merged(posts, articles, slug, limit, span)
     _ENTRIES.show(shown, {"items": shown, "more": cut}, as_json=as_json)
     if cut and not as_json:
         note(f"there is more: --from {shown[-1]['at']}, or a higher --limit")
@@ -199,9 +208,12 @@ def export(
 @app.command()
 def move(
     entry_id: Annotated[
-        UUID, typer.Argument(metavar="ID", help="Of a post or an article, as `week` and `show` have it.")
+        UUID,
+        typer.Argument(
+            metavar="ID", parser=parse_id, help="Of a post or an article, as `week` and `show` have it."
+        ),
     ],
-    at: Annotated[str | None, typer.Option("--at", help="To a time such as 2027-03-01T09:00+01:00.")] = None,
+    at: Annotated[str | None, typer.Option("--at", help=f"To a time {brand_times.HELP}.")] = None,
     now: Annotated[bool, typer.Option("--now", help="At once.")] = False,
     next_slot: Annotated[
         bool, typer.Option("--next", help="Into the next free slot of its account, behind the others.")
@@ -223,12 +235,26 @@ def move(
     """
     if sum((at is not None, now, next_slot, first, off)) != 1:
         raise UsageError("say where to: one of --at TIME, --now, --next, --first and --off")
+    if at is not None:
+        at = brand_times.read_time(
+            at,
+            lambda: _brand_of(entry_id, social_url, orchestrator_url, key_file),
+            orchestrator_url,
+            key_file,
+        )
     to = moving.To(at=at, now=now, first=first, off=off)
     with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
         answer, told = moving.move(posts, articles, entry_id, to)
     if as_json:
         print_json(answer)
     note(told)
+
+
+def _brand_of(
+    entry_id: UUID, social_url: str | None, orchestrator_url: str | None, key_file: Path | None
+) -> str:
+    with Posts.at(social_url, key_file) as posts, Articles.at(orchestrator_url, key_file) as articles:
+        return moving.find_brand(posts, articles, entry_id)
 
 
 @app.command()
@@ -292,7 +318,8 @@ def reorder(
     brand: Brand,
     account: AccountName,
     post_ids: Annotated[
-        list[UUID] | None, typer.Argument(metavar="ID...", help="In this order, before all others.")
+        list[UUID] | None,
+        typer.Argument(metavar="ID...", parser=parse_id, help="In this order, before all others."),
     ] = None,
     as_json: AsJson = False,
     social_url: SocialUrl = None,

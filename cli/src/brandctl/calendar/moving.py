@@ -54,6 +54,20 @@ def move(posts: Posts, articles: Articles, entry_id: UUID, to: To) -> tuple[dict
     )
 
 
+def find_brand(posts: Posts, articles: Articles, entry_id: UUID) -> str:
+    """The slug of the brand that a post or an article is of.
+
+    Raises:
+        CommandError: neither service knows the id, or one of them could not be asked.
+    """
+    for ask in (posts.post, articles.draft):
+        if (found := _found(ask, entry_id)) is not None:
+            return str(found["brand_slug"])
+    raise CommandError(
+        f"neither a post nor an article has the id {entry_id}; brandctl calendar week shows ids"
+    )
+
+
 def _of_feed(posts: Posts, post: dict[str, Any], to: To) -> tuple[dict[str, Any], str]:
     _demand_time(to, "the built-in feed has no slots")
     post_id = UUID(post["post_id"])

@@ -11,6 +11,7 @@ from brandctl.dead_letters.arguments import Group, Queue, TypeName
 from brandctl.dead_letters.deciding import discard, replay
 from brandctl.dead_letters.monitor import Monitor, MonitorUrl
 from brandctl.errors import CommandError
+from brandctl.short_ids import parse_reference
 from brandctl.terminal import note, out, print_json
 
 app = typer.Typer(
@@ -41,7 +42,7 @@ class StateChoice(StrEnum):
     ALL = "all"
 
 
-Identity = Annotated[str, typer.Argument(metavar="ID", help="An id out of `list`.")]
+Identity = Annotated[str, typer.Argument(metavar="ID", parser=parse_reference, help="An id out of `list`.")]
 
 
 @app.command("list")

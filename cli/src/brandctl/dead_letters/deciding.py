@@ -19,6 +19,7 @@ from brandctl.dead_letters.arguments import (
 )
 from brandctl.dead_letters.bulk import Deed, go_through, matching
 from brandctl.dead_letters.monitor import MAX_BULK, Decision, Monitor, MonitorUrl, Outcome, Selection
+from brandctl.short_ids import parse_reference
 from brandctl.terminal import note, print_json
 
 _FIRST_PAUSE: Final = 0.2
@@ -30,7 +31,9 @@ _DISCARD: Final = Deed("discard", "discarded")
 
 
 def replay(
-    dead: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids out of `list`.")] = None,
+    dead: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", parser=parse_reference, help="Ids out of `list`.")
+    ] = None,
     everything: Everything = False,
     group: Group = None,
     queue: Queue = None,
@@ -78,7 +81,9 @@ def replay(
 
 def discard(
     reason: Annotated[str, typer.Option(help="Why it need not be handled; kept with it.")],
-    dead: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids out of `list`.")] = None,
+    dead: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", parser=parse_reference, help="Ids out of `list`.")
+    ] = None,
     everything: Everything = False,
     group: Group = None,
     queue: Queue = None,

@@ -13,6 +13,8 @@ from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError, UsageError
 from brandctl.gateway.client import Gateway, GatewayUrl
 from brandctl.gateway.loopback import CameBack, Loopback, pasted
+from brandctl.social.client import SocialUrl
+from brandctl.social.parked import tell_parked
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json, printable
 
@@ -176,6 +178,7 @@ def connect(
     ] = None,
     as_json: AsJson = False,
     gateway_url: GatewayUrl = None,
+    social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
     """Connects an account, or changes it: what is not named stays as it is. Then it is looked at.
@@ -220,6 +223,8 @@ def connect(
         typer.echo(printable(made))
         note("The signing secret is above; the receiver checks signatures with it. It is not shown again.")
     _tell(found, was_asked=was_asked)
+    was_refused = before is not None and before["state"] == "needs_reconnecting"
+    tell_parked(found, social_url, key_file, was_refused=was_refused)
 
 
 @app.command()
@@ -244,6 +249,41 @@ def disconnect(
     if as_json:
         print_json({"disconnected": name})
     note(f"{name} is no longer connected")
+
+
+@app.command("erased")
+def list_erased(as_json: AsJson = False, gateway_url: GatewayUrl = None, key_file: KeyFile = None) -> None:
+    """Lists accounts that went with an erased brand and can be given back for a week."""
+    with Gateway.at(gateway_url, key_file) as gateway:
+        items = gateway.call("GET", "/erasures")["items"]
+    if as_json:
+        print_json(items)
+        return
+    show_table(
+        ("ACCOUNT", "KIND", "BRAND", "ERASURE", "DELETED"),
+        [
+            (each["name"], each["kind"], each["brand"], each["erasure_id"], each["forgotten_at"])
+            for each in items
+        ],
+    )
+
+
+@app.command()
+def restore(
+    erasure: Annotated[str, typer.Argument(metavar="ERASURE", help="Its id: `brandctl accounts erased`.")],
+    as_json: AsJson = False,
+    gateway_url: GatewayUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Gives back the accounts that an erasure took, for when the brand is not to be erased."""
+    with Gateway.at(gateway_url, key_file) as gateway:
+        done = gateway.call("POST", f"/erasures/{quote(erasure, safe='')}/restore")
+    if as_json:
+        print_json(done)
+    restored, taken = done["restored"], done["name_taken"]
+    note(f"connected again: {', '.join(restored) or 'none'}")
+    if taken:
+        note(f"another account is called so now: {', '.join(taken)}; disconnect it, then restore again")
 
 
 @app.command()

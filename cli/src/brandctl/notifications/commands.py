@@ -10,6 +10,7 @@ import typer
 from brandctl.asking import AsJson, KeyFile, ServiceClient
 from brandctl.errors import CommandError, UsageError
 from brandctl.listing import AfterId, Limit, Listing, OfBrand
+from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
 
@@ -136,7 +137,7 @@ def list_notifications(
 
 @app.command()
 def acknowledge(
-    notification: Annotated[UUID, typer.Argument(metavar="ID", help="An id out of `list`.")],
+    notification: Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="An id out of `list`.")],
     by: Annotated[
         str | None, typer.Option(help="Who takes care of it.", show_default="the key's name")
     ] = None,

@@ -11,6 +11,7 @@ from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import CommandError
 from brandctl.listing import AfterId, Listing
 from brandctl.orchestrator.client import Audit, AuditNote, Orchestrator, OrchestratorUrl
+from brandctl.short_ids import parse_id
 from brandctl.terminal import out, print_json, say
 
 app = typer.Typer(
@@ -102,7 +103,8 @@ def list_audits(
 def show(
     brand: Brand,
     audit_id: Annotated[
-        UUID | None, typer.Argument(metavar="AUDIT", help="Its id.", show_default="the latest")
+        UUID | None,
+        typer.Argument(metavar="AUDIT", parser=parse_id, help="Its id.", show_default="the latest"),
     ] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,

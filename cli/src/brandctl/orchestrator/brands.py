@@ -33,7 +33,7 @@ For example:
 
 _SETTINGS: Final = (
     "name", "description", "language", "writer", "tone", "audience", "words", "forbidden_words", "approval", "targets", "channels", "posts_approval",
-    "short_links", "articles_per_day", "quiet_hours", "stale_after_days", "refresh_stale",
+    "short_links", "articles_per_day", "quiet_hours", "stale_after_days", "refresh_stale", "max_unreviewed_drafts",
 )  # fmt: skip
 
 Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Its slug.")]
@@ -55,6 +55,10 @@ class PostsApproval(StrEnum):
     NOTHING = "nothing"
 
 
+DEFAULT_UNREVIEWED: Final = 5
+"""As the orchestrator has it where nothing is said."""
+
+
 class Setting(StrEnum):
     """What need not be set."""
 
@@ -68,6 +72,7 @@ class Setting(StrEnum):
     ARTICLES_PER_DAY = "articles-per-day"
     STALE_AFTER_DAYS = "stale-after-days"
     REFRESH_STALE = "refresh-stale"
+    MAX_UNREVIEWED_DRAFTS = "max-unreviewed-drafts"
     QUIET_HOURS = "quiet-hours"
 
     @property
@@ -81,6 +86,8 @@ class Setting(StrEnum):
                 return ""
             case Setting.CHANNELS | Setting.FORBIDDEN_WORDS:
                 return []
+            case Setting.MAX_UNREVIEWED_DRAFTS:
+                return DEFAULT_UNREVIEWED
             case _:
                 return None
 
@@ -233,6 +240,12 @@ def set_brand(
     refresh_stale: Annotated[
         int | None, typer.Option(min=1, help="So many of these are written anew in a week.")
     ] = None,
+    max_unreviewed_drafts: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=100, help="With so many drafts that nobody has reviewed, nothing more is begun."
+        ),
+    ] = None,
     quiet: Annotated[
         str | None,
         typer.Option(metavar="FROM-TO", help="Nothing is begun by itself then, as in 22:00-07:00."),
@@ -270,6 +283,7 @@ def set_brand(
         "articles_per_day": articles_per_day,
         "stale_after_days": stale_after_days,
         "refresh_stale": refresh_stale,
+        "max_unreviewed_drafts": max_unreviewed_drafts,
         "quiet_hours": _quiet_hours(quiet, time_zone),
     }
     if target is not None and targets is not None:

@@ -14,6 +14,8 @@ from brandctl.asking import ServiceClient
 FINAL_STATES: Final = frozenset({"completed", "refused", "needs_review", "rejected", "failed", "cancelled"})
 UNDER_WAY: Final = frozenset({"running", "paused"})
 """States of cycles."""
+WAITING: Final = "waiting"
+"""That of a cycle of which nothing happens before a person decides."""
 
 
 class Post(BaseModel):
@@ -60,27 +62,54 @@ class Cycle(BaseModel):
         return all(keyword.ended for keyword in self.keywords)
 
 
+class HeldUp(BaseModel):
+    """Why nothing more of a cycle is begun; `drafts`: so many that nobody has reviewed are the reason."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    reason: str
+    drafts: int | None = None
+
+
 class Progress(BaseModel):
-    """How far a cycle is: `total` = `pending` + `processing` + `completed` + `failed`."""
+    """How far a cycle is: `total` = `pending` + `processing` + `waiting` + `completed` + `failed`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     cycle_id: UUID
     brand_slug: str
     state: str
-    """running, paused, completed, failed or cancelled."""
+    """running, paused, waiting, completed, failed or cancelled."""
     pending: int
     processing: int
+    # An orchestrator of the version before says nothing of what waits.
+    waiting: int = 0
     completed: int
     failed: int
     total: int
     percent: int
     not_sent: int
+    drafts_waiting: int = 0
+    posts_waiting: int = 0
+    held_up: HeldUp | None = None
     created_at: datetime
 
     @property
     def ended(self) -> bool:
-        return self.state not in UNDER_WAY
+        return self.state not in UNDER_WAY and not self.waits_for_a_person
+
+    @property
+    def waits_for_a_person(self) -> bool:
+        """Whether nothing more happens before a person decides: all else has ended, or drafts keep the rest from being begun."""
+        if self.state == WAITING:
+            return True
+        nothing_in_hand = self.pending + self.processing <= self.not_sent
+        return (
+            self.state in UNDER_WAY
+            and nothing_in_hand
+            and self.held_up is not None
+            and self.held_up.drafts is not None
+        )
 
 
 class KeywordsPage(BaseModel):

@@ -7,6 +7,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Score
+from brandctl.short_ids import parse_id
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
@@ -26,7 +27,9 @@ For example:
 )
 
 
-ContentId = Annotated[UUID, typer.Argument(metavar="ID", help="`content_id` of a keyword in its cycle.")]
+ContentId = Annotated[
+    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id` of a keyword in its cycle.")
+]
 
 
 @app.callback()

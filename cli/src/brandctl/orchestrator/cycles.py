@@ -1,5 +1,6 @@
 """`brandctl cycles`: the batches of keywords, what became of each, and holding them back."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -8,7 +9,8 @@ import typer
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import AfterId, Listing, OfBrand
 from brandctl.orchestrator.client import KeywordProgress, Orchestrator, OrchestratorUrl, Progress
-from brandctl.orchestrator.watching import told
+from brandctl.orchestrator.watching import told, what_to_look_at
+from brandctl.short_ids import parse_id
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
@@ -32,6 +34,7 @@ _COLOURS: Final = {
     "refused": "yellow",
     "needs_review": "yellow",
     "paused": "yellow",
+    "waiting": "yellow",
     "failed": "red",
     "cancelled": "red",
 }
@@ -43,6 +46,7 @@ _CYCLES: Final = Listing[Progress](
         "%": lambda cycle: str(cycle.percent),
         "pending": lambda cycle: str(cycle.pending),
         "processing": lambda cycle: str(cycle.processing),
+        "waiting": lambda cycle: str(cycle.waiting),
         "completed": lambda cycle: str(cycle.completed),
         "failed": lambda cycle: str(cycle.failed),
         "of": lambda cycle: str(cycle.total),
@@ -52,7 +56,7 @@ _CYCLES: Final = Listing[Progress](
     colours=_COLOURS,
 )
 
-CycleId = Annotated[UUID, typer.Argument(metavar="CYCLE", help="Id of a cycle.")]
+CycleId = Annotated[UUID, typer.Argument(metavar="CYCLE", parser=parse_id, help="Id of a cycle.")]
 
 
 @app.command(name="list")
@@ -60,7 +64,9 @@ def list_cycles(
     brand: OfBrand = None,
     state: Annotated[
         str | None,
-        typer.Option(help="running, paused, completed, failed or cancelled.", show_default="in any state"),
+        typer.Option(
+            help="running, paused, waiting, completed, failed or cancelled.", show_default="in any state"
+        ),
     ] = None,
     after: AfterId = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 50,
@@ -77,6 +83,7 @@ def list_cycles(
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
         found, answer = orchestrator.cycles(brand=brand, state=state, after=after, limit=limit)
     _CYCLES.show(found, answer, as_json=as_json, more=answer.get("next"))
+    _note_what_waits(found)
 
 
 @app.command()
@@ -108,6 +115,7 @@ def show(
             colours=_COLOURS,
         )
     note(_how_far(progress))
+    _note_what_waits([progress])
     if more is not None:
         note(f"There are more keywords: --limit shows more than {limit}.")
 
@@ -142,6 +150,17 @@ _controlling(
 
 def _how_far(progress: Progress) -> str:
     return f"{progress.brand_slug}, {progress.state}: {told(progress)}; {progress.not_sent} not sent yet"
+
+
+def _note_what_waits(cycles: Sequence[Progress]) -> None:
+    """What keeps them from going on, and how to look at it."""
+    held = {
+        f"{each.brand_slug}, held up: {each.held_up.reason}"
+        for each in cycles
+        if each.held_up and each.held_up.drafts is None
+    }
+    for line in [*dict.fromkeys(line for each in cycles for line in what_to_look_at(each)), *sorted(held)]:
+        note(line)
 
 
 def _keywords(

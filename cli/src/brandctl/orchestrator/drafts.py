@@ -12,9 +12,13 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
 from brandctl.confirming import Yes, confirm
-from brandctl.listing import AfterId, Limit, Listing, OfBrand
+from brandctl.decisions import decide_each
+from brandctl.errors import CommandError, UsageError
+from brandctl.listing import MOST_OF_A_PAGE, AfterId, Limit, Listing, OfBrand
+from brandctl.orchestrator import brand_times
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
 from brandctl.orchestrator.draft_file import DraftFile, DraftFileError, edited
+from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
 app = typer.Typer(
@@ -64,7 +68,9 @@ _DRAFTS: Final = Listing[dict[str, Any]](
     },
 )
 
-ContentId = Annotated[UUID, typer.Argument(metavar="ID", help="`content_id`, as `list` and cycles show it.")]
+ContentId = Annotated[
+    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as `list` and cycles show it.")
+]
 Version = Annotated[
     int | None, typer.Option(min=1, help="The version that you looked at.", show_default="the newest")
 ]
@@ -99,6 +105,9 @@ class Drafts(ServiceClient):
 
     def decide(self, content_id: UUID, what: str, **body: Any) -> dict[str, Any]:
         return self._ask("POST", f"/v1/drafts/{content_id}/{what}", json=body)
+
+    def mark_reviewed(self, content_id: UUID) -> dict[str, Any]:
+        return self._ask("POST", f"/v1/drafts/{content_id}/looked")
 
     def looked(self, brand: str) -> dict[str, Any]:
         return self._ask("POST", f"/v1/brands/{quote(brand, safe='')}/looked")
@@ -189,7 +198,19 @@ def diff(
 
 @app.command()
 def approve(
-    content_id: ContentId,
+    content_ids: Annotated[
+        list[UUID] | None,
+        typer.Argument(
+            metavar="[ID]...", parser=parse_id, help="`content_id`, as `list` and cycles show it."
+        ),
+    ] = None,
+    brand: Annotated[
+        str | None, typer.Option("--brand", help="With --all: slug of the brand whose drafts these are.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All drafts of the brand that wait, in the versions listed first.")
+    ] = False,
+    yes: Yes = False,
     version: Version = None,
     despite_newer: Annotated[
         bool,
@@ -198,28 +219,40 @@ def approve(
     at: Annotated[
         str | None,
         typer.Option(
-            help="Not before a time such as 2027-03-01T09:00+01:00; said again, it is moved.",
-            show_default="now",
+            help=f"Not before a time {brand_times.HELP}; said again, it is moved.", show_default="now"
         ),
     ] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Has exactly this version published, now or at a time, whatever is written afterwards.
+    """Has exactly these versions published, now or at a time, whatever is written afterwards.
+
+    Of several drafts, those that cannot be approved are named, and the others are; the exit code is 1 then.
 
     For example:
 
         brandctl drafts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --version 2
-        brandctl drafts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at 2027-03-01T09:00+01:00
+        brandctl drafts approve 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --at "2027-03-01 09:00"
+        brandctl drafts approve --all --brand acme
     """
+    if bool(content_ids) == everything or everything is not (brand is not None):
+        raise UsageError("give the ids of drafts, or --all with --brand BRAND")
+    if version is not None and (everything or len(content_ids or ()) > 1):
+        raise UsageError("--version is of one draft; leave it out, and the newest versions are approved")
     with Drafts.at(orchestrator_url, key_file) as drafts:
-        seen = version or drafts.draft(content_id)["version"]
-        when = {} if at is None else {"publish_at": at}
-        _decided(
-            drafts.decide(content_id, "approve", version=seen, despite_newer=despite_newer, **when),
-            as_json=as_json,
-        )
+        wanted = _waiting(drafts, brand, yes=yes) if brand else dict.fromkeys(content_ids or (), version)
+
+        def decide(content_id: UUID) -> dict[str, Any]:
+            draft = drafts.draft(content_id)
+            seen = wanted[content_id] or draft["version"]
+            when = {}
+            if at is not None:
+                time = brand_times.read_time(at, lambda: draft["brand_slug"], orchestrator_url, key_file)
+                when = {"publish_at": time}
+            return drafts.decide(content_id, "approve", version=seen, despite_newer=despite_newer, **when)
+
+        decide_each(wanted, decide, _told, as_json=as_json)
 
 
 @app.command()
@@ -334,7 +367,10 @@ def delete(
 
 @app.command()
 def looked(
-    brand: Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")],
+    brand: Annotated[
+        str | None, typer.Argument(metavar="[BRAND]", help="Slug of a brand: all that waits of it.")
+    ] = None,
+    draft: Annotated[UUID | None, typer.Option(metavar="ID", help="This draft alone.")] = None,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
@@ -344,13 +380,20 @@ def looked(
     For example:
 
         brandctl drafts looked acme
+        brandctl drafts looked --draft 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
     """
     with Drafts.at(orchestrator_url, key_file) as drafts:
-        answer = drafts.looked(brand)
+        if brand is not None and draft is None:
+            answer, seen = drafts.looked(brand), f"what waits of {printable(brand)}"
+        elif draft is not None and brand is None:
+            answer = drafts.mark_reviewed(draft)
+            seen = f"“{printable(answer['title'])}” of {printable(answer['brand_slug'])}"
+        else:
+            raise UsageError("say a brand, or a draft by --draft; not both")
     if as_json:
         print_json(answer)
     else:
-        note(f"what waits of {brand} has been seen")
+        note(f"{seen} has been seen")
 
 
 @app.command()
@@ -394,6 +437,25 @@ def edit(
     if file is None:
         kept.unlink()
     _decided(answer, as_json=as_json)
+
+
+def _waiting(drafts: Drafts, brand: str, *, yes: bool) -> dict[UUID, int | None]:
+    """The version of each draft of the brand that waits, as it is listed; a person has agreed to approve them."""
+    found: list[dict[str, Any]] = []
+    after: str | None = None
+    while True:
+        page = drafts.page(brand=brand, state=State.WAITING, after=after, limit=MOST_OF_A_PAGE)
+        found += page["items"]
+        after = page["next"]
+        if after is None:
+            break
+    if not found:
+        raise CommandError(f"no draft of {brand} waits")
+    if not yes:
+        for draft in found:
+            note(f"“{draft['title']}” ({draft['keyword']}), version {draft['version']}")
+        confirm(f"Approve these {len(found)} drafts of {brand}?")
+    return {UUID(draft["content_id"]): draft["version"] for draft in found}
 
 
 def _decided(draft: dict[str, Any], *, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from brandctl.asking import AsJson, KeyFile, ServiceClient
 from brandctl.errors import CommandError, UsageError
 from brandctl.listing import Listing
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.short_ids import parse_reference
 from brandctl.terminal import note, print_json, printable
 
 app = typer.Typer(
@@ -121,7 +122,7 @@ _KEYS: Final = Listing[Key](
     colours={"open": "green", "expired": "yellow", "revoked": "red"},
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the key, or its id.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", parser=parse_reference, help="Of the key, or its id.")]
 
 
 @app.command()

@@ -7,6 +7,7 @@ import typer
 
 from brandctl.asking import AsJson, KeyFile
 from brandctl.listing import Listing
+from brandctl.orchestrator import brand_times
 from brandctl.orchestrator.client import Firing, Orchestrator, OrchestratorUrl, Schedule
 from brandctl.orchestrator.keyword_files import read_keywords
 from brandctl.tables import show_table
@@ -92,8 +93,14 @@ def set_schedule(
     cron: Annotated[
         str | None, typer.Option(help="Minute, hour, day of the month, month, day of the week.")
     ] = None,
-    at: Annotated[str | None, typer.Option(help="Once, at a time such as 2027-03-01T09:00+01:00.")] = None,
-    time_zone: Annotated[str, typer.Option(help="Whose clocks the cron expression goes by.")] = "UTC",
+    at: Annotated[str | None, typer.Option(help=f"Once, at a time {brand_times.HELP}.")] = None,
+    time_zone: Annotated[
+        str | None,
+        typer.Option(
+            help="Whose clocks --cron goes by, and --at where it has no offset.",
+            show_default="UTC; of --at the brand's",
+        ),
+    ] = None,
     take: Annotated[
         int | None, typer.Option(min=1, help="So many keywords at a time, until the list is used up.")
     ] = None,
@@ -109,11 +116,17 @@ def set_schedule(
 
     For example:
 
-        brandctl schedules set acme launch --at 2027-03-01T09:00+01:00 "spring menu"
+        brandctl schedules set acme launch --at "2027-03-01 09:00" "spring menu"
         seq -f "chapter %g" 12 | brandctl schedules set acme chapters --cron "0 9 * * *" --take 1 --file -
     """
     listed, priorities = read_keywords(file, as_csv=as_csv) if file else ([], [])
     own_priorities = [*(None for _ in keywords or ()), *priorities]
+    if at is not None:
+        at = (
+            brand_times.read_time(at, lambda: brand, orchestrator_url, key_file)
+            if time_zone is None
+            else brand_times.read_time_in(at, time_zone)
+        )
     wanted: dict[str, Any] = {
         "keywords": [*(keywords or []), *listed],
         "priorities": own_priorities if any(own_priorities) else None,

@@ -10,7 +10,7 @@ from brandctl.asking import AsJson, KeyFile
 from brandctl.errors import UsageError
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
 from brandctl.orchestrator.keyword_files import Priority, is_table, read_file
-from brandctl.orchestrator.watching import follow
+from brandctl.orchestrator.watching import follow, went_well
 from brandctl.terminal import note, print_json, printable
 
 _JSON = "application/json"
@@ -53,14 +53,17 @@ def submit(
     key: Annotated[
         str | None, typer.Option(help="Name of this request: said again, it begins no other cycle.")
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Watch them until they have ended.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Watch them until they have ended or wait for you.")
+    ] = False,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
     """Hands in keywords for a brand, up to 10,000 at a time, and prints the id of their cycle.
 
-    Exit codes: 0 accepted (with --wait: and ended as completed), 1 refused, failed or cancelled, 2 wrong usage.
+    Exit codes: 0 accepted (with --wait: and ended as completed, or what is left waits for a person), 1 refused, failed or cancelled,
+    2 wrong usage.
 
     For example:
 
@@ -88,7 +91,7 @@ def submit(
             typer.echo(str(cycle_id))
         total = answer.get("total")
         note(f"{total} keyword{'' if total == 1 else 's'} of {printable(brand)} accepted")
-        if wait and follow(orchestrator, cycle_id, beside=as_json).state != "completed":
+        if wait and not went_well(follow(orchestrator, cycle_id, beside=as_json)):
             raise typer.Exit(1)
         if not wait:
             note(f"watch them: brandctl watch {cycle_id}")

@@ -1,5 +1,6 @@
 """`brandctl watch`: how far a cycle is, until it has ended."""
 
+import shlex
 import time
 from typing import Annotated, Final, Self
 from uuid import UUID
@@ -12,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from brandctl.asking import AsJson, KeyFile, ServiceError
-from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Progress
+from brandctl.orchestrator.client import HeldUp, Orchestrator, OrchestratorUrl, Progress
+from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable, say
 
 POLL_SECONDS: Final = 1.0
@@ -21,16 +23,18 @@ PATIENCE_SECONDS: Final = 60.0
 
 
 def watch(
-    cycle_id: Annotated[UUID, typer.Argument(metavar="CYCLE", help="Id of a cycle, as `submit` prints it.")],
+    cycle_id: Annotated[
+        UUID, typer.Argument(metavar="CYCLE", parser=parse_id, help="Id of a cycle, as `submit` prints it.")
+    ],
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Shows how far a cycle is until it has ended: a line that moves on a terminal, a line per change anywhere else.
+    """Shows how far a cycle is until it has ended or waits for you: a line that moves on a terminal, a line per change anywhere else.
 
-    With --json, the cycle as it ended; how far it is goes to standard error.
+    With --json, the cycle as it is then; how far it is goes to standard error.
 
-    Exit codes: 0 it ended as completed, 1 as failed or cancelled, 2 wrong usage.
+    Exit codes: 0 it ended as completed, or what is left waits for a person; 1 it ended as failed or cancelled; 2 wrong usage.
 
     For example:
 
@@ -40,12 +44,19 @@ def watch(
         ended = follow(orchestrator, cycle_id, beside=as_json)
         if as_json:
             print_json(orchestrator.progress(cycle_id)[1])
-    if ended.state != "completed":
+    if not went_well(ended):
         raise typer.Exit(1)
 
 
+def went_well(progress: Progress) -> bool:
+    """Whether a cycle that `follow` returns is completed, or waits for a person with all that is left of it."""
+    return progress.state == "completed" or progress.waits_for_a_person
+
+
 def follow(orchestrator: Orchestrator, cycle_id: UUID, *, beside: bool = False) -> Progress:
-    """Shows the progress of a cycle until it has ended; on standard error if it is `beside` another result.
+    """Shows the progress of a cycle until it has ended, or until all that is left waits for a person.
+
+    It is shown on standard error if it is `beside` another result.
 
     Raises:
         ServiceError: the orchestrator does not know it, or has been away for a minute.
@@ -54,22 +65,69 @@ def follow(orchestrator: Orchestrator, cycle_id: UUID, *, beside: bool = False) 
     with _Shown(Console(stderr=True, highlight=False) if beside else out()) as shown:
         while True:
             shown.update(progress)
-            if progress.ended:
+            if progress.ended or progress.waits_for_a_person:
                 break
             time.sleep(POLL_SECONDS)
             progress = _patiently(orchestrator, cycle_id)
     note(f"{progress.state}: {told(progress)}")
     if progress.failed:
         note(f"why: brandctl cycles show {cycle_id}")
+    for line in what_to_look_at(progress):
+        note(line)
+    if progress.waits_for_a_person and progress.not_sent:
+        note(f"it goes on when you have decided: brandctl watch {cycle_id}")
     return progress
 
 
 def told(progress: Progress) -> str:
-    """`67 %, 1 pending, 0 processing, 2 completed, 0 failed of 3`."""
-    return (
-        f"{progress.percent} %, {progress.pending} pending, {progress.processing} processing,"
+    """`67 %, 1 pending, 0 processing, 2 completed, 0 failed of 3; held up: 5 drafts wait for review`."""
+    waiting = f" {progress.waiting} waiting," if progress.waiting else ""
+    how_far = (
+        f"{progress.percent} %, {progress.pending} pending, {progress.processing} processing,{waiting}"
         f" {progress.completed} completed, {progress.failed} failed of {progress.total}"
     )
+    return "; ".join((how_far, *_what_waits(progress)))
+
+
+def what_to_look_at(progress: Progress) -> list[str]:
+    """What waits for a person, each with the command that shows it; for standard error."""
+    brand = shlex.quote(printable(progress.brand_slug))
+    lines = []
+    if progress.held_up is not None and progress.held_up.drafts is not None:
+        lines.append(f"{_held_up(progress.held_up)}: brandctl drafts list --brand {brand} --state waiting")
+    elif progress.drafts_waiting:
+        waits = _counted(progress.drafts_waiting, "draft waits", "drafts wait")
+        lines.append(f"{waits} for you: brandctl drafts list --brand {brand} --state waiting")
+    if later := progress.waiting - progress.drafts_waiting:
+        lines.append(
+            f"{_counted(later, 'article has its time, or is', 'articles have their time, or are')} being written again:"
+            f" brandctl drafts list --brand {brand}"
+        )
+    if progress.posts_waiting:
+        waits = _counted(progress.posts_waiting, "article has", "articles have")
+        lines.append(f"{waits} posts that wait for you: brandctl posts list --brand {brand}")
+    return lines
+
+
+def _what_waits(progress: Progress) -> list[str]:
+    parts = []
+    if progress.drafts_waiting:
+        parts.append(f"{_counted(progress.drafts_waiting, 'draft waits', 'drafts wait')} for you")
+    if progress.posts_waiting:
+        parts.append(f"posts of {_counted(progress.posts_waiting, 'article', 'articles')} wait for you")
+    if progress.held_up is not None:
+        parts.append(_held_up(progress.held_up))
+    return parts
+
+
+def _held_up(held_up: HeldUp) -> str:
+    if held_up.drafts is None:
+        return f"held up: {held_up.reason}"
+    return f"held up: {_counted(held_up.drafts, 'draft waits', 'drafts wait')} for review"
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
 
 
 def _patiently(orchestrator: Orchestrator, cycle_id: UUID) -> Progress:

@@ -9,6 +9,7 @@ import typer
 from brandctl.asking import AsJson, KeyFile, ServiceClient
 from brandctl.listing import AfterId, Limit, Listing, OfBrand
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
+from brandctl.short_ids import parse_id
 from brandctl.tables import show_table
 from brandctl.terminal import note, print_json
 
@@ -37,7 +38,9 @@ _COLOURS: Final = {
     "pending": "dim",
 }
 
-ContentId = Annotated[UUID, typer.Argument(metavar="ID", help="`content_id`, as `list` and cycles show it.")]
+ContentId = Annotated[
+    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as `list` and cycles show it.")
+]
 
 
 class State(StrEnum):

@@ -9,12 +9,14 @@ from brandctl.asking import AsJson, KeyFile
 from brandctl.orchestrator.client import OrchestratorUrl
 from brandctl.orchestrator.drafts import Drafts
 from brandctl.publisher.client import PublisherUrl, Sites
+from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
 
 def preview(
     content_id: Annotated[
-        UUID, typer.Argument(metavar="ID", help="`content_id`, as `list` and cycles show it.")
+        UUID,
+        typer.Argument(metavar="ID", parser=parse_id, help="`content_id`, as `list` and cycles show it."),
     ],
     hours: Annotated[int, typer.Option(min=1, max=720, help="After so many, the link leads nowhere.")] = 24,
     as_json: AsJson = False,

@@ -11,6 +11,7 @@ from brandctl.asking import AsJson, KeyFile, ServiceClient, ServiceError
 from brandctl.confirming import Yes, confirm
 from brandctl.errors import CommandError, UsageError
 from brandctl.listing import Limit, Listing, OfBrand
+from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, print_json, printable
 
 
@@ -67,7 +68,9 @@ For example:
 """,
 )
 
-ReceiptId = Annotated[UUID, typer.Argument(metavar="ID", help="`receipt_id`, as `list` shows it.")]
+ReceiptId = Annotated[
+    UUID, typer.Argument(metavar="ID", parser=parse_id, help="`receipt_id`, as `list` shows it.")
+]
 Of = Annotated[Service | None, typer.Option("--service", help="Whose.", show_default="all that have any")]
 PublisherUrl = Annotated[str | None, _Publisher.address_option()]
 SocialUrl = Annotated[str | None, _Client.address_option()]

@@ -56,6 +56,21 @@ _FILES: Final = Listing[Document](
 )
 _OF_BRAND: Final = replace(_FILES, columns={**_FILES.columns, "rights": _rights})
 
+_READABLE: Final = {
+    ".adoc",
+    ".asciidoc",
+    ".htm",
+    ".html",
+    ".markdown",
+    ".md",
+    ".pdf",
+    ".rest",
+    ".rst",
+    ".txt",
+    ".xhtml",
+}
+"""What research takes, by the ends of names."""
+
 Brand = Annotated[str, typer.Option(help="Slug of the brand whose documents these are.")]
 BrandOrFolder = Annotated[
     str | None,
@@ -67,7 +82,10 @@ BrandOrFolder = Annotated[
 def add(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="PDF, HTML, Markdown, reStructuredText, AsciiDoc, text."),
+        typer.Argument(
+            metavar="FILE...",
+            help="PDF, HTML, Markdown, reStructuredText, AsciiDoc, text; of a folder all of these in it and below.",
+        ),
     ],
     brand: Brand,
     own: Annotated[
@@ -91,8 +109,10 @@ def add(
     For example:
 
         brandctl documents add guide.pdf prices.html --brand acme --own
+        brandctl documents add handbook/ --brand acme --own
         brandctl documents add study.pdf --brand acme --licence "CC BY 4.0" --url https://example.org/study
     """
+    files = [file for each in files for file in _files_of(each)]
     if len(files) > 1 and (title or url):
         raise typer.BadParameter("say it of one file at a time", param_hint="--title and --url")
     about: dict[str, Any] = {"own": own, "licence": licence, "title": title, "url": url}
@@ -110,6 +130,29 @@ def add(
             return kept.id, f"{file} is document {kept.id} of {brand}"
 
         _each(files, upload, as_json=as_json)
+
+
+def _files_of(path: Path) -> list[Path]:
+    """The file, or the files of the folder that research can read, by path; hidden ones are left out.
+
+    Raises:
+        CommandError: the folder has none.
+    """
+    if not path.is_dir():
+        return [path]
+    found, others = list[Path](), 0
+    for each in sorted(path.rglob("*")):
+        if not each.is_file() or any(part.startswith(".") for part in each.relative_to(path).parts):
+            continue
+        if each.suffix.lower() in _READABLE:
+            found.append(each)
+        else:
+            others += 1
+    if not found:
+        raise CommandError(f"{path} has no file that can be read: {', '.join(sorted(_READABLE))}")
+    if others:
+        note(f"{path}: {others} files of other kinds are left out")
+    return found
 
 
 @app.command()

@@ -8,9 +8,13 @@ from uuid import UUID
 import typer
 
 from brandctl.asking import AsJson, KeyFile
+from brandctl.decisions import decide_each
 from brandctl.errors import UsageError
 from brandctl.listing import Limit, Listing, OfBrand
+from brandctl.orchestrator import brand_times
+from brandctl.short_ids import parse_id
 from brandctl.social.client import Posts, SocialUrl, moment
+from brandctl.social.parked import parked
 from brandctl.social.reach import reach
 from brandctl.social.rules import remove_rules, rules, set_rules
 from brandctl.terminal import note, out, print_json, printable
@@ -30,7 +34,7 @@ For example:
 """,
 )
 
-PostId = Annotated[UUID, typer.Argument(metavar="ID", help="`post_id`, as `list` shows it.")]
+PostId = Annotated[UUID, typer.Argument(metavar="ID", parser=parse_id, help="`post_id`, as `list` shows it.")]
 Version = Annotated[
     int | None, typer.Option(min=1, help="The version that you looked at.", show_default="the newest")
 ]
@@ -132,12 +136,15 @@ def show(
 
 @app.command()
 def approve(
-    post_id: PostId,
+    post_ids: Annotated[
+        list[UUID],
+        typer.Argument(metavar="ID...", parser=parse_id, help="`post_id`, as `list` shows it."),
+    ],
     version: Version = None,
     at: Annotated[
         str | None,
         typer.Option(
-            help="Not before a time such as 2027-03-01T09:00+01:00; said again, it is moved.",
+            help=f"Not before a time {brand_times.HELP}; said again, it is moved.",
             show_default="the next free slot of its account, or now if that has none",
         ),
     ] = None,
@@ -146,7 +153,7 @@ def approve(
     social_url: SocialUrl = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Posts exactly this version: in the next free slot of its account, at a time, or now. The answer says when.
+    """Posts exactly these versions: in the next free slot of their account, at a time, or now. The answer says when.
 
     For example:
 
@@ -155,10 +162,18 @@ def approve(
     """
     if now and at is not None:
         raise UsageError("say either --at TIME or --now")
+    if version is not None and len(post_ids) > 1:
+        raise UsageError("--version is of one post; leave it out, and the newest versions are approved")
     with Posts.at(social_url, key_file) as posts:
-        seen = version or posts.post(post_id)["version"]
-        when: dict[str, Any] = {"now": True} if now else {} if at is None else {"publish_at": at}
-        _decided(posts.decide(post_id, "approve", version=seen, **when), as_json=as_json)
+
+        def decide(post_id: UUID) -> dict[str, Any]:
+            post = posts.post(post_id)
+            when: dict[str, Any] = {"now": True} if now else {}
+            if at is not None:
+                when = {"publish_at": brand_times.read_time(at, lambda: post["brand_slug"], None, key_file)}
+            return posts.decide(post_id, "approve", version=version or post["version"], **when)
+
+        decide_each(dict.fromkeys(post_ids), decide, _told, as_json=as_json)
 
 
 @app.command()
@@ -251,16 +266,41 @@ def decisions(
 
 @app.command()
 def retry(
-    post_id: PostId, as_json: AsJson = False, social_url: SocialUrl = None, key_file: KeyFile = None
+    post_id: Annotated[
+        UUID | None, typer.Argument(metavar="[ID]", help="`post_id`, as `list` shows it.")
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option(help="All that failed since this account took none, or was not connected.")
+    ] = None,
+    as_json: AsJson = False,
+    social_url: SocialUrl = None,
+    key_file: KeyFile = None,
 ) -> None:
-    """Tries once more to send a post that has failed on another platform, it alone.
+    """Tries once more to send a post that has failed on another platform, it alone; or those of an account that is connected again.
 
     For example:
 
         brandctl posts retry 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f
+        brandctl posts retry --account acme-mastodon
     """
+    if (post_id is None) == (account is None):
+        raise UsageError("say which: either the ID of a post or --account NAME")
     with Posts.at(social_url, key_file) as posts:
-        _decided(posts.decide(post_id, "retry"), as_json=as_json)
+        if post_id is not None:
+            _decided(posts.decide(post_id, "retry"), as_json=as_json)
+            return
+        assert account is not None
+        # All of them first: what is tried again is on no later page.
+        retried = [
+            posts.decide(UUID(each["post_id"]), "retry") for each in list(parked(posts, account, account))
+        ]
+    if as_json:
+        print_json({"items": retried})
+        return
+    for post in retried:
+        note(_told(post))
+    if not retried:
+        note(f"no post failed since {account} took none")
 
 
 for command in (rules, set_rules, remove_rules, reach):

@@ -13,6 +13,7 @@ from rich.console import Console
 from brandctl.access import find_jaeger
 from brandctl.asking import AsJson
 from brandctl.errors import CommandError
+from brandctl.short_ids import parse_reference
 from brandctl.terminal import print_json, say
 from brandctl.traces.jaeger import MAX_TRACES, Jaeger, JaegerError, Links, Search, Span, Summary
 from brandctl.traces.tree import branch, duration, trees
@@ -47,7 +48,11 @@ class _Found:
 def trace(
     identity: Annotated[
         str | None,
-        typer.Argument(metavar="[ID]", help="A correlation_id, a cycle_id, or the content_id of an article."),
+        typer.Argument(
+            metavar="[ID]",
+            parser=parse_reference,
+            help="A correlation_id, a cycle_id, or the content_id of an article.",
+        ),
     ] = None,
     keyword: Annotated[
         str | None, typer.Option(help="Only the branch of this keyword; without ID, in whichever request.")

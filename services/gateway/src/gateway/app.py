@@ -48,7 +48,12 @@ ASKED_BY_ORCHESTRATOR: Final = frozenset(
 )
 ASKED_BY_RESEARCH: Final = frozenset({"POST /v1/search", "POST /v1/chat/completions", "GET /v1/pages"})
 ASKED_BY_PUBLISHER: Final = frozenset(
-    {"GET /v1/accounts", "POST /v1/accounts/{name}/requests", "POST /v1/accounts/{name}/fences"}
+    {
+        "GET /v1/accounts",
+        "POST /v1/accounts/{name}/requests",
+        "POST /v1/accounts/{name}/fences",
+        "GET /v1/pages",
+    }
 )
 ASKED_BY_SOCIAL: Final = frozenset(
     {"GET /v1/accounts", "POST /v1/accounts/{name}/requests", "POST /v1/accounts/{name}/fences"}
@@ -88,6 +93,7 @@ class Gateway(App):
         writing = Writing(accounts, self.paying, gates, self._http, fresh=fresh)
         reader = self._reader if settings.robot_about else None
         registry, apps = Registry(self.connections, keyring), Apps(self.connections, keyring)
+        self._registry = registry
         sender = Sender(robot(settings.robot_about), resolve, settings.egress_reachable_networks)
         renewing = Renewing(self.connections, registry, apps, sender)
         turns = Turns(self.connections, Gates(self.connections, fences.UNDER_WAY))
@@ -123,7 +129,7 @@ class Gateway(App):
             Pair("monitor", settings.monitor_to_gateway_key, ASKED_BY_MONITOR),
         )
         self.serve(create_api(PairKeys(ServiceKey(settings.service_key), pairs), rooms))
-        self.background("audit log", self._forget_changes)
+        self.background("audit log", self._forget_old)
         self.background("accounts", self._health.run)
         self.background("calls", self.paying.keep_sweeping)
         self.background("pages", Cleaning(self.connections, settings.page_cache_megabytes * 1_000_000).run)
@@ -134,10 +140,11 @@ class Gateway(App):
             "pages_kept", "Pages of the web that are kept, by whether they are good.", "state", counted
         )
 
-    async def _forget_changes(self) -> None:
+    async def _forget_old(self) -> None:
         while True:
             async with self.connections.connection() as connection:
                 await audit_log.forget(connection, timedelta(days=self.settings.keep_audit_log_days))
+            await self._registry.forget_erased()
             await asyncio.sleep(_AN_HOUR)
 
     async def _finish_work(self, grace_seconds: float) -> None:

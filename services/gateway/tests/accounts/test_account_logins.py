@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from starlette.responses import JSONResponse, Response
 
 from chassis.testing import running
+from gateway.accounts.authorizing import redirects_allowed
 from gateway.accounts.kind import Own
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.oauth import OAuthCredentials
@@ -118,6 +119,37 @@ async def test_an_account_is_connected_by_logging_in(
     ]
 
 
+@pytest.mark.parametrize(
+    ("address", "is_allowed"),
+    [
+        (HOME, True),
+        ("http://localhost:8976/callback", True),
+        ("http://[::1]:8976/callback?a=b", True),
+        ("https://brand.example/callback", True),
+        ("HTTPS://brand.example:8443/callback", True),
+        ("http://127.0.0.1:1@evil.example/cb", False),
+        ("http://127.0.0.1:1%40evil.example/cb", False),
+        ("http://localhost:1@evil.example/cb", False),
+        ("http://[::1]:@evil.example/cb", False),
+        ("https://brand.example@evil.example/cb", False),
+        ("http://127.0.0.1:8976\\@evil.example/cb", False),
+        ("http://127.0.0.1.evil.example:80/cb", False),
+        ("http://①②⑦.0.0.1:80/cb", False),
+        ("http://127.0.0.1/cb", False),
+        ("http://127.0.0.1:99999/cb", False),
+        ("http://127.0.0.1:0/cb", False),
+        ("http://evil.example/cb", False),
+        ("https://", False),
+        ("https:///cb", False),
+        ("https://brand.example/cb#fragment", False),
+        ("https://brand.example/c b", False),
+        ("javascript:alert(1)", False),
+    ],
+)
+def test_a_code_goes_to_this_machine_or_encrypted_to_a_host(address: str, is_allowed: bool) -> None:
+    assert redirects_allowed(address) is is_allowed
+
+
 async def test_a_login_that_is_none_connects_nothing(
     api: httpx.AsyncClient, other: Other, database_url: str
 ) -> None:
@@ -129,6 +161,9 @@ async def test_a_login_that_is_none_connects_nothing(
         "/v1/accounts/acme-x/authorizations", json=body | {"redirect_uri": "http://elsewhere.example/"}
     )
     assert elsewhere.status_code == 422
+    sneaking = "http://127.0.0.1:1@evil.example/cb"
+    elsewhere = await api.post("/v1/accounts/acme-x/authorizations", json=body | {"redirect_uri": sneaking})
+    assert (elsewhere.status_code, sneaking in elsewhere.json()["detail"]) == (422, True)
 
     refused = JSONResponse({"error": "invalid_grant", "error_description": "recognisable"}, 400)
     other.answer("POST /2/oauth2/token", refused)

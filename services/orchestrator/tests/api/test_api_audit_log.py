@@ -18,6 +18,7 @@ from chassis.http.audit.changes import difference
 from chassis.testing import serving
 from messaging import Database
 from orchestrator.api import KnownCallers, http_api
+from tests.fixtures.databases import Roles
 
 SERVICE_KEY = "test-service-key-0123456789"
 SERVICE = {"X-Service-Key": SERVICE_KEY}
@@ -200,7 +201,7 @@ async def test_pages_and_filters(http: httpx.AsyncClient) -> None:
 
 
 async def test_nobody_but_time_takes_an_entry_away(
-    http: httpx.AsyncClient, orchestrator_database: Database, orchestrator_url: str
+    http: httpx.AsyncClient, orchestrator_database: Database, orchestrator_url: str, database_roles: Roles
 ) -> None:
     await key(http, "newsroom")
     async with orchestrator_database.connection() as connection:
@@ -209,16 +210,28 @@ async def test_nobody_but_time_takes_an_entry_away(
             "delete from audit_log",
             "truncate audit_log",
             "drop table audit_log",
+            (
+                "insert into audit_log (at, caller, key_id, operation, path)"
+                " values (now() - interval '1 day', 'service', 'service', 'PUT /v1/x', '/v1/x')"
+            ),
+            (
+                "insert into audit_log (id, caller, key_id, operation, path) overriding system value"
+                " values (1000000, 'service', 'service', 'PUT /v1/x', '/v1/x')"
+            ),
+            "select nextval('audit_log_id_seq')",
+            "select setval('audit_log_id_seq', 1000000)",
         ):
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 await connection.execute(statement)
         # What is young stays, whatever the settings of who asks.
         await connection.execute("select forget_audit_log('0')")
         assert await connection.fetchval("select count(*) from audit_log") == 1
-        await connection.execute(
+        owner = await asyncpg.connect(database_roles.owner(orchestrator_url))
+        await owner.execute(
             "insert into audit_log (at, caller, key_id, operation, path)"
             " values (now() - interval '31 days', 'service', 'service', 'PUT /v1/x', '/v1/x')"
         )
+        await owner.close()
         await connection.execute("select forget_audit_log('40 days')")
         assert await connection.fetchval("select count(*) from audit_log") == 2
         await connection.execute("select forget_audit_log('0')")

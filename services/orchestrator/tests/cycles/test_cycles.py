@@ -209,7 +209,7 @@ async def test_refused_research_ends_the_keyword_with_its_reason(
     assert (await view_of(orchestrator_database, cycle)).state is CycleState.FAILED
 
 
-async def test_a_draft_that_waits_ends_its_keyword_visibly_and_nothing_is_sent(
+async def test_a_draft_that_waits_is_shown_as_waiting_and_nothing_is_sent(
     orchestrator_database: Database, message_of: MessageOf
 ) -> None:
     cycle = await begin(orchestrator_database, "cold brew", "moka pot")
@@ -232,7 +232,7 @@ async def test_a_draft_that_waits_ends_its_keyword_visibly_and_nothing_is_sent(
     assert rows[0].facts.state is KeywordState.NEEDS_REVIEW
     assert rows[0].facts.reason == "needs_review: 231 words, of at least 250"
     view = await view_of(orchestrator_database, cycle)
-    assert (view.pending, view.failed, view.needs_review, view.total) == (1, 1, 1, 2)
+    assert (view.pending, view.failed, view.waiting, view.needs_review, view.total) == (1, 0, 1, 1, 2)
     assert await sent(orchestrator_database) == before
     async with orchestrator_database.connection() as connection:
         stored = await connection.fetchrow(
@@ -249,6 +249,20 @@ async def test_a_draft_that_waits_ends_its_keyword_visibly_and_nothing_is_sent(
     )
     await handle(orchestrator_database, message_of(announced, cycle.correlation_id))
     assert (await sent(orchestrator_database))["content.publish"] == 1
+
+
+@pytest.mark.parametrize(
+    ("progress", "state"),
+    [
+        (Progress(needs_review=3), "waiting"),
+        (Progress(needs_review=1, completed=1, failed=1, cancelled=1), "waiting"),
+        (Progress(needs_review=2, publishing=1), "running"),
+        (Progress(needs_review=2, queued=1, awaiting_research=1), "running"),
+    ],
+)
+def test_a_cycle_waits_when_all_that_is_left_waits_for_a_person(progress: Progress, state: str) -> None:
+    assert cycle_state(progress, paused=False) == state
+    assert cycle_state(progress, paused=True) == ("paused" if state == "running" else state)
 
 
 @pytest.mark.parametrize(

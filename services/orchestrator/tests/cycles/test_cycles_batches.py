@@ -367,6 +367,7 @@ async def test_progress_is_what_the_rows_say_whatever_happens(batches: Batches, 
             told = await batches.now(cycle)
             assert told.progress == await batches.counted(cycle)
             assert (told.ended_at is not None) == (told.progress.ended == told.progress.total)
+            assert (told.ended_at is None) == (told.state in {"running", "paused", "waiting"})
     # Stored states are those that follow from the facts, however they came about.
     async with batches.database.connection() as connection:
         for cycle in cycles:

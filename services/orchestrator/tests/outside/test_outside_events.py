@@ -205,10 +205,16 @@ async def test_a_brand_that_begins_nothing_more_is_told_of_at_once(brand: Brand)
     await brand.draft("being written meanwhile")
     assert await brand.announce() == []
 
-    # Somebody looks, and five more come.
+    # A person reviews one after the other, and each lets one more be written: that is told of the day after.
+    for number, each in enumerate((await brand.api.get("/v1/drafts")).json()["items"][:2]):
+        assert (await brand.api.post(f"/v1/drafts/{each['content_id']}/looked")).status_code == 200
+        await brand.draft(f"one more {number}")
+        assert await brand.announce() == []
+
+    # Somebody looks over all of them, and five more come.
     assert (await brand.api.post("/v1/brands/acme/looked")).status_code == 200
     for number in range(5):
         assert await brand.announce() == []
         await brand.draft(f"another {number}")
     (told,) = await brand.announce()
-    assert (told.payload.drafts, told.payload.held_up) == (11, True)
+    assert (told.payload.drafts, told.payload.held_up) == (13, True)

@@ -5,6 +5,8 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,29 +35,37 @@ SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
 
 
 @pytest.fixture
-def draft(
+def new_draft(
     live_api: httpx.Client,
     orchestrator_url: str,
     orchestrator_database_at: Callable[[str], AbstractAsyncContextManager[Database]],
-) -> UUID:
+) -> Callable[..., UUID]:
     live_api.put("/v1/brands/acme", json={"name": "Acme"}).raise_for_status()
-    content_id = new_event_id()
 
-    async def store() -> None:
+    async def store(content_id: UUID, keyword: str) -> None:
         async with orchestrator_database_at(orchestrator_url) as database, database.transaction() as tx:
             await insert_content(
                 tx.connection,
                 content_id=content_id,
                 brand_slug="acme",
-                keyword="cold brew",
+                keyword=keyword,
                 research_id=UUID(int=5),
-                article=ARTICLE,
+                article=replace(ARTICLE, slug=keyword.replace(" ", "-")),
                 sources=[SOURCE],
                 held_for=("231 words",),
             )
 
-    asyncio.run(store())
-    return content_id
+    def make(keyword: str = "cold brew") -> UUID:
+        content_id = new_event_id()
+        asyncio.run(store(content_id, keyword))
+        return content_id
+
+    return make
+
+
+@pytest.fixture
+def draft(new_draft: Callable[..., UUID]) -> UUID:
+    return new_draft()
 
 
 @pytest.fixture
@@ -204,3 +214,57 @@ def test_targets_are_set_shown_and_asked_again(draft: UUID, brandctl: Any, live_
     assert live_api.get("/v1/brands/acme").json()["targets"] == ["company-blog"]
     both = brandctl("brands", "set", "acme", "--target", "site", "--targets", "site")
     assert (both.code, "say one of the two" in both.err) == (2, True)
+
+
+def test_several_drafts_are_approved_at_once_and_what_cannot_be_is_named(
+    drafts: Any, new_draft: Callable[..., UUID]
+) -> None:
+    first, second, third = (new_draft(keyword) for keyword in ("cold brew", "moka pot", "grind size"))
+    drafts("reject", second, "--reason", "We do not sell that.")
+
+    some = drafts("approve", first, second, "--json")
+    told = json.loads(some.out)
+    assert some.code == 1
+    assert [each["content_id"] for each in told["done"]] == [str(first)]
+    assert [each["id"] for each in told["refused"]] == [str(second)]
+    assert "1 of 2 done, 1 refused" in some.err
+
+    unasked = drafts("approve", "--all", "--brand", "acme")
+    assert (unasked.code, "Add --yes" in unasked.err) == (2, True)
+    rest = drafts("approve", "--all", "--brand", "acme", "--yes")
+    assert (rest.code, "(grind size), version 1: approved" in rest.err) == (0, True)
+    assert json.loads(drafts("show", third, "--json").out)["state"] == "approved"
+    nothing = drafts("approve", "--all", "--brand", "acme", "--yes")
+    assert (nothing.code, nothing.err) == (1, "no draft of acme waits\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--all",), ("--brand", "acme"), (UUID(int=1), "--all", "--brand", "acme")]
+)
+def test_which_drafts_are_meant_must_be_said(drafts: Any, arguments: tuple[Any, ...]) -> None:
+    refused = drafts("approve", *arguments)
+    assert (refused.code, "give the ids of drafts, or --all with --brand BRAND" in refused.err) == (2, True)
+
+
+def test_a_time_without_an_offset_is_meant_by_the_clocks_of_the_brand(
+    drafts: Any, brandctl: Any, draft: UUID
+) -> None:
+    brandctl("brands", "set", "acme", "--quiet", "22:00-07:00", "--time-zone", "America/New_York")
+
+    approved = drafts("approve", draft, "--at", "2031-12-01 09:00")
+    assert approved.code == 0, approved.err
+    assert "meant by the clocks of America/New_York: 2031-12-01T09:00-05:00" in approved.err
+    planned = json.loads(drafts("show", draft, "--json").out)["scheduled"]
+    assert datetime.fromisoformat(planned["publish_at"]) == datetime(2031, 12, 1, 14, tzinfo=UTC)
+
+    skipped = drafts("approve", draft, "--at", "2031-03-09 02:30")
+    assert (skipped.code, "clocks of America/New_York skip 2031-03-09 02:30" in skipped.err) == (2, True)
+    for typed in ("tomorrow", "2031-12-01", "9:00"):
+        refused = drafts("approve", draft, "--at", typed)
+        assert (refused.code, f"'{typed}' is no time; write it such as" in refused.err) == (2, True)
+    utc = brandctl("schedules", "set", "acme", "launch", "--at", "2031-12-01 09:00", "tea", "--json")
+    assert json.loads(utc.out)["next"] == ["2031-12-01T14:00:00Z"]
+    own = ("--at", "2031-12-01 09:00", "--time-zone", "Asia/Tokyo", "--json")
+    assert json.loads(brandctl("schedules", "set", "acme", "tokyo", *own, "tea").out)["next"] == [
+        "2031-12-01T09:00:00+09:00"
+    ]

@@ -331,7 +331,8 @@ async def test_a_cycle_whose_draft_waits_is_told_of_once_that_is_decided(waiting
         await Announcements(waiting.database).announce()
         return [each.payload for each in await waiting.sent() if isinstance(each.payload, CycleCompleted)]
 
-    assert (await waiting.api.get(waiting.cycle)).json()["ended_at"] is not None
+    shown = (await waiting.api.get(waiting.cycle)).json()
+    assert (shown["state"], shown["ended_at"]) == ("waiting", None)
     assert await told() == []
     await waiting.decide("reject", version=1, reason="off our tone")
     await waiting.handle(*await waiting.sent())

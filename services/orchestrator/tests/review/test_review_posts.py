@@ -58,7 +58,7 @@ async def test_posts_have_short_links_if_the_brand_wants_them(waiting: Any, wish
 @pytest.mark.parametrize(
     ("heard", "reason", "posts"),
     [
-        (["waits", "waits"], "not posted on feed: needs_review: post 1 waits for a person", []),
+        (["waits", "waits"], "not posted yet on feed: needs_review: post 1 waits for a person", []),
         (["waits", "posted", "waits"], None, [POST_URL]),
         (["posted", "waits"], None, [POST_URL]),
         (["waits", "rejected", "waits"], "not posted on feed: rejected: anna: off our tone", []),

@@ -20,7 +20,7 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from messaging import Database
-from orchestrator.cycles import UNSEEN, route
+from orchestrator.cycles import route
 from orchestrator.writing import Article, Source
 from orchestrator.writing.store import insert_content
 
@@ -28,6 +28,7 @@ ARTICLE = Article("Tea", "tea", "About tea.", "It is steeped. [1]\n", 3, ("It is
 SOURCE = Source(n=1, title="Steeping", passages=(), path="steeping.md")
 STEPS = {"research.requested", "content.generate"}
 """What begins something for a brand."""
+FIVE_WAIT = "waits for a person: 5 drafts of its brand wait for review"
 
 
 class Life:
@@ -92,7 +93,7 @@ class Life:
         return sum(
             bool(row["held_for"])
             and row["decision"] is None
-            and (row["waits_since"] or row["created_at"]) > looked
+            and (row["waits_since"] or row["created_at"]) > max(looked, row["reviewed_at"] or looked)
             for row in await self.content()
         )
 
@@ -142,12 +143,12 @@ async def test_with_five_drafts_nothing_is_begun_until_a_person_has_looked(life:
     await life.research(await named(life, "still begun"))
     await life.write(await named(life, "still begun"), "231 words")
     await life.sent()
-    assert (await life.agent())["waits"] == UNSEEN
+    assert (await life.agent())["waits"] == FIVE_WAIT
 
     cycle_id = await life.begin("one", "another")
     assert await life.sent() == []
     told = (await life.api.get(f"/v1/cycles/{cycle_id}")).json()["keywords"]
-    assert [(each["state"], each["waits"]) for each in told] == [("queued", UNSEEN)] * 2
+    assert [(each["state"], each["waits"]) for each in told] == [("queued", FIVE_WAIT)] * 2
 
     if way == "looked":
         answer = await life.api.post("/v1/brands/acme/looked")

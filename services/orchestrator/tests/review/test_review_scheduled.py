@@ -12,7 +12,7 @@ from envelope.brand.payloads import DraftsWaiting
 from messaging import Database
 from orchestrator.outside import Announcements
 from orchestrator.review import Appointments, count_drafts
-from orchestrator.writing import IS_UNSEEN
+from orchestrator.writing import HELD_UP_BY_DRAFTS
 
 SHORTER = "## Time\n\nEight hours are enough. [1]\n"
 TOMORROW = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
@@ -178,12 +178,12 @@ async def test_a_time_that_is_none_is_refused(waiting: Any, at: str, why: str) -
 async def test_what_has_a_time_waits_for_nobody(make_waiting: Any) -> None:
     drafts = [await make_waiting(f"keyword {number}") for number in range(5)]
     first = drafts[0]
-    assert await run(first, f"select {IS_UNSEEN} from brands as b")
+    assert await run(first, f"select {HELD_UP_BY_DRAFTS} from brands as b")
     await run(first, "update brands set looked_at = null")
     await schedule(first)
     await run(first, "update brands set looked_at = null")
 
-    assert not await run(first, f"select {IS_UNSEEN} from brands as b")
+    assert not await run(first, f"select {HELD_UP_BY_DRAFTS} from brands as b")
     agent = (await first.api.get("/v1/brands/acme")).json()["agent"]
     assert (agent["counters"]["drafts_waiting"], agent["waits"]) == (4, None)
     async with first.database.connection() as connection:

@@ -20,7 +20,7 @@ from publisher.links import measure_routes
 from publisher.logos import FILES, logo_routes
 from publisher.newsletters import newsletter_routes
 from publisher.previews import MADE_ONCE, preview_routes
-from publisher.site_settings import site_settings_routes
+from publisher.site_settings import HostProof, site_settings_routes
 from publisher.targets import target_routes
 from publisher.urls import TAKEN, SiteUrls
 from publisher.views import view_routes
@@ -40,6 +40,7 @@ def create_api(
     covers: Covers | None = None,
     articles_per_page: int = 12,
     receipts: Receipts | None = None,
+    host_proof: HostProof | None = None,
 ) -> FastAPI:
     """The API under `/v1`, behind the key; everything else is the sites'."""
     app = api(
@@ -53,7 +54,7 @@ def create_api(
     add_routes(
         app,
         logo_routes(database, urls),
-        site_settings_routes(database, urls),
+        site_settings_routes(database, urls, host_proof),
         export_routes(database, urls, covers or Covers(database), articles_per_page=articles_per_page),
         newsletter_routes(database, urls),
         preview_routes(database, urls),

@@ -17,6 +17,7 @@ from publisher.http_api import create_app
 from publisher.indexnow import IndexNow
 from publisher.links import Clicks, ShortLinks, register
 from publisher.settings import Settings
+from publisher.site_settings import GatewayHostProof
 from publisher.targets import AT_ONCE, Bringing, Files, Pictures, ask_again
 from publisher.urls import SiteUrls
 from publisher.views import Views
@@ -42,6 +43,8 @@ def build(settings: Settings) -> Service:
     covers = Covers(service.database, most_bytes=settings.covers_max_megabytes * 1_000_000)
     door = Door(settings.gateway_url, settings.key_for_gateway)
     service.closes(door)
+    host_proof = GatewayHostProof(settings.gateway_url, settings.key_for_gateway)
+    service.closes(host_proof)
     receipts = Receipts(service.database, door, ask_again)
     bringing = Bringing(
         service.database,
@@ -99,6 +102,7 @@ def build(settings: Settings) -> Service:
         covers=covers,
         articles_per_page=per_page,
         receipts=receipts,
+        host_proof=host_proof,
     )
     service.serve(api)
     return service

@@ -21,6 +21,7 @@ _TABLES: Final = {
     "short_links": "short_links",
     "publications": "publications",
     "targets": "target_settings",
+    "folders": "target_folders",
     "receipts": "receipts",
     "sites": "sites",
 }

@@ -1,5 +1,7 @@
 """What leads to articles: lists, feeds, site maps, and what is shown where there is nothing."""
 
+import json
+
 import pytest
 from lxml import etree
 from lxml import html as lxml_html
@@ -56,6 +58,34 @@ async def test_the_feed_is_atom_with_identities_that_stay(web: Web) -> None:
         entry.findtext(f"{ATOM}id"),
         entry.findtext(f"{ATOM}published"),
     )
+
+
+async def test_what_readers_of_feeds_take_for_html_is_the_text_of_an_article(web: Web) -> None:
+    hostile = 'Less <script>alert("1")</script> & more'
+    brand = {"slug": "daily-grind", "name": "A & B", "description": hostile, "language": "en"}
+    await web.publish(title=hostile, keyword=hostile, meta_description=hostile, brand=brand)
+
+    def shown(html: str) -> tuple[list[str], str]:
+        """Elements and text, as a reader has them that takes it for HTML."""
+        tree = lxml_html.fragment_fromstring(html, create_parent="div")
+        return [str(each.tag) for each in tree.iterdescendants()], tree.text_content()
+
+    [channel] = await web.xml("/sites/daily-grind/rss.xml")
+    assert shown(channel.findtext("description")) == ([], hostile)
+    assert shown(channel.findtext("item/description")) == ([], hostile)
+    # Titles and categories are text, in RSS as in Atom.
+    assert (channel.findtext("item/title"), channel.findtext("item/category")) == (hostile, hostile)
+    feed = await web.xml("/sites/daily-grind/feed.xml")
+    entry = feed.find(f"{ATOM}entry")
+    assert (feed.findtext(f"{ATOM}subtitle"), entry.findtext(f"{ATOM}summary")) == (hostile, hostile)
+    assert entry.find(f"{ATOM}summary").get("type", "text") == "text"
+    page = await web.tree("/sites/daily-grind/cold-brew")
+    named = ["description", "og:description", "og:title", "twitter:description"]
+    told = [page.xpath("//meta[@name=$name or @property=$name]/@content", name=name) for name in named]
+    assert told == [[hostile]] * 4
+    [document] = page.xpath("//script[@type='application/ld+json']/text()")
+    assert (json.loads(document)["description"], page.xpath("//script[not(@type)]")) == (hostile, [])
+    assert "<" not in document
 
 
 async def test_site_maps_and_robots_lead_to_every_page(web: Web) -> None:

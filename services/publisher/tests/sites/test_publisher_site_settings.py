@@ -1,11 +1,12 @@
 """What a brand decides about its site, over the API; and hosts of its own, as visitors reach them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import httpx
 import pytest
 from lxml import html as lxml_html
@@ -19,13 +20,18 @@ from messaging import Database
 from publisher import store
 from publisher.api import create_api
 from publisher.colours import contrast, parse
-from publisher.domain import SiteSettings
+from publisher.domain import BrandSlug, SiteSettings
 from publisher.http_api import create_app
 from publisher.markup import Home, to_html
-from publisher.site_settings import addresses, look
+from publisher.site_settings import GatewayHostProof, addresses, look
+from publisher.site_settings import store as site_settings_store
 from publisher.store import Publication
 from publisher.urls import SiteUrls
 from tests.fixtures.commands.brandctl import Operator
+from tests.fixtures.gateways import KEY as GATEWAY_KEY
+from tests.fixtures.gateways import gateway_before
+from tests.fixtures.sites import Names, answer, redirect
+from tests.fixtures.sites import site as a_site
 
 ORIGIN = "https://blog.example.org"
 KEY = {"X-Service-Key": "test-service-key-0123456789"}
@@ -48,6 +54,13 @@ class Web:
 
     async def at(self, host: str, path: str) -> httpx.Response:
         return await self.client.get(path, headers={"Host": host})
+
+
+class WithoutQueries(dict[str, Any]):
+    """Pages by path, whatever the query."""
+
+    def get(self, path: str, default: Any = None) -> Any:
+        return super().get(path.partition("?")[0], default)
 
 
 @pytest.fixture
@@ -118,6 +131,16 @@ async def test_of_two_who_decide_different_things_at_a_time_both_have_their_way(
         {"address": "javascript:alert(1)"},
         {"address": "https://exa mple.org"},
         {"address": "https://" + "a" * 254},
+        {"address": "http://publisher:8012"},
+        {"address": "http://LOCALHOST"},
+        {"address": "http://127.0.0.1:8012"},
+        {"address": "http://10.0.0.7"},
+        {"address": "http://0x7f.1"},
+        {"address": "http://publisher.brand-engine"},
+        {"address": "http://publisher.brand-engine.svc:8012"},
+        {"address": "http://publisher.brand-engine.svc.cluster.local"},
+        {"address": "http://blog.localhost"},
+        {"address": "http://host.docker.internal"},
         {"logo": "x"},
     ],
 )
@@ -145,6 +168,64 @@ async def test_only_who_may_operate_decides_and_only_about_brands_that_are_their
             assert answer.status_code == 404
         caller = replace(SERVICE, scopes=frozenset({Scope.READ, Scope.REVIEW}))
         assert (await client.patch(SITE, json={"address": NEWS})).status_code == 403
+
+
+async def test_only_an_administrator_or_a_proof_gives_a_site_a_host(
+    database: Database, make_database: Callable[[str], Awaitable[str]]
+) -> None:
+    caller, names = SERVICE, Names()
+
+    async def authorise(_: Request) -> Caller:
+        return caller
+
+    bound = replace(SERVICE, brands=frozenset({"daily-grind"}))
+    urls = SiteUrls.under(ORIGIN)
+    host, file = "news.daily-grind.example", "/.well-known/brand-engine/daily-grind.txt"
+    async with (
+        a_site() as public,
+        gateway_before(names, await make_database("gateway")) as gateway,
+    ):
+        public.pages = WithoutQueries()
+        names.mean(host, public)
+        proof = GatewayHostProof(str(gateway.base_url), SecretStr(GATEWAY_KEY))
+        sites = create_app(database, urls, articles_per_page=2)
+        app = create_api(database, authorise, urls, sites=sites, host_proof=proof)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ORIGIN) as client:
+
+            async def decide(address: str, brand: str = "daily-grind") -> httpx.Response:
+                return await client.patch(f"/v1/brands/{brand}/site", json={"address": address})
+
+            for each in (bound, replace(SERVICE, scopes=frozenset({Scope.OPERATE}))):
+                caller = each
+                refused = await decide(f"http://{host}")
+                assert (refused.status_code, file in refused.json()["detail"]) == (403, True)
+            caller = bound
+            for wrong in (
+                answer(b"https://evil.example/sites/daily-grind/"),
+                redirect("http://evil.example/"),
+            ):
+                public.pages[file] = wrong
+                assert (await decide(f"http://{host}")).status_code == 403
+            public.pages[file] = answer(f"{ORIGIN}/sites/daily-grind/\n".encode(), media_type="text/plain")
+            assert (await decide(f"http://{host}")).status_code == 200
+            # It says whose it is: another brand proves nothing with it.
+            caller = replace(SERVICE, brands=frozenset({"acme"}))
+            assert (await decide(f"http://{host}", "acme")).status_code == 403
+            # The host is the brand's: nothing has to be proven again.
+            caller = bound
+            public.pages.clear()
+            assert (await decide(f"https://{host}:8443")).status_code == 200
+            assert (await decide("https://other.daily-grind.example")).status_code == 403
+            caller = SERVICE
+            assert (await decide("https://other.daily-grind.example")).status_code == 200
+        await proof.aclose()
+
+
+async def test_no_version_stores_a_name_of_the_inner_network(database: Database) -> None:
+    for origin in ("http://publisher:8012", "http://10.0.0.7", "http://publisher.brand-engine.svc"):
+        with pytest.raises(asyncpg.CheckViolationError):
+            async with database.transaction() as tx:
+                await site_settings_store.save(tx.connection, BrandSlug("acme"), SiteSettings(address=origin))
 
 
 async def test_a_site_has_a_host_of_its_own_with_everything_on_it(web: Web) -> None:
@@ -223,7 +304,9 @@ async def test_no_two_brands_share_a_host_and_nobody_takes_the_common_one(web: W
     for taken in (NEWS, NEWS.upper().replace("HTTPS", "https"), NEWS.replace("https", "http")):
         refused = await web.decide(other, address=taken)
         assert (refused.status_code, "another brand" in refused.json()["detail"]) == (409, True)
-    common = await web.decide(other, address=ORIGIN)
+    for port in ("", ":8080"):
+        common = await web.decide(other, address=f"{ORIGIN}{port}")
+        assert common.status_code == 409
     assert (common.status_code, "where all sites are" in common.json()["detail"]) == (409, True)
     assert (await web.decide(SITE, address=None)).status_code == 200
     assert (await web.decide(other, address=NEWS)).status_code == 200

@@ -36,6 +36,7 @@ from publisher.targets import Bringing, Files
 from publisher.targets.edition import Picture
 from publisher.urls import SiteUrls
 from receipts import Answer, Connected, Receipts, UnknownOutcome
+from receipts.accounts import IDENTITY
 from receipts.testing import DirectDoor
 
 PNG = base64.b64decode(
@@ -82,6 +83,11 @@ async def picture_of(article: Article) -> Picture:
     return Picture(f"cover-{name}", f"Cover: {article.title}", None, draw)
 
 
+def _body(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the request to the gateway; as whom the account is to be connected stands in a header."""
+    return {name: value for name, value in asked.items() if name != IDENTITY}
+
+
 class CheckedDoor(DirectDoor):
     """What the gateway would not let through is in `refused`."""
 
@@ -95,7 +101,7 @@ class CheckedDoor(DirectDoor):
 
     async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
         kind = KINDS[self._kinds[name]]
-        found = refusal(kind.asks, AccountRequest.model_validate(asked).request(), None)
+        found = refusal(kind.asks, AccountRequest.model_validate(_body(asked)).request(), None)
         if isinstance(found, str):
             self._refused.append(found)
         unknown = {key.lower() for key in asked.get("headers", {})} - kind.headers

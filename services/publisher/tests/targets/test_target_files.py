@@ -100,6 +100,74 @@ async def test_files_are_changed_in_place_moved_and_removed(targets: Any) -> Non
     assert files_in(folder) == {"colder-brew-2/index.md", "colder-brew-2/cover.png"}
 
 
+@pytest.mark.parametrize("profile", ["hugo", "astro", "jekyll", "eleventy"])
+async def test_two_articles_of_one_slug_have_an_address_and_a_picture_each(
+    targets: Any, profile: str
+) -> None:
+    await wish(targets, profile=profile)
+    folder = targets.folder / "daily-grind"
+    seen = {}
+    for title in ("First", "Second"):
+        content_id = targets.orchestrator.add(title=title)
+        for _ in range(2):
+            url = (await targets.publish(content_id, "files"))["published_url"]
+        [text] = [each for each in folder.rglob("*.md") if fields_of(each)["title"] == title]
+        fields = fields_of(text)
+        match profile:
+            case "hugo":
+                # The generator makes the address of it.
+                assert url == f"https://acme.example/blog/{fields['slug']}/"
+                picture = text.parent / fields["cover"]["image"]
+            case "astro":
+                picture = text.parent / fields["heroImage"]
+            case "jekyll":
+                picture = folder / fields["image"]["path"].removeprefix("/")
+            case _:
+                picture = text.parent / fields["image"]
+        assert picture.read_bytes().endswith(title.encode())
+        seen[url] = picture
+    assert list(seen) == [
+        "https://acme.example/blog/cold-brew/",
+        "https://acme.example/blog/cold-brew-2/",
+    ]
+    assert len(set(seen.values())) == 2
+
+
+async def test_articles_of_one_slug_and_several_days_keep_their_pictures(targets: Any) -> None:
+    await wish(targets, profile="jekyll")
+    first = targets.orchestrator.add(title="First")
+    await targets.publish(first, "files")
+    async with targets.database.transaction() as tx:
+        # It was begun the day before.
+        await tx.connection.execute("update publications set created_at = created_at - interval '1 day'")
+    targets.change(first, updated_at="2026-02-01T10:00:00Z", meta_description="Other words.")
+    await targets.publish(first, "files")
+    await targets.publish(targets.orchestrator.add(title="Second"), "files")
+    covers = targets.folder / "daily-grind/assets/covers"
+    assert {each.name: each.read_bytes()[-6:] for each in covers.iterdir()} == {
+        "cold-brew.png": b"\x82First",
+        "cold-brew-2.png": b"Second",
+    }
+
+
+@pytest.mark.parametrize("had_one", [False, True])
+async def test_a_picture_of_somebody_else_is_left_alone(targets: Any, had_one: bool) -> None:
+    await wish(targets, profile="astro", cover=had_one)
+    folder = targets.folder / "daily-grind"
+    if had_one:
+        folder.mkdir()
+        (folder / "cold-brew.png").write_bytes(b"Ann's")
+    content_id = targets.orchestrator.add()
+    await targets.publish(content_id, "files")
+    (folder / "cold-brew.png").write_bytes(b"Ann's")
+    await wish(targets, profile="astro")
+    targets.change(content_id, **LATER)
+    assert (await targets.publish(content_id, "files"))["type"] == "content.published"
+    assert (folder / "cold-brew.png").read_bytes() == b"Ann's"
+    text = folder / ("cold-brew-2.md" if had_one else "cold-brew.md")
+    assert fields_of(text).get("heroImage") == ("./cold-brew-2.png" if had_one else None)
+
+
 async def test_what_a_person_changed_is_left_alone_until_told_otherwise(targets: Any) -> None:
     await wish(targets)
     content_id = targets.orchestrator.add()
@@ -160,6 +228,22 @@ async def test_nothing_leaves_the_folder(targets: Any, tmp_path_factory: pytest.
     (targets.folder / "own/cold-brew").symlink_to(elsewhere)
     assert (await targets.publish(targets.orchestrator.add(), "files"))["reason"] == "outside"
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org:99999/{slug}/",
+        "https://example.org:0/{slug}/",
+        "https://ann@example.org/{slug}/",
+        "https://[example.org/{slug}/",
+        "https:///{slug}/",
+        "ftp://example.org/{slug}/",
+    ],
+)
+def test_an_address_that_no_page_could_link_to_is_refused(address: str) -> None:
+    with pytest.raises(ValueError, match="address"):
+        TargetSettings(address=address)
 
 
 async def test_whoever_wants_files_is_told_what_is_missing(targets: Any) -> None:

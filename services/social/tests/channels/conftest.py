@@ -28,6 +28,7 @@ from receipts import (
     Receipts,
     UnknownOutcome,
 )
+from receipts.accounts import IDENTITY
 from receipts.testing import DirectDoor
 from social.channels import CHANNELS, Composed, Picture, Pictures
 from tests.fixtures.channels.cases import Case
@@ -81,6 +82,11 @@ class NoCover:
         raise self._problem
 
 
+def _body(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the request to the gateway; as whom the account is to be connected stands in a header."""
+    return {name: value for name, value in asked.items() if name != IDENTITY}
+
+
 class AccountsDoor(DirectDoor):
     """Where an account is an address by itself, `/` is all of it. What the gateway would not let through is in `refused`."""
 
@@ -97,7 +103,9 @@ class AccountsDoor(DirectDoor):
         self.refused: list[str] = []
 
     async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> Answer:
-        found = refusal(self._kind.asks, AccountRequest.model_validate(asked).request(), self._settings)
+        found = refusal(
+            self._kind.asks, AccountRequest.model_validate(_body(asked)).request(), self._settings
+        )
         if isinstance(found, str):
             self.refused.append(found)
         unheard = {each.lower() for each in asked.get("headers", {})} - self._kind.headers
@@ -140,6 +148,11 @@ class Sent:
         return kinds.count("post"), kinds.count("comment")
 
 
+def _commit(network: Fake) -> None:
+    """Does what the first request that was struck has asked for."""
+    network.answer(next(filter(network.faults.planned[0].concerns, network.requests)))
+
+
 @asynccontextmanager
 async def _door(case: Case, network: Fake) -> AsyncIterator[AccountsDoor]:
     door = AccountsDoor(case, network)
@@ -162,10 +175,12 @@ class World:
         fake: Fake | None = None,
         pictures: Pictures | None = None,
         begun: datetime | None = None,
+        commits_after: float | None = None,
     ) -> Sent:
         """Sends a post as often as it takes, with one fault at a request like `match`; time passes without being waited for.
 
-        It was begun just now if nothing else is said: `NOW`, at which the tests began, may be long ago.
+        It was begun just now if nothing else is said: `NOW`, at which the tests began, may be long ago. `commits_after`: so many
+        seconds after its answer was lost, the request that was struck is done after all.
         """
         sending = CHANNELS[case.channel].sending
         assert sending is not None
@@ -180,14 +195,21 @@ class World:
             receipts = Receipts(self.database, door, margin_seconds=0.1)
             steps = sending.steps(prepared, pictures or Cover())
             waits: list[timedelta] = []
+            has_come = commits_after is None
             for _ in range(_ATTEMPTS):
                 try:
-                    return Sent(network, await receipts.perform(effect, steps), waits, door.refused)
+                    result = await receipts.perform(effect, steps)
+                    if not has_come:
+                        _commit(network)
+                    return Sent(network, result, waits, door.refused)
                 except NotSentYet:
                     continue
                 except WaitFor as error:
                     waits.append(error.after or timedelta())
                     await self._pass(effect.receipt_id, waits[-1], late=fault == "late")
+                    if not has_come and sum(waits, timedelta()).total_seconds() >= (commits_after or 0.0):
+                        has_come = True
+                        _commit(network)
                 except EffectRefused as error:
                     return Sent(network, error, waits, door.refused)
             return Sent(network, None, waits, door.refused)

@@ -80,6 +80,11 @@ class Networks:
         for kind in kinds:
             await self.connect_as(kind, kind)
 
+    async def check(self, name: str) -> None:
+        """As the command does that connects an account: the gateway asks the other side who it is."""
+        answer = await self._api.post(f"/v1/accounts/{name}/check")
+        assert answer.status_code == 200, answer.text
+
     async def connect_as(self, name: str, kind: str) -> None:
         settings = {
             "mastodon": (self.mastodon.url, {"token": self.mastodon.token}),

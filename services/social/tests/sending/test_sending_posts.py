@@ -111,7 +111,7 @@ async def test_only_what_failed_is_tried_again_then_parked_and_retried_by_a_pers
     assert (reason, "brandctl posts retry" in detail) == ("permanent", True)
     [failed] = await posts(social, state="failed")
     assert (failed["channel"], failed["account"], failed["reason"]) == ("mastodon", "mastodon", "no_answer")
-    assert "took too long" in failed["detail"]
+    assert "no answer, or none that is whole" in failed["detail"]
 
     networks.mastodon.faults.clear()
     again = [await social.api.post(f"/v1/posts/{failed['post_id']}/retry") for _ in range(2)]

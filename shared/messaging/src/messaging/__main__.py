@@ -5,8 +5,12 @@ import asyncio
 import importlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import asyncpg
 
 from chassis import addresses, redaction, secret_files
 from envelope import Catalogue, Message
@@ -14,9 +18,12 @@ from envelope.catalogue import load
 from messaging.errors import BROKER_ERRORS
 from messaging.moving import establish
 from messaging.settings import BROKER_EXAMPLE, BROKER_SCHEMES
+from messaging.storage import origins
 from messaging.topology import contracts, describe
 from messaging.topology.users import UsersError, renew_from
 
+DATABASE_SCHEMES: Final = frozenset({"postgresql", "postgres"})
+DATABASE_EXAMPLE: Final = "postgresql://user:password@host:5432/name"
 _EPILOG = """\
 CATALOGUE is the module that has the system's catalogue, such as shop.catalogue; module:name, if it is not called
 CATALOGUE there.
@@ -49,6 +56,12 @@ def main() -> None:
         help="write asyncapi.json and topology.md, made from the catalogue, to a folder",
         epilog=_EPILOG,
     )
+    accepting = commands.add_parser(
+        "accept-replay",
+        help="let a replay into the service whose database DATABASE_URL names: the next one of each event given, whatever it "
+        "says; for dead letters of which that service knows nothing, as the broker gave up on them",
+    )
+    accepting.add_argument("event_ids", metavar="EVENT_ID", nargs="+", type=UUID)
     for command in (topology, users, published):
         command.add_argument("catalogue", metavar="CATALOGUE")
     published.add_argument("folder", type=Path, metavar="FOLDER")
@@ -56,6 +69,9 @@ def main() -> None:
         "--examples", metavar="MODULE", help="the module whose EXAMPLES has a message for each type"
     )
     arguments = parser.parse_args()
+    if arguments.command == "accept-replay":
+        _accept_replays(arguments.event_ids)
+        return
     try:
         catalogue = load(arguments.catalogue)
     except LookupError as error:
@@ -75,6 +91,28 @@ def _users(catalogue: Catalogue) -> None:
     except UsersError as error:
         sys.exit(f"cannot renew the users: {error}")
     sys.stdout.write(f"renewed the users {', '.join(users)}\n")
+
+
+def _accept_replays(event_ids: Sequence[UUID]) -> None:
+    try:
+        url = addresses.given(os.environ, "DATABASE_URL", schemes=DATABASE_SCHEMES, example=DATABASE_EXAMPLE)
+    except ValueError as error:
+        sys.exit(str(error))
+    if url is None:
+        sys.exit(f"DATABASE_URL is not set: {DATABASE_EXAMPLE}")
+    try:
+        asyncio.run(_accept(url, event_ids))
+    except (asyncpg.PostgresError, OSError) as error:
+        sys.exit(f"cannot accept replays: {redaction.text(str(error))}")
+    _say(f"accepts the next replay of {', '.join(map(str, event_ids))}")
+
+
+async def _accept(url: str, event_ids: Sequence[UUID]) -> None:
+    connection = await asyncpg.connect(url, timeout=15)
+    try:
+        await origins.accept(connection, event_ids)
+    finally:
+        await connection.close()
 
 
 def _topology(catalogue: Catalogue) -> None:

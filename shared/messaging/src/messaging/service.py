@@ -27,13 +27,14 @@ from messaging.flow.dependencies import Dependency
 from messaging.flow.handlers import Handler, OnBatch, routing_table
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.relay import Relay
+from messaging.flow.replays import ReplayCheck
 from messaging.flow.runner import QueueRunner
 from messaging.flow.settlement import Settlement
 from messaging.flow.transactions import Database, Transaction
 from messaging.metrics import MessageMetrics
 from messaging.observing import spans
 from messaging.settings import ServiceSettings
-from messaging.storage import answers, crashes, partitions
+from messaging.storage import answers, crashes, origins, partitions
 from messaging.topology import dead_letter_queue, exchanges, work_queues
 
 log = structlog.get_logger(__name__)
@@ -100,7 +101,8 @@ class Service(App):
         table = dict(routing_table(self.catalogue, handlers))
         claims = Claims(self.catalogue, self.name, queue, self._user)
         read = believing(decoder(self.catalogue, table, queue), claims)
-        self._add_runner(queue, read, table, self._adjusted(policy or QueuePolicy()))
+        check = ReplayCheck(self.connections, claims)
+        self._add_runner(queue, read, table, self._adjusted(policy or QueuePolicy()), check)
 
     def dependency(self, name: str, *, outages: tuple[type[Exception], ...]) -> Dependency:
         """Something outside that handlers need; `async with dependency.call():` goes around each call of it.
@@ -132,7 +134,14 @@ class Service(App):
             backoff_base=settings.retry_base_seconds or policy.backoff_base,
         )
 
-    def _add_runner(self, queue: str, read: Reader, table: dict[str, Handler], policy: QueuePolicy) -> None:
+    def _add_runner(
+        self,
+        queue: str,
+        read: Reader,
+        table: dict[str, Handler],
+        policy: QueuePolicy,
+        replay_check: ReplayCheck | None = None,
+    ) -> None:
         self.runners.append(
             QueueRunner(
                 self._broker,
@@ -145,6 +154,7 @@ class Service(App):
                 policy=policy,
                 crash_lock=self._crash_lock,
                 dependencies=self._dependencies,
+                replay_check=replay_check,
             )
         )
 
@@ -205,12 +215,13 @@ class Service(App):
             delay = min(delay * 2, 5.0)
 
     async def _keep_house(self) -> None:
-        """Hourly: tomorrow's inbox partitions, dropping the expired ones, forgetting old crash markers, kept answers and what is old in the audit log."""
+        """Hourly: tomorrow's inbox partitions, dropping the expired ones, forgetting old crash markers, origins of dead letters, kept answers and audit log rows."""
         while True:
             try:
                 async with self.connections.connection() as connection:
                     await partitions.maintain(connection)
                     await crashes.forget_old(connection)
+                    await origins.forget_old(connection)
                     while await answers.delete_expired(connection):
                         pass
                     await audit_log.forget(connection, self._keep_audit_log)

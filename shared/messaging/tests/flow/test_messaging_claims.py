@@ -19,6 +19,7 @@ from envelope.brand.payloads import (
 )
 from messaging import Service, Transaction, on_batch
 from messaging.flow import dead_letters
+from messaging.flow.replays import content_digest
 from messaging.headers import Reason
 from messaging.testing import Broker
 
@@ -153,6 +154,12 @@ async def test_what_services_say_in_their_own_name_is_believed_and_signed(
         await say(broker_urls["orchestrator"], "commands", "research-commands", world.request())
         # A replay of the recorder's, of which the consumer gives word.
         replay = world.request("replayed")
+        dead = uuid4()
+        await world.database.execute(
+            "insert into dead_letter_origins (event_id, digest) values ($1, $2)",
+            dead,
+            content_digest(encode(replay)),
+        )
         async with Broker.connected(broker_urls["monitor"]) as broker:
             await broker.publish(
                 "returns",
@@ -160,7 +167,7 @@ async def test_what_services_say_in_their_own_name_is_believed_and_signed(
                 encode(replay),
                 type=replay.type,
                 user_id=user_of(broker_urls["monitor"]),
-                headers={"replay-of": str(uuid4())},
+                headers={"replay-of": str(dead)},
             )
         await eventually(lambda: len(events) == 2 and len(words) == 1)
     seen = await world.broker.take(tap)

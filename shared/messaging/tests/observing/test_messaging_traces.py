@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -311,6 +313,38 @@ async def test_without_tracing_its_machinery_is_not_even_loaded() -> None:
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=subprocess.PIPE)
     out, _ = await process.communicate()
     assert out.decode().strip() == "[]"
+
+
+def test_the_key_of_a_collector_may_be_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `authorization`, the header that a collector asks for; where spans have one of their own, that one."""
+    for name, text in (
+        ("", "authorization=Bearer%20of-all\n"),
+        ("_TRACES", "authorization=Bearer%20of-spans\n"),
+    ):
+        (tmp_path / f"headers{name}").write_text(text)
+    made: list[TracerProvider] = []
+    monkeypatch.setattr(trace, "set_tracer_provider", made.append)
+    sent: list[str | None] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            sent.append(self.headers["authorization"])
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as collector:
+        threading.Thread(target=collector.serve_forever, daemon=True).start()
+        for name in ("", "_TRACES"):
+            monkeypatch.setenv(f"OTEL_EXPORTER_OTLP{name}_HEADERS_FILE", str(tmp_path / f"headers{name}"))
+            traces.configure("test", f"http://127.0.0.1:{collector.server_port}")
+            made[-1].get_tracer("test").start_span("one").end()
+            made[-1].shutdown()
+        collector.shutdown()
+    assert sent == ["Bearer of-all", "Bearer of-spans"]
 
 
 def test_a_receiver_that_does_not_answer_holds_up_no_shutdown(monkeypatch: pytest.MonkeyPatch) -> None:

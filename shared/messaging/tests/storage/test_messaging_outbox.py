@@ -131,7 +131,7 @@ async def test_a_handled_replay_is_reported_in_the_same_transaction(world) -> No
     service.consume(QUEUE, on_batch(write_all, ResearchRequested))
     replay, dead = world.request(), uuid4()
     async with running(service):
-        await world.send(replay, headers={"replay-of": str(dead)})
+        await world.send(replay, headers={"replay-of": str(dead)}, exchange="returns")
         arrived = await world.broker.take("monitor-commands")
     payload = json.loads(arrived.body)["payload"]
     assert payload == {"dead_event_id": str(dead), "replay_event_id": str(replay.event_id), "queue": QUEUE}
@@ -145,7 +145,7 @@ async def test_a_replay_that_fails_again_is_a_dead_letter_linked_to_the_old_one(
     service.consume(QUEUE, on_batch(hopeless, ResearchRequested))
     dead = uuid4()
     async with running(service):
-        await world.send(world.request(), headers={"replay-of": str(dead)})
+        await world.send(world.request(), headers={"replay-of": str(dead)}, exchange="returns")
         arrived = await world.broker.take(f"{QUEUE}-dlq")
     assert arrived.headers["replay-of"] == str(dead)
     assert await world.broker.depth("monitor-commands") == 0

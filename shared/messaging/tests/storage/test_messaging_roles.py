@@ -8,7 +8,10 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from chassis.database import grants
 from chassis.database.migrations import MigrationInterruptedError
+from chassis.http.audit import log as audit_log
+from chassis.http.audit.log import Change
 from messaging.storage import inbox, migrations, partitions
 from messaging.storage.migrations import migrate
 
@@ -113,6 +116,41 @@ async def test_maintenance_works_on_the_tables_of_the_service_whatever_the_calle
     )
     await partitions.maintain(runtime)
     assert await runtime.fetchval("select count(*) from pg_temp.processed_events_default") == 1
+
+
+@pytest.mark.parametrize("service", ["messaging", "gateway"])
+async def test_the_database_alone_numbers_and_dates_rows_of_the_audit_log(
+    make_database, database_roles, service: str
+) -> None:
+    """Also where a version before let the role write all columns."""
+    url = await make_database(service)
+    runtime, owner = await asyncpg.connect(url), await asyncpg.connect(database_roles.owner(url))
+    role = database_roles.runtime_role
+    await owner.execute(
+        f"grant insert on audit_log to {role}; grant usage on sequence audit_log_id_seq to {role}"
+    )
+    forged = "insert into audit_log (at, caller, key_id, operation, path) values ('2020-01-01', 'c', 'k', 'o', 'p')"
+    numbered = (
+        "insert into audit_log (id, caller, key_id, operation, path) overriding system value"
+        " values (1000000, 'c', 'k', 'o', 'p')"
+    )
+    try:
+        await runtime.execute(forged)
+        for _ in range(2):
+            await grants.grant(owner, role)
+            for statement in (forged, numbered, "select nextval('audit_log_id_seq')"):
+                with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                    await runtime.execute(statement)
+        change = Change("c", "k", "o", "p", "127.0.0.1", "acme", "chain", {"a": 1}, {"a": 2})
+        await audit_log.write(runtime, change)
+        (entry,) = await audit_log.page(runtime, caller="c", limit=1)
+        assert entry.change == change
+        assert entry.at > datetime.now(UTC) - timedelta(hours=1)
+        # Once all is as it should be, nothing is granted anew.
+        assert await owner.fetch(grants._MISSING, role) == []
+    finally:
+        await runtime.close()
+        await owner.close()
 
 
 async def test_nobody_else_may_call_what_runs_as_the_owner(owner: asyncpg.Connection) -> None:

@@ -3,16 +3,24 @@
 import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, Final
 from uuid import UUID
 
+from receipts.clocks import ClockOffset
 from receipts.errors import NotSent
 
 DEFAULT_SECONDS: Final = 20.0
 _LEAST_SECONDS: Final = 0.1
 """The gateway takes no request for less, and would refuse it for good."""
+IDENTITY: Final = "identity"
+"""Where a request says as whom its account has to be connected."""
 _READING: Final = frozenset({"GET", "HEAD"})
+
+
+def _own_time() -> datetime:
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +34,11 @@ class Answer:
     """None: the body is no JSON; then it is in `text`."""
     text: str = ""
     truncated: bool = False
+    """The body was longer than is read."""
+    whole_items: Sequence[Any] | None = None
+    """Of a list in JSON that was cut off, the items that are whole; None: nothing was cut off, or it is no list."""
+    clock: ClockOffset | None = None
+    """How far the other side's clock is ahead of the database's; None: it does not say what time it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +75,9 @@ class Fence:
 Ask = Callable[[str, Mapping[str, Any], float], Awaitable[Answer]]
 """(account, the request as the gateway takes it, seconds) → the other side's answer."""
 
+Clock = Callable[[], datetime]
+"""The time by the database's clock, as far as this process knows it."""
+
 About = Callable[[str, str], Awaitable[Mapping[str, str]]]
 """(account, brand) → what the gateway knows of it, besides its credentials."""
 
@@ -75,6 +91,9 @@ class Account:
     ask: Ask
     fence: Fence | None = None
     about: About | None = None
+    identity: str | None = None
+    """As whom the account has to be connected; the gateway sends nothing if it is connected as somebody else. None: as anybody."""
+    clock: Clock = _own_time
 
     def fenced(self, fence: Fence) -> "Account":
         return replace(self, fence=fence)
@@ -118,6 +137,7 @@ class Account:
         Raises:
             NotSent: not a byte has left the gateway. `GatewayAway`: it took nothing. `UnderWay`, `Fenced`: another is at it.
             Refused: no such account for this brand, it needs to be connected again, or the gateway does not let this through.
+            OtherIdentity: the account is connected as another user than `identity` says.
             UnknownOutcome: bytes were sent, and no whole answer came back.
         """
         if self.fence is not None:
@@ -149,7 +169,14 @@ class Account:
                 "fence": self.fence.number,
                 "sends": method.upper() not in _READING if sends is None else sends,
             }
-        return await self.ask(self.name, asked, seconds)
+        return await self._exchange(asked, seconds)
+
+    async def _exchange(self, asked: dict[str, Any], seconds: float) -> Answer:
+        if self.identity is not None:
+            asked[IDENTITY] = self.identity
+        asked_at = self.clock()
+        answer = await self.ask(self.name, asked, seconds)
+        return replace(answer, clock=ClockOffset.measured(answer.headers, asked_at, self.clock()))
 
 
 def _part(part: Part) -> dict[str, str]:

@@ -24,7 +24,7 @@ def expect(answer: Answer, ok: Collection[int] = CREATED, errors: Errors | None 
     Raises:
         NotSent: 429, with the time to come again (`Retry-After`, or a minute); 408 and 425.
         Refused: any other 4xx and 3xx; `needs_reconnecting` for 401 and 403, else `refused`.
-        UnknownOutcome: 5xx, or a status that nobody has foreseen.
+        UnknownOutcome: 5xx, 302 and 303, or a status that nobody has foreseen.
         What `errors` says of its status, before all others.
     """
     status = answer.status
@@ -46,7 +46,12 @@ def expect(answer: Answer, ok: Collection[int] = CREATED, errors: Errors | None 
                 "needs_reconnecting",
                 told or f"it does not let this account do that ({status}){said}; connect the account again",
             )
-        case _ if 300 <= status < 500:  # noqa: PLR2004  (redirects are followed nowhere: nothing was done there)
+        case HTTPStatus.FOUND | HTTPStatus.SEE_OTHER:
+            # Many servers answer so once they have done what was asked.
+            raise UnknownOutcome(
+                told or f"it answered {status}, which leads elsewhere and does not say what was done"
+            )
+        case _ if 300 <= status < 500:  # noqa: PLR2004  (others lead to where the same is to be asked: nothing was done)
             raise Refused("refused", told or f"it answered {status}{said}")
         case _:
             raise UnknownOutcome(told or f"it answered {status}{said}")

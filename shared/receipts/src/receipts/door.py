@@ -1,7 +1,7 @@
 """The gateway, through which effects reach other people's servers; it holds the credentials, and refuses what comes too late."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -15,13 +15,23 @@ from chassis.http.client import Reply, retry_after
 from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
 from chassis.http.problems import BLANK
 from chassis.http.spans import client_span
-from receipts.accounts import Account, Answer
-from receipts.errors import Fenced, GatewayAway, NotSent, Refused, UnderWay, UnknownOutcome
+from receipts.accounts import IDENTITY, Account, Answer
+from receipts.errors import (
+    Fenced,
+    GatewayAway,
+    NotSent,
+    OtherIdentity,
+    Refused,
+    UnderWay,
+    UnknownOutcome,
+)
 
 _CONNECT_SECONDS: Final = 3.0
 _MORE_SECONDS: Final = 3.0
 """That the gateway has to answer beyond the time that it has to ask."""
 _LISTING_SECONDS: Final = 10.0
+_IDENTITY_HEADER: Final = "X-Account-Identity"
+_IDENTITY_PAUSE: Final = timedelta(seconds=10)
 _NOTHING_DONE: Final = {
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.FORBIDDEN,
@@ -53,12 +63,16 @@ class Connected:
     detail: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What the provider says of it: its `id` there, and what else its kind has."""
+    identities: tuple[str, ...] = ()
+    """What stands for the user as whom it is connected, the most telling first; empty: a gateway of before does not say."""
 
 
 class Gateway(Protocol):
     """What receipts need of the gateway."""
 
     def account(self, name: str, brand: str) -> Account: ...
+
+    async def identities(self, account: str, brand: str) -> Sequence[str]: ...
 
     async def close(self, receipt_id: UUID, fence: int, *, account: str, brand: str) -> None: ...
 
@@ -108,6 +122,14 @@ class Door:
     async def _about(self, name: str, brand: str) -> Mapping[str, str]:
         return next((each.facts for each in await self.accounts(brand) if each.name == name), {})
 
+    async def identities(self, account: str, brand: str) -> Sequence[str]:
+        """What stands for the user as whom an account is connected; empty: nobody knows, or there is no such account.
+
+        Raises:
+            GatewayAway: it does not answer.
+        """
+        return next((each.identities for each in await self.accounts(brand) if each.name == account), ())
+
     async def close(self, receipt_id: UUID, fence: int, *, account: str, brand: str) -> None:
         """Has the gateway refuse whatever has a lower fence from now on.
 
@@ -139,7 +161,11 @@ class Door:
         if self._origin is None:
             raise Refused("not_connected", "no account is connected: the service has no GATEWAY_URL")
         path = f"/v1/accounts/{name}/requests"
-        reply = await self._exchange(self._origin, "POST", path, asked, seconds + _MORE_SECONDS)
+        told = dict(asked)
+        # In a header, since a gateway of the version before refuses members that it does not know.
+        identity = told.pop(IDENTITY, None)
+        headers = {} if identity is None else {_IDENTITY_HEADER: str(identity)}
+        reply = await self._exchange(self._origin, "POST", path, told, seconds + _MORE_SECONDS, headers)
         if reply.status != HTTPStatus.OK:
             raise _problem(reply)
         document = reply.document
@@ -150,19 +176,28 @@ class Door:
                 json=document.get("json"),
                 text=document.get("text") or "",
                 truncated=bool(document.get("truncated")),
+                whole_items=document.get("whole_items"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UnknownOutcome(f"the gateway's answer cannot be read: {error!r}") from error
 
     async def _exchange(
-        self, origin: Origin, method: str, path: str, told: Mapping[str, Any] | None, seconds: float
+        self,
+        origin: Origin,
+        method: str,
+        path: str,
+        told: Mapping[str, Any] | None,
+        seconds: float,
+        headers: Mapping[str, str] | None = None,
     ) -> Reply:
         """Raises GatewayAway: not a byte reached it; UnknownOutcome: it may have taken the request."""
         url = f"{origin.url}{path}"
         try:
             async with asyncio.timeout(seconds):
                 with client_span(method, url) as exchange:
-                    async with origin.sent(method, path, exchange.headers, told) as response:
+                    async with origin.sent(
+                        method, path, {**exchange.headers, **(headers or {})}, told
+                    ) as response:
                         exchange.answered(response.status)
                         body = await response.aread()
         except NOT_CONNECTED as error:
@@ -187,6 +222,7 @@ def _problem(reply: Reply) -> Exception:
         "call.fenced": Fenced(detail),
         "call.under_way": UnderWay(detail, at),
         "call.no_answer": UnknownOutcome(detail),
+        "account.other_identity": OtherIdentity(detail, at or datetime.now(UTC) + _IDENTITY_PAUSE),
     }
     return told.get(kind) or _other_problem(kind, reply.status, detail, at, document)
 
@@ -221,4 +257,5 @@ def _connected(item: Mapping[str, Any]) -> Connected:
         expires_at=datetime.fromisoformat(expires) if expires else None,
         detail=item.get("detail") or "",
         facts=item.get("facts") or {},
+        identities=tuple(item.get("identities") or ()),
     )

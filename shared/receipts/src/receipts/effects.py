@@ -2,10 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from receipts.accounts import Account
+
+SETTLES_SECONDS: Final = 150.0
+"""Servers go on with a request after whoever asked has gone. Proxies before them wait a minute, some of them two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,9 @@ class Found:
 @dataclass(frozen=True, slots=True)
 class Absent:
     """It is certainly not there. For look-ups alone that show everything which arrived `settles_seconds` ago."""
+
+    is_certain: bool = True
+    """False: it cannot be seen, and sending it again leaves one all the same. A refusal of that is then in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +78,12 @@ class Step:
     """Looks whether what was sent is there, and changes nothing. None: nobody but a person can tell."""
     repeatable: bool = False
     """Sending it twice leaves one: an idempotency key, PUT by a chosen id, an upload that nobody sees. Never in doubt."""
-    settles_seconds: float = 10.0
-    """What was sent may show up this late."""
+    unseen: bool = False
+    """Nobody sees what it leaves, such as an upload: refused after a lost answer, it is refused and not in doubt."""
+    settles_seconds: float = SETTLES_SECONDS
+    """What was sent may show up this late. A look-up that does not find it earlier is made again then."""
+    first_look_seconds: float = 10.0
+    """So soon it is looked up first."""
     seconds: float = 15.0
     """How long sending, or looking, may take. Below the grace period of a shutdown, nothing is left unknown by one."""
 

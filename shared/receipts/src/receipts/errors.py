@@ -48,6 +48,13 @@ class Fenced(NotSent):
         """The fence that the gateway knows, where it tells."""
 
 
+class OtherIdentity(NotSent):
+    """The account is connected as another user than the receipt was begun for, or nobody knows yet; nothing was sent."""
+
+    def __init__(self, detail: str, retry_at: datetime | None = None) -> None:
+        super().__init__("other_identity", detail, retry_at)
+
+
 class Refused(Exception):  # noqa: N818
     """Certainly without effect, and the same again would be refused again.
 
@@ -64,6 +71,14 @@ class Refused(Exception):  # noqa: N818
 
 class UnknownOutcome(Exception):  # noqa: N818
     """It may have had its effect: no answer, half of one, or one that tells neither way."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class DoubtfulOutcome(Exception):  # noqa: N818
+    """It may be there, from this attempt or one before, and no look-up can tell: a person has to look."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from math import isfinite
 from time import monotonic
@@ -14,11 +15,12 @@ from chassis import redaction
 from chassis.database.pool import DatabaseUnavailableError
 from messaging import Database, Service, Transaction, Unprocessable, WaitFor
 from receipts import domain, store
-from receipts.accounts import Fence
-from receipts.domain import Close, Doubt, Event, Look, Over, Receipt, Send, State, Traits, Wait
+from receipts.accounts import Clock, Fence
+from receipts.domain import Close, Doubt, Event, Identify, Look, Over, Receipt, Send, State, Traits, Wait
 from receipts.door import Gateway
 from receipts.effects import Absent, Effect, Found, InDoubt, Performed, Step, Unclear, Work
 from receipts.errors import (
+    DoubtfulOutcome,
     EffectRefused,
     Fenced,
     GatewayAway,
@@ -100,11 +102,14 @@ class Receipts:
         by_name = {step.name: step for step in steps}
         traits = [self._traits(step) for step in steps]
         first = True
+        identities: Sequence[str] | None = None
         while True:
             began = monotonic()
-            receipt, move = await self._take_up(effect, traits, first=first)
+            receipt, move, clock = await self._take_up(effect, traits, identities, first=first)
             first = False
             match move:
+                case Identify():
+                    identities = await self._identities(receipt)
                 case Over():
                     return Performed(receipt.remote)
                 case Doubt():
@@ -112,13 +117,47 @@ class Receipts:
                 case Wait():
                     raise WaitFor("receipt", f"{receipt.subject}: {move.why}", after=move.after)
                 case Send():
-                    await self._send(receipt, by_name[move.step], began)
+                    await self._send(receipt, by_name[move.step], began, clock)
                 case Close():
                     await self._close(receipt, by_name[move.step])
                 case Look():
-                    await self._look(receipt, by_name[move.step], began)
+                    await self._look(receipt, by_name[move.step], began, clock)
                 case _:
                     assert_never(move)
+
+    async def give_up(self, effect: Effect, steps: Sequence[Step]) -> InDoubt | None:
+        """For whoever does not try any more. Says whether something may be there; then a person is asked from now on."""
+        async with self.database.transaction() as tx:
+            found = await store.lock(tx.connection, effect.receipt_id)
+            if found is None:
+                return None
+            before, _ = found
+            if before.state is State.IN_DOUBT:
+                return InDoubt(before.detail)
+            after = domain.give_up(before, [self._traits(step) for step in steps])
+            if after is None:
+                return None
+            await _given_up(tx, after)
+            return InDoubt(after.detail)
+
+    async def give_up_all(self, brand_slug: str, about: Mapping[str, Any], detail: str) -> bool:
+        """For effects that cannot be performed any more, such as those of an account that is gone.
+
+        Those of a brand that were prepared with these members are in doubt from now on, if something of them may be there.
+        Returns whether one is.
+        """
+        async with self.database.transaction() as tx:
+            found = await store.lock_unanswered(tx.connection, brand_slug, about)
+            for receipt in found:
+                await _given_up(tx, domain.doubted(receipt, detail))
+        return bool(found)
+
+    async def _identities(self, receipt: Receipt) -> Sequence[str]:
+        """Raises WaitFor: the gateway does not answer."""
+        try:
+            return await self._gateway.identities(receipt.account, receipt.brand_slug)
+        except GatewayAway as error:
+            raise WaitFor("gateway", error.detail, after=_until(error.retry_at)) from error
 
     def _traits(self, step: Step) -> Traits:
         return Traits(
@@ -127,13 +166,15 @@ class Receipts:
             repeatable=step.repeatable,
             settles=timedelta(seconds=step.settles_seconds),
             lease=timedelta(seconds=step.seconds + self._margin),
+            first_look=timedelta(seconds=step.first_look_seconds),
+            unseen=step.unseen,
         )
 
     # -- taking up -------------------------------------------------------------------------------------------------------
 
     async def _take_up(
-        self, effect: Effect, steps: Sequence[Traits], *, first: bool
-    ) -> tuple[Receipt, domain.Move]:
+        self, effect: Effect, steps: Sequence[Traits], identities: Sequence[str] | None, *, first: bool
+    ) -> tuple[Receipt, domain.Move, Clock]:
         async with self.database.transaction() as tx:
             found = await store.lock(tx.connection, effect.receipt_id)
             if found is None:
@@ -143,25 +184,26 @@ class Receipts:
                 found = await store.lock(tx.connection, effect.receipt_id)
                 assert found is not None
             receipt, now = found
+            clock = _clock_from(now)
             if receipt.brand_slug != effect.brand_slug:
                 raise Unprocessable(
                     f"receipt {effect.receipt_id} belongs to another brand than {effect.brand_slug}; nothing was sent"
                 )
-            taken, move = domain.take_up(_anew(receipt, effect), steps, now)
+            taken, move = domain.take_up(_anew(receipt, effect), steps, now, identities)
             if taken != receipt:
                 await store.save(tx.connection, taken)
             if isinstance(move, Send | Close | Look):
                 what = type(move).__name__.lower()
                 await store.note(tx.connection, taken.receipt_id, move.step, taken.fence, what)
-        return taken, move
+        return taken, move, clock
 
     # -- sending ---------------------------------------------------------------------------------------------------------
 
-    async def _send(self, receipt: Receipt, step: Step, began: float) -> None:
+    async def _send(self, receipt: Receipt, step: Step, began: float, clock: Clock) -> None:
         """Returns when the step is confirmed, or when it is to be looked up."""
         fence = receipt.fence
         try:
-            remote = await self._within(step, step.send(self._work(receipt, step, began)))
+            remote = await self._within(step, step.send(self._work(receipt, step, began, clock)))
             event: Event = domain.Answered(step.name, fence, _json_object(remote))
         except Fenced as error:
             await self._write(receipt, domain.Overtaken(step.name, fence, error.detail, error.known))
@@ -178,11 +220,12 @@ class Receipts:
                     error.reason, f"{receipt.subject}: {error.detail}", after=held_back.after
                 ) from error
             raise NotSentYet(error.reason, error.detail) from error
+        except DoubtfulOutcome as error:
+            await self._write(receipt, domain.Questioned(step.name, fence, _clean(error.detail)))
+            return
         except Refused as error:
-            await self._write(
-                receipt, domain.TurnedDown(step.name, fence, error.reason, _clean(error.detail))
-            )
-            raise EffectRefused(error.reason, error.detail, receipt.remote) from error
+            await self._turn_down(receipt, step, error)
+            return
         except asyncio.CancelledError:
             await self._write_quickly(
                 receipt, domain.Lost(step.name, fence, "its process ended, or its time was over")
@@ -198,6 +241,12 @@ class Receipts:
             return
         await self._write_for_sure(receipt, event)
 
+    async def _turn_down(self, receipt: Receipt, step: Step, error: Refused) -> None:
+        """Returns if an attempt before may have had its effect. Raises EffectRefused: nothing has happened."""
+        event = domain.TurnedDown(step.name, receipt.fence, error.reason, _clean(error.detail))
+        if await self._write(receipt, event) is not State.IN_DOUBT:
+            raise EffectRefused(error.reason, error.detail, receipt.remote) from error
+
     # -- looking up ------------------------------------------------------------------------------------------------------
 
     async def _close(self, receipt: Receipt, step: Step) -> None:
@@ -212,12 +261,13 @@ class Receipts:
         else:
             await self._write(receipt, domain.Closed(step.name, receipt.fence))
 
-    async def _look(self, receipt: Receipt, step: Step, began: float) -> None:
+    async def _look(self, receipt: Receipt, step: Step, began: float, clock: Clock) -> None:
         """Returns when it is found or not, or when a person is to be asked."""
         assert step.detect is not None
         name, fence = step.name, receipt.fence
+        has_settled = domain.has_settled(receipt, timedelta(seconds=step.settles_seconds), clock())
         try:
-            seen = await self._within(step, step.detect(self._work(receipt, step, began)))
+            seen = await self._within(step, step.detect(self._work(receipt, step, began, clock)))
         except Exception as error:  # noqa: BLE001  (whatever hinders looking, it is tried again)
             await self._not_looked(receipt, step, error)
             return
@@ -225,12 +275,13 @@ class Receipts:
             case Found():
                 await self._write_for_sure(receipt, domain.SeenThere(name, fence, _json_object(seen.remote)))
             case Absent():
-                await self._write(receipt, domain.SeenAbsent(name, fence))
-                if receipt.detail:
+                absent = domain.SeenAbsent(name, fence, has_settled, seen.is_certain)
+                after = await self._write(receipt, absent, step)
+                if receipt.detail and after is State.READY:
                     # It has failed, and that was an attempt.
                     raise NotSentYet("came_to_nothing", f"{receipt.detail}; nothing of it is there")
             case Unclear():
-                await self._write(receipt, domain.Unsure(name, fence, _clean(seen.detail)))
+                await self._write(receipt, domain.Unsure(name, fence, _clean(seen.detail), has_settled), step)
             case _:
                 assert_never(seen)
 
@@ -241,28 +292,27 @@ class Receipts:
             return
         ours = isinstance(error, UnderWay | GatewayAway)
         after = _until(error.retry_at) if isinstance(error, NotSent) else None
-        settles = timedelta(seconds=step.settles_seconds)
-        await self._write(
-            receipt, domain.NotLooked(name, fence, _told(error), after, counts=not ours), settles
-        )
+        await self._write(receipt, domain.NotLooked(name, fence, _told(error), after, counts=not ours), step)
 
     # -- writing down ----------------------------------------------------------------------------------------------------
 
-    async def _write(
-        self, receipt: Receipt, event: Event, settles: timedelta = timedelta(seconds=10)
-    ) -> None:
-        """What has happened, unless it comes too late to matter: then somebody else has gone on."""
+    async def _write(self, receipt: Receipt, event: Event, step: Step | None = None) -> State | None:
+        """What has happened. Returns the state after it; None if it comes too late to matter: then somebody else has gone on.
+
+        `step`: of a look-up, whose times count.
+        """
+        times = {} if step is None else _times(step)
         async with self.database.transaction() as tx:
             found = await store.lock(tx.connection, receipt.receipt_id)
             if found is None:
-                return  # erased meanwhile, with its brand
+                return None  # erased meanwhile, with its brand
             before, now = found
-            after = domain.decide(before, event, now, settles=settles)
+            after = domain.decide(before, event, now, **times)
             kind = type(event).__name__
             detail = getattr(event, "detail", "")
             if after is None:
                 if _has_happened(before, event):
-                    return
+                    return before.state
                 log.warning(
                     "effect_answered_late", receipt_id=str(receipt.receipt_id), what=kind, state=before.state
                 )
@@ -279,6 +329,7 @@ class Receipts:
             )
             if after is not None and before.state is State.IN_DOUBT:
                 await self._tell(after, tx)
+        return None if after is None else after.state
 
     async def _write_for_sure(self, receipt: Receipt, event: Event) -> None:
         """It is known to have happened, which nobody may ever forget: neither while the database is away, nor when the time is over."""
@@ -369,8 +420,9 @@ class Receipts:
 
     # ------------------------------------------------------------------------------------------------------------------
 
-    def _work(self, receipt: Receipt, step: Step, began: float) -> Work:
+    def _work(self, receipt: Receipt, step: Step, began: float, clock: Clock) -> Work:
         account = self._gateway.account(receipt.account, receipt.brand_slug)
+        account = replace(account, identity=receipt.identity, clock=clock)
         # Counted from before the lease began: whoever comes after finds the time of this one over.
         fence = Fence(receipt.receipt_id, step.name, receipt.fence, began + step.seconds)
         effect = Effect(
@@ -389,6 +441,27 @@ class Receipts:
                 return await work
         except TimeoutError as error:
             raise UnknownOutcome(f"no answer within {step.seconds:g} s") from error
+
+
+async def _given_up(tx: Transaction, receipt: Receipt) -> None:
+    assert receipt.step is not None
+    await store.save(tx.connection, receipt)
+    await store.note(
+        tx.connection, receipt.receipt_id, receipt.step, receipt.fence, "given up", detail=receipt.detail
+    )
+
+
+def _clock_from(now: datetime) -> Clock:
+    """The database's clock from a moment on at which it said what time it is."""
+    read_at = monotonic()
+    return lambda: now + timedelta(seconds=monotonic() - read_at)
+
+
+def _times(step: Step) -> dict[str, timedelta]:
+    return {
+        "settles": timedelta(seconds=step.settles_seconds),
+        "first_look": timedelta(seconds=step.first_look_seconds),
+    }
 
 
 def _new(effect: Effect, steps: Sequence[Traits]) -> Receipt:

@@ -75,7 +75,8 @@ async def save(connection: Connection, receipt: Receipt) -> None:
         """
         update receipts set kind = $2, account = $3, subject = $4, prepared = $5::jsonb, steps = $6, done = $7, step = $8,
                remote = $9::jsonb, state = $10, fence = $11, sent_fence = $12, held_until = $13, not_before = $14,
-               quiet_since = $15, looks = $16, reason = $17, detail = $18, changed_at = clock_timestamp()
+               quiet_since = $15, looks = $16, reason = $17, detail = $18, identity = $19, unanswered = $20,
+               changed_at = clock_timestamp()
         where receipt_id = $1
         """,
         receipt.receipt_id,
@@ -96,6 +97,8 @@ async def save(connection: Connection, receipt: Receipt) -> None:
         receipt.looks,
         receipt.reason,
         receipt.detail,
+        receipt.identity,
+        receipt.unanswered,
     )
 
 
@@ -126,6 +129,21 @@ async def note(
 async def find(connection: Connection, receipt_id: UUID) -> Kept | None:
     row = await connection.fetchrow("select * from receipts where receipt_id = $1", receipt_id)
     return None if row is None else _kept(row)
+
+
+async def lock_unanswered(connection: Connection, brand_slug: str, about: Mapping[str, Any]) -> list[Receipt]:
+    """Receipts of a brand whose steps may have had their effect, and that were prepared with these members; locked."""
+    rows = await connection.fetch(
+        """
+        select * from receipts
+        where brand_slug = $1 and state <> 'confirmed' and prepared @> $2::jsonb
+          and (state in ('armed', 'unknown') or (state = 'ready' and unanswered is not null))
+        order by number for update
+        """,
+        brand_slug,
+        json.dumps(about),
+    )
+    return [_receipt(row) for row in rows]
 
 
 async def page(
@@ -219,6 +237,8 @@ def _receipt(row: asyncpg.Record) -> Receipt:
         looks=row["looks"],
         reason=row["reason"],
         detail=row["detail"],
+        identity=row["identity"],
+        unanswered=row["unanswered"],
     )
 
 

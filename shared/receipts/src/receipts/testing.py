@@ -2,16 +2,17 @@
 
 import base64
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 import httpx
 
-from receipts.accounts import Account, Answer
+from receipts.accounts import IDENTITY, Account, Answer
 from receipts.door import Connected
-from receipts.errors import Fenced, NotSent, Refused, UnknownOutcome
+from receipts.errors import Fenced, NotSent, OtherIdentity, Refused, UnknownOutcome
 
 
 class DirectDoor:
@@ -51,6 +52,9 @@ class DirectDoor:
     async def accounts(self, brand: str) -> tuple[Connected, ...]:  # noqa: ARG002  (as `Door` has it)
         return self._accounts
 
+    async def identities(self, account: str, brand: str) -> Sequence[str]:
+        return next((each.identities for each in await self.accounts(brand) if each.name == account), ())
+
     async def close(self, receipt_id: UUID, fence: int, **_: str) -> None:
         self._pass(receipt_id, fence)
 
@@ -65,6 +69,7 @@ class DirectDoor:
         effect = asked.get("effect")
         if effect is not None:
             self._pass(UUID(effect["receipt_id"]), effect["fence"])
+        self._demand(name, asked.get(IDENTITY))
         try:
             response = await self._http.request(
                 asked["method"],
@@ -82,6 +87,17 @@ class DirectDoor:
             return Answer(response.status_code, headers, response.json())
         except ValueError:
             return Answer(response.status_code, headers, None, response.text)
+
+    def _demand(self, name: str, identity: str | None) -> None:
+        """As the gateway does."""
+        connected = next((each.identities for each in self._accounts if each.name == name), ())
+        if identity is not None and connected and identity not in connected:
+            retry_at = datetime.now(UTC) + timedelta(seconds=10)
+            raise OtherIdentity(f"{name} is connected as another user", retry_at)
+
+    def reconnect(self, accounts: tuple[Connected, ...]) -> None:
+        """As if somebody had connected these instead."""
+        self._accounts = accounts
 
     def _sent(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         headers = {**asked.get("headers", {}), **self._headers.get(name, {})}

@@ -14,7 +14,7 @@ from chassis import Connection, Connections
 from gateway.accounts import fences, store
 from gateway.accounts.domain import OPERATORS, Effect
 from gateway.accounts.kind import AccessRefused, Answer, Ask, NoAnswer, NotSent, Request, refusal
-from gateway.accounts.registry import Opened, Registry, needs_reconnecting
+from gateway.accounts.registry import Opened, Registry, identities, needs_reconnecting
 from gateway.accounts.renewing import Renewing
 from gateway.accounts.sending import Deadline, Sender
 from gateway.accounts.turns import Turns, waits
@@ -32,6 +32,9 @@ _MARGIN: Final = timedelta(seconds=1)
 _AGAIN_AFTER: Final = timedelta(seconds=30)
 CHECK_AGAIN: Final = timedelta(days=1)
 _HIDDEN: Final = b"***"
+READ_AT_ONCE: Final = 200_000
+"""Bytes of an answer that are read where everything else waits; what is longer is read in a thread."""
+_IDENTITY_AGAIN_AFTER: Final = timedelta(seconds=10)
 GOOD_FOR_ALL: Final = frozenset({"accept", "accept-language", "if-match", "if-none-match", "prefer"})
 """Headers that a service may send to any kind."""
 _Result = TypeVar("_Result")
@@ -46,6 +49,8 @@ class Wanted:
     request: Request
     effect: Effect | None
     seconds: float
+    identity: str | None = None
+    """As whom the account has to be connected; None: as anybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +193,21 @@ class AskingAccounts:
         if (pause := opened.kind.pause(answer, now)) is not None:
             await self._turns.rest(opened, pause)
         await self._look_at_refusal(opened, answer)
-        shown = opened.kind.shown(wanted.request, answer)
+        shown = await self._shown(opened, wanted.request, answer)
         return Told(without_secrets(shown, opened), None if pause is None else now + pause)
 
+    async def _shown(self, opened: Opened, request: Request, answer: Answer) -> Answer:
+        if len(answer.body) <= READ_AT_ONCE:
+            return opened.kind.shown(request, answer)
+        return await asyncio.to_thread(opened.kind.shown, request, answer)
+
     async def _exchange(self, opened: Opened, ask: Ask, wanted: Wanted, deadline: Deadline) -> Answer:
+        # With the very credentials that are sent: somebody may connect the account as another user at any moment.
+        if wanted.identity is not None and wanted.identity not in identities(opened.account):
+            raise ProblemError(_other_identity(opened))
         outgoing = opened.kind.outgoing(opened.own, wanted.request, ask)
         try:
-            return await self._sender.send(outgoing, deadline)
+            return await self._sender.send(outgoing, deadline, ask.most_bytes)
         except NotSent as error:
             raise ProblemError(not_sent(str(error))) from None
         except NoAnswer as error:
@@ -245,7 +258,9 @@ def without_secrets(answer: Answer, opened: Opened) -> Answer:
     return replace(answer, body=body, headers=_told_headers(headers))
 
 
-_TOLD: Final = frozenset({"content-type", "date", "etag", "last-modified", "link", "location", "retry-after"})
+_TOLD: Final = frozenset(
+    {"age", "content-type", "date", "etag", "last-modified", "link", "location", "retry-after"}
+)
 
 
 def _told_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -261,6 +276,18 @@ def _not_allowed(opened: Opened, why: str) -> Problem:
         "account.request_not_allowed",
         f"{opened.account.name} ({opened.account.kind}) is not asked this: {why}",
         HTTPStatus.UNPROCESSABLE_ENTITY,
+    )
+
+
+def _other_identity(opened: Opened) -> Problem:
+    who = f" as {opened.account.label}" if opened.account.label else ""
+    return Problem(
+        "account.other_identity",
+        f"nothing was sent: {opened.account.name} is connected{who}, which is another user than this was begun for, or not"
+        f" known yet (`brandctl accounts check {opened.account.name}`)",
+        HTTPStatus.FAILED_DEPENDENCY,
+        transient=True,
+        after=_IDENTITY_AGAIN_AFTER,
     )
 
 

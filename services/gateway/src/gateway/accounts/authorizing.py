@@ -6,12 +6,14 @@ verifier (RFC 7636), without which a code that was caught on its way is worth no
 
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from chassis import Connection, Connections
 from gateway.accounts.kind import AccessRefused, NoAnswer, NotSent, Own
@@ -26,6 +28,8 @@ from gateway.problems import Problem, ProblemError
 GOOD_FOR: Final = timedelta(minutes=10)
 _SECONDS: Final = 30.0
 _SEALED_AS: Final = "authorization"
+_THIS_MACHINE: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_UNFIT: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 Note = Callable[[Connection], Awaitable[None]]
 """Writes down who has connected it, in the same transaction."""
@@ -153,8 +157,17 @@ class Authorizing:
 
 
 def redirects_allowed(redirect_uri: str) -> bool:
-    """Whether a code may be sent there: to this machine, or encrypted."""
-    return redirect_uri.startswith(("https://", "http://127.0.0.1:", "http://localhost:", "http://[::1]:"))
+    """Whether a code may be sent there: to a port of this machine, or encrypted. No user, and nothing that browsers read otherwise."""
+    if not redirect_uri.isascii() or _UNFIT.search(redirect_uri):
+        return False
+    try:
+        parts = urlsplit(redirect_uri)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return False
+    if not host or "@" in parts.netloc or parts.fragment or port == 0:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and host in _THIS_MACHINE and port is not None)
 
 
 def login_kinds() -> Sequence[str]:

@@ -4,6 +4,7 @@ What is not among the `asks` of a kind is not asked, whoever wants it: a key of 
 """
 
 import base64
+import hashlib
 import json
 import re
 import socket
@@ -18,11 +19,14 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from chassis import WebAddress
 from chassis.http.client import retry_after
-from gateway.accounts.domain import Looked
+from gateway.accounts.domain import Account, Looked
 from gateway.limits import Bounds
 
+LISTING_BYTES: Final = 4_000_000
+"""Of an answer that lists posts, at most: some servers list as many as they have, however few are asked for."""
 _AFTER_429: Final = timedelta(seconds=60)
 """For whoever says "too many" and not until when."""
+_ITEM: Final = re.compile(r"[\s,]*(?=[^\s,\]])")
 _PLAIN: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*")
 _SNEAKING: Final = re.compile(r"%(?:2[eEfF]|5[cC]|0[0-9a-fA-F]|3[fF]|23|25)")
 """Dots, slashes and the like that only whoever decodes a path sees."""
@@ -122,9 +126,9 @@ class Answer:
 
     @property
     def document(self) -> Any:
-        """The JSON in the body; None if there is none."""
+        """The JSON in the body; None if there is none. Of a list that was cut off, the items that are whole."""
         try:
-            return json.loads(self.body)
+            return leading_items(self.body) if self.truncated else json.loads(self.body)
         except (ValueError, RecursionError):
             return None
 
@@ -134,6 +138,24 @@ class Answer:
         for name in names:
             found = found.get(name) if isinstance(found, dict) else None
         return found
+
+
+def leading_items(body: bytes) -> list[Any] | None:
+    """The items of a JSON list that are whole, of a body that was cut off; None: it is no list."""
+    text = body.decode(errors="replace").lstrip()
+    if not text.startswith("["):
+        return None
+    items: list[Any] = []
+    place, decoder = 1, json.JSONDecoder()
+    while (begin := _ITEM.match(text, place)) is not None:
+        try:
+            item, place = decoder.raw_decode(text, begin.end())
+        except ValueError:
+            break
+        if place == len(text):
+            break  # a number may go on
+        items.append(item)
+    return items
 
 
 class NotSent(Exception):  # noqa: N818 - an outcome, as `NoAnswer` is
@@ -169,6 +191,7 @@ class Ask:
         query: names that may be given, with what their values look like; None: any name that changes nothing by itself.
         body: looks at JSON or form.
         origin: of the provider, where it is another than that of the account.
+        most_bytes: of an answer; what is longer is cut off.
     """
 
     method: str
@@ -176,6 +199,7 @@ class Ask:
     query: Mapping[str, str] | None = None
     body: Checked | None = None
     origin: str | None = None
+    most_bytes: int = 1_000_000
 
     @property
     def regex(self) -> re.Pattern[str]:
@@ -257,6 +281,10 @@ class Kind:
     """Names in lower case that services may send beside those that are good for all."""
     needed_headers: ClassVar[frozenset[str]] = frozenset()
     """Of these, those that must be there."""
+    user_facts: ClassVar[tuple[str, ...]] = ("id",)
+    """Names of what the other side says of an account that tell one user there from another."""
+    user_settings: ClassVar[tuple[str, ...]] = ("url",)
+    """Names of settings that do, such as the address of the server that the user is on."""
     seconds: ClassVar[float] = 20.0
     """For a look at the account."""
 
@@ -287,6 +315,18 @@ class Kind:
         if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
             return None
         return retry_after(answer.headers.get("retry-after"), now) or _AFTER_429
+
+    def user(self, account: Account) -> str | None:
+        """What stands for the user as whom an account is connected, the same after each reconnection; None: nobody knows (yet).
+
+        Services keep it. So whoever changes how it is made has every effect that is under way looked at by a person.
+        """
+        given = [str(account.settings.get(name) or "").rstrip("/") for name in self.user_settings]
+        said = [account.facts.get(name, "") for name in self.user_facts]
+        if not all(said) or not any((*given, *said)):
+            return None
+        told = json.dumps([self.name, given, said])
+        return hashlib.sha256(told.encode()).hexdigest()[:32]
 
     def refused(self, answer: Answer) -> str | None:
         """Why this answer says for sure that the credentials are good for nothing any more; None: it does not say so."""

@@ -142,7 +142,8 @@ def _account_routes(registry: Registry, authorizing: Authorizing, health: Health
         if not redirects_allowed(request.redirect_uri):
             raise HTTPException(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
-                "redirect_uri: must lead to this machine (http://127.0.0.1:port/) or begin with https://",
+                f"redirect_uri: '{request.redirect_uri}' must lead to this machine (http://127.0.0.1:8976/callback) or begin with"
+                " https://, with a host and without a user, a fragment, white space or a backslash",
             )
         try:
             settings = checked_settings(KINDS[request.kind], request.settings)

@@ -1,12 +1,15 @@
 """The accounts that there are, with their credentials: opened where a request is about to leave, and hidden wherever they stand."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final
 from uuid import UUID
 
+import structlog
 from pydantic import SecretStr, ValidationError
 
 from chassis import Connection, Connections, redaction
@@ -19,8 +22,13 @@ from gateway.accounts.store import Connecting
 from gateway.credentials import Keyring
 from gateway.problems import Problem, ProblemError
 
+ERASED_ACCOUNTS_KEPT: Final = timedelta(days=7)
+"""How long an administrator can undo what an erasure took."""
 _SEALED_AS: Final = "account "
 """Before the name, so that what is sealed for a provider of that name opens no account."""
+
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +157,31 @@ class Registry:
                 raise ProblemError(not_connected(name, HTTPStatus.NOT_FOUND))
 
     async def erase(self, erasure_id: UUID, brand: str) -> dict[str, int]:
-        """Forgets the accounts of a brand that is erased, with their credentials; those of others as well lose it and stay."""
+        """Takes the accounts from a brand that is erased; those of others as well lose it and stay.
+
+        They are out of use at once, and deleted with their credentials after `ERASED_ACCOUNTS_KEPT`.
+        """
         async with self._connections.connection() as connection, connection.transaction():
-            return await store.erase_once(connection, erasure_id, brand)
+            removed = await store.erase_once(connection, erasure_id, brand)
+        log.warning("accounts_of_brand_erased", brand=brand, erasure_id=str(erasure_id), **removed)
+        return removed
+
+    async def erased(self) -> list[store.ErasedAccount]:
+        """The accounts that erasures took and that can be given back, the latest first."""
+        async with self._connections.connection() as connection:
+            return await store.erased(connection, ERASED_ACCOUNTS_KEPT)
+
+    async def restore(self, erasure_id: UUID) -> tuple[list[str], list[str]]:
+        """Undoes an erasure: the names of the accounts that are back, and of those whose name another account has now."""
+        async with self._connections.connection() as connection, connection.transaction():
+            restored, taken = await store.restore(connection, erasure_id, ERASED_ACCOUNTS_KEPT)
+        log.warning("accounts_restored", erasure_id=str(erasure_id), restored=restored, taken=taken)
+        return restored, taken
+
+    async def forget_erased(self) -> None:
+        """Deletes for good what erasures took longer ago than `ERASED_ACCOUNTS_KEPT`."""
+        async with self._connections.connection() as connection:
+            await store.forget_erased(connection, ERASED_ACCOUNTS_KEPT)
 
     async def seal_anew(self) -> int:
         """Seals everything with the first key of the ring, while requests go on; returns how many accounts there are.
@@ -165,6 +195,9 @@ class Registry:
                 anew = self._keyring.seal_anew(row.account.name, row.sealed)
                 await store.replace_sealed(connection, row.account.name, row.sealed, anew)
                 done += 1
+            for name, sealed in await store.erased_sealed(connection):
+                anew = self._keyring.seal_anew(name, sealed)
+                await store.replace_erased_sealed(connection, name, sealed, anew)
         return done
 
     def seal(self, name: str, credentials: Credentials) -> bytes:
@@ -186,6 +219,18 @@ class Registry:
         credentials = kind.credentials.model_validate_json(text)
         self.learn(credentials)
         return Opened(account, kind, kind.settings.model_validate(account.settings), credentials)
+
+
+def identities(account: Account) -> list[str]:
+    """What stands for the user as whom an account is connected: `user:…`, if that is known, and this connection, `connection:…`.
+
+    A receipt keeps the first of them, and goes on only while one of them is what it keeps.
+    """
+    kind = KINDS.get(account.kind)
+    user = None if kind is None else kind.user(account)
+    connection = json.dumps([account.connected_at.isoformat(), account.settings], sort_keys=True, default=str)
+    this = f"connection:{hashlib.sha256(connection.encode()).hexdigest()[:32]}"
+    return [this] if user is None else [f"user:{user}", this]
 
 
 def validated(kind: Kind, credentials: Mapping[str, Any]) -> Credentials:

@@ -165,7 +165,9 @@ class AccountAnswer(View):
     text: str | None = None
     """Its body otherwise."""
     truncated: bool = False
-    """Only the beginning of the body is here."""
+    """Only the beginning of the body was read."""
+    whole_items: list[Any] | None = None
+    """Of a body that was cut off and is a list in JSON: the items that are whole; then `json` and `text` are null."""
     retry_at: datetime | None = None
     """Nothing more is asked of the account before."""
 

@@ -1,24 +1,26 @@
 """Connecting accounts, and asking them. Credentials come in and are never given back."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, Header, HTTPException, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
 from chassis.http.api import UNKNOWN, View, needs, refusal, router
 from chassis.http.callers import Scope
-from gateway.accounts.asking import AskingAccounts, Wanted
+from gateway.accounts.asking import READ_AT_ONCE, AskingAccounts, Wanted
 from gateway.accounts.domain import ALL_BRANDS, Account
 from gateway.accounts.health import Health
+from gateway.accounts.kind import Answer
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.mail import Mailing
-from gateway.accounts.registry import Registry, checked_settings, not_connected
+from gateway.accounts.registry import Registry, checked_settings, identities, not_connected
 from gateway.accounts.requests import AccountAnswer, AccountRequest, Closing, MailAnswer, MailRequest
-from gateway.accounts.store import Connecting
+from gateway.accounts.store import Connecting, ErasedAccount
 from gateway.problems import NO_KEYS, ProblemError
 from gateway.requests import BRAND_PATTERN, Brand
 
@@ -52,6 +54,14 @@ Brands = Annotated[
     Field(min_length=1, max_length=1000),
 ]
 
+Identity = Annotated[
+    str | None,
+    Header(
+        pattern="^(user|connection):[0-9a-f]{32}$",
+        description="One of the account's `identities`: nothing is sent unless it is connected so.",
+    ),
+]
+
 FROM_ACCOUNTS: Final = {
     **refusal(
         HTTPStatus.CONFLICT, "Whoever asks has been replaced, or what was sent before may still arrive."
@@ -79,6 +89,9 @@ class AccountView(View):
     """Why, in plain words."""
     facts: dict[str, str]
     """What its own side says of it and is no secret: ids and addresses that requests are made of."""
+    identities: list[str]
+    """What stands for the user as whom it is connected: `user:…`, the same after each reconnection, if that is known; and
+    `connection:…`, of this connection alone."""
     scopes: list[str]
     expires_at: datetime | None
     """When its access ends, unless somebody connects it again before."""
@@ -96,6 +109,7 @@ class AccountView(View):
             state=account.state_at(datetime.now(UTC)).value,
             detail=account.detail,
             facts=dict(account.facts),
+            identities=identities(account),
             scopes=list(account.scopes),
             expires_at=account.expires_at,
             checked_at=account.checked_at,
@@ -106,6 +120,43 @@ class AccountView(View):
 
 class AccountList(View):
     items: list[AccountView]
+
+
+class ErasedAccountView(View):
+    """An account that an erasure took from its brand. Nothing is sent with it."""
+
+    erasure_id: UUID
+    brand: str
+    name: str
+    kind: str
+    erased_at: datetime
+    forgotten_at: datetime
+    """When it is deleted with its credentials."""
+
+    @classmethod
+    def of(cls, account: ErasedAccount) -> Self:
+        return cls(
+            erasure_id=account.erasure_id,
+            brand=account.brand,
+            name=account.name,
+            kind=account.kind,
+            erased_at=account.erased_at,
+            forgotten_at=account.forgotten_at,
+        )
+
+
+class ErasedAccounts(View):
+    items: list[ErasedAccountView]
+
+
+class Restored(View):
+    """What an undone erasure gave back."""
+
+    erasure_id: UUID
+    restored: list[str]
+    """Names of the accounts that are connected again."""
+    name_taken: list[str]
+    """Names of those that stay away, because another account is called so now."""
 
 
 class ConnectAccount(BaseModel):
@@ -219,18 +270,23 @@ def asking_routes(asking: AskingAccounts, mailing: Mailing) -> APIRouter:
         responses=FROM_ACCOUNTS,
         response_model_by_alias=True,
     )
-    async def ask(name: Annotated[Name, Path()], request: AccountRequest) -> AccountAnswer:
+    async def ask(
+        name: Annotated[Name, Path()], request: AccountRequest, x_account_identity: Identity = None
+    ) -> AccountAnswer:
         """Sent once, or not at all; whatever is answered is told, with its status."""
-        wanted = Wanted(name, request.brand, request.request(), request.about(), request.seconds)
+        wanted = Wanted(
+            name, request.brand, request.request(), request.about(), request.seconds, x_account_identity
+        )
         told = await asking.ask(wanted)
-        document = told.answer.document
+        document = await _document(told.answer)
         return AccountAnswer.model_validate(
             {
                 "status": told.answer.status,
                 "headers": told.answer.headers,
-                "json": document,
+                "json": None if told.answer.truncated else document,
                 "text": None if document is not None else told.answer.body.decode(errors="replace"),
                 "truncated": told.answer.truncated,
+                "whole_items": document if told.answer.truncated else None,
                 "retry_at": told.retry_at,
             }
         )
@@ -267,15 +323,42 @@ def erasure_routes(registry: Registry) -> APIRouter:
         "/{erasure_id}", dependencies=[needs(Scope.ADMIN)], summary="Forget the accounts of an erased brand"
     )
     async def erase(erasure_id: UUID, request: Erasing) -> Erased:
-        """Its own are removed with their credentials, from others it is taken. Again, it removes nothing and tells the same."""
+        """Its own are removed, from others it is taken. Again, it removes nothing and tells the same.
+
+        For a week an administrator can undo it; then they are deleted with their credentials.
+        """
         removed = await registry.erase(erasure_id, request.brand)
         return Erased(erasure_id=erasure_id, brand_slug=request.brand, removed=removed)
+
+    @routes.get(
+        "",
+        dependencies=[needs(Scope.ADMIN)],
+        summary="Accounts that erasures took and that can be given back",
+    )
+    async def list_erased() -> ErasedAccounts:
+        return ErasedAccounts(items=[ErasedAccountView.of(each) for each in await registry.erased()])
+
+    @routes.post(
+        "/{erasure_id}/restore",
+        dependencies=[needs(Scope.ADMIN)],
+        summary="Undo an erasure: give the accounts back",
+    )
+    async def restore(erasure_id: UUID) -> Restored:
+        """Those whose name another account has now stay away: disconnect that one first. Again, it gives back what is left."""
+        restored, taken = await registry.restore(erasure_id)
+        return Restored(erasure_id=erasure_id, restored=restored, name_taken=taken)
 
     return routes
 
 
 def brands_of(given: list[str]) -> list[str]:
     return [ALL_BRANDS] if ALL_BRANDS in given else sorted(set(given))
+
+
+async def _document(answer: Answer) -> Any:
+    if len(answer.body) <= READ_AT_ONCE:
+        return answer.document
+    return await asyncio.to_thread(lambda: answer.document)
 
 
 async def view(registry: Registry, name: str) -> AccountView:

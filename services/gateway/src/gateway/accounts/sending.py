@@ -23,6 +23,7 @@ from gateway.egress.errors import EgressError
 
 _CONNECT_SECONDS: Final = 5.0
 _MAX_BYTES: Final = 1_000_000
+"""Of an answer, where whoever asks says nothing else."""
 _PIECE: Final = 16_384
 
 
@@ -69,8 +70,10 @@ class Sender:
         self._exceptions = tuple(exceptions)
         self._ssl = trust or httpx.create_ssl_context()
 
-    async def send(self, request: Outgoing, deadline: Deadline) -> Answer:
+    async def send(self, request: Outgoing, deadline: Deadline, most_bytes: int = _MAX_BYTES) -> Answer:
         """The answer, whatever its status. Nothing is written after the deadline, and nothing is sent a second time.
+
+        What of its body goes beyond `most_bytes` is cut off.
 
         Raises:
             NotSent: not a byte of it was written.
@@ -80,7 +83,7 @@ class Sender:
         try:
             with client_span(request.method, request.shown) as exchange:
                 async with asyncio.timeout(deadline.left):
-                    answer = await self._exchange(request, wire)
+                    answer = await self._exchange(request, wire, most_bytes)
                 exchange.answered(answer.status)
                 return answer
         except (
@@ -129,7 +132,7 @@ class Sender:
             raise NotSent(f"{host}:{port}: {_told(error)}") from None
         raise NotSent(f"{host}:{port}: cannot be reached: {last}")
 
-    async def _exchange(self, request: Outgoing, wire: "_Wire") -> Answer:
+    async def _exchange(self, request: Outgoing, wire: "_Wire", most_bytes: int) -> Answer:
         url = httpx.URL(request.url)
         if request.query:
             url = url.copy_merge_params(httpx.QueryParams(list(request.query)))
@@ -161,7 +164,7 @@ class Sender:
                 )
             )
             found = _headers(answer)
-            body, truncated = await _body(answer, found)
+            body, truncated = await _body(answer, found, most_bytes)
             return Answer(answer.status, found, body, truncated)
         finally:
             await connection.aclose()
@@ -283,7 +286,9 @@ def _headers(answer: httpcore2.Response) -> dict[str, str]:
     return found
 
 
-async def _body(answer: httpcore2.Response, headers: Mapping[str, str]) -> tuple[bytes, bool]:
+async def _body(
+    answer: httpcore2.Response, headers: Mapping[str, str], most_bytes: int
+) -> tuple[bytes, bool]:
     """What it says, and whether that is only the beginning. The status is what counts: a body that cannot be read is none."""
     body = bytearray()
     try:
@@ -291,8 +296,8 @@ async def _body(answer: httpcore2.Response, headers: Mapping[str, str]) -> tuple
         async for chunk in answer.aiter_stream():
             for part in decoding.feed(chunk):
                 body += part
-                if len(body) > _MAX_BYTES:
-                    return bytes(body[:_MAX_BYTES]), True
+                if len(body) > most_bytes:
+                    return bytes(body[:most_bytes]), True
         decoding.end()
     except EgressError:
         return bytes(body), True

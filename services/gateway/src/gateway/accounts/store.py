@@ -93,6 +93,15 @@ async def erase_once(connection: Connection, erasure_id: UUID, brand: str) -> di
     await connection.execute(
         "update account_authorizations set brands = array_remove(brands, $1) where $1 = any (brands)", brand
     )
+    await connection.execute(
+        """
+        insert into erased_accounts (erasure_id, brand_slug, name, kind, brands, settings, sealed, label, facts, scopes, expires_at)
+        select $1, $2, name, kind, brands, settings, case when brands <@ array[$2] then sealed end, label, facts, scopes, expires_at
+        from accounts where $2 = any (brands)
+        """,
+        erasure_id,
+        brand,
+    )
     removed = {
         "accounts": _count(await connection.execute("delete from accounts where brands <@ array[$1]", brand)),
         "shared_accounts": _count(
@@ -108,6 +117,94 @@ async def erase_once(connection: Connection, erasure_id: UUID, brand: str) -> di
         json.dumps(removed),
     )
     return removed
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedAccount:
+    """An account that an erasure took from a brand, and that can be given back until `forgotten_at`."""
+
+    erasure_id: UUID
+    brand: str
+    name: str
+    kind: str
+    erased_at: datetime
+    forgotten_at: datetime
+
+
+async def erased(connection: Connection, kept: timedelta) -> list[ErasedAccount]:
+    """All that can be given back, the latest first."""
+    rows = await connection.fetch(
+        """
+        select erasure_id, brand_slug, name, kind, erased_at, erased_at + $1::interval as forgotten_at from erased_accounts
+        where erased_at > clock_timestamp() - $1::interval order by erased_at desc, name
+        """,
+        kept,
+    )
+    return [
+        ErasedAccount(
+            row["erasure_id"],
+            row["brand_slug"],
+            row["name"],
+            row["kind"],
+            row["erased_at"],
+            row["forgotten_at"],
+        )
+        for row in rows
+    ]
+
+
+async def restore(connection: Connection, erasure_id: UUID, kept: timedelta) -> tuple[list[str], list[str]]:
+    """Gives accounts back: the names of those that are connected again, and of those whose name another account has now."""
+    # As who connects an account of one of these names at the same time.
+    names = await connection.fetch(
+        "select name from erased_accounts where erasure_id = $1 order by name", erasure_id
+    )
+    for row in names:
+        await lock(connection, row["name"])
+    rows = await connection.fetch(
+        """
+        with back as (
+            delete from erased_accounts where erasure_id = $1 and erased_at > clock_timestamp() - $2::interval
+              and (sealed is null or not exists (select from accounts where accounts.name = erased_accounts.name))
+            returning *
+        ), shared as (
+            update accounts set brands = array_append(accounts.brands, back.brand_slug) from back
+            where back.sealed is null and accounts.name = back.name and not back.brand_slug = any (accounts.brands)
+        ), own as (
+            insert into accounts (name, kind, brands, settings, sealed, label, facts, scopes, expires_at)
+            select name, kind, brands, settings, sealed, label, facts, scopes, expires_at from back where sealed is not null
+        )
+        select name from back order by name
+        """,
+        erasure_id,
+        kept,
+    )
+    taken = await connection.fetch(
+        "select name from erased_accounts where erasure_id = $1 and erased_at > clock_timestamp() - $2::interval order by name",
+        erasure_id,
+        kept,
+    )
+    return [row["name"] for row in rows], [row["name"] for row in taken]
+
+
+async def forget_erased(connection: Connection, kept: timedelta) -> None:
+    """Deletes for good what an erasure took that long ago."""
+    await connection.execute(
+        "delete from erased_accounts where erased_at <= clock_timestamp() - $1::interval", kept
+    )
+
+
+async def erased_sealed(connection: Connection) -> list[tuple[str, bytes]]:
+    """Name and sealed credentials of each account that can be given back."""
+    rows = await connection.fetch("select name, sealed from erased_accounts where sealed is not null")
+    return [(row["name"], bytes(row["sealed"])) for row in rows]
+
+
+async def replace_erased_sealed(connection: Connection, name: str, before: bytes, after: bytes) -> None:
+    """The same credentials, sealed with another key."""
+    await connection.execute(
+        "update erased_accounts set sealed = $3 where name = $1 and sealed = $2", name, before, after
+    )
 
 
 async def set_sealed(connection: Connection, name: str, generation: int, sealed: bytes) -> bool:

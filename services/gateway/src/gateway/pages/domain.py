@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Final
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 MEDIA_TYPES: Final = frozenset(
     {
@@ -137,9 +137,19 @@ def _linked(page: Page, relation: str) -> str | None:
     for target, parameters in _LINK.findall(page.headers.get("link", "")):
         named = {name.lower(): quoted or plain for name, quoted, plain in _PARAMETER.findall(parameters)}
         if relation in named.get("rel", "").lower().split():
-            found = urljoin(page.final, target.strip())
-            return found if found.startswith(("https://", "http://")) else None
+            return _web_address(page.final, target.strip())
     return None
+
+
+def _web_address(base: str, reference: str) -> str | None:
+    """The address of the web that a reference means; None if it is none, or names a user."""
+    try:
+        found = urljoin(base, reference)
+        parts = urlsplit(found)
+        fits = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return found if fits and "@" not in parts.netloc else None
 
 
 def _moment(text: str) -> datetime | None:

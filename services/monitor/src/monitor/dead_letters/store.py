@@ -280,7 +280,7 @@ async def claim_open(
 ) -> tuple[list[Claimed], bool]:
     """Locks up to `limit` of the selected open and replayable messages, the oldest first, past those at work.
 
-    Those that claim what their sender may not are only among them if named by id or by group: a replay vouches for them.
+    Those that claim what their sender may not are only among them if named by id or by group: their consumer would refuse most.
 
     Returns:
         As many of them as have bodies of `most_bytes` together, at least one; and whether there may be more than these.

@@ -8,6 +8,7 @@ from orchestrator.brands.domain import (
     BrandSlug,
     UnknownBrandError,
     UnwritableError,
+    approval_of,
     check_writer,
 )
 from orchestrator.brands.models import NAME_PATTERN, Agent, BrandView, Counters
@@ -30,6 +31,7 @@ __all__ = [
     "Slug",
     "UnknownBrandError",
     "UnwritableError",
+    "approval_of",
     "brand_routes",
     "check_writer",
     "find_brand",

@@ -17,6 +17,8 @@ WRITERS: Final = (EXTRACTIVE, MODEL)
 
 
 BUILT_IN_SITE: Final = "site"
+DEFAULT_UNREVIEWED: Final = 5
+"""Drafts of a brand that may wait without anybody having reviewed them, unless the brand says otherwise."""
 
 
 class Approval(StrEnum):

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 from chassis.http.api import View
 from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import PostsApproval
+from orchestrator.brands.domain import DEFAULT_UNREVIEWED
 from orchestrator.brands.store import Brand
 from orchestrator.requests import RequestBody, not_blank, prose
 
@@ -21,6 +22,7 @@ MOST_WORDS: Final = 2000
 MOST_A_DAY: Final = 10_000
 MOST_DAYS: Final = 3650
 MOST_REFRESHED: Final = 100
+MOST_UNREVIEWED: Final = 100
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 CLOCK_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 LANGUAGE_PATTERN: Final = "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
@@ -123,6 +125,9 @@ class BrandRequest(RequestBody):
     """After how many days an audit calls what an article was written from old; without it, 180."""
     refresh_stale: Annotated[int | None, Field(ge=1, le=MOST_REFRESHED, examples=[5])] = None
     """How many such articles audits have written anew in a week, the oldest first; without it, none: they are reported."""
+    max_unreviewed_drafts: Annotated[int, Field(ge=1, le=MOST_UNREVIEWED, examples=[5])] = DEFAULT_UNREVIEWED
+    """How many drafts may wait that no person has reviewed. With so many, nothing more is begun; where every article waits, no more than
+    these are written."""
 
     quiet_hours: QuietHoursRequest | None = None
     """When nothing is begun for it by itself, day by day: what is under way goes on to its end, what is due is caught up afterwards, and
@@ -179,7 +184,7 @@ class Agent(View):
     waits: str | None
     """Why nothing more is begun for it; null if it goes on by itself."""
     looked_at: datetime | None
-    """When a person looked last: decided about a draft, or said to have looked."""
+    """When a person looked last: decided about a draft, or said to have reviewed it or all that wait."""
 
 
 class BrandView(View):
@@ -203,6 +208,7 @@ class BrandView(View):
     articles_per_day: int | None
     stale_after_days: int | None
     refresh_stale: int | None
+    max_unreviewed_drafts: int
     quiet_hours: QuietHoursRequest | None
     paused_at: datetime | None
     """Since when nothing of it is begun, until somebody has it resumed."""
@@ -230,6 +236,7 @@ class BrandView(View):
             articles_per_day=brand.articles_per_day,
             stale_after_days=brand.stale_after_days,
             refresh_stale=brand.refresh_stale,
+            max_unreviewed_drafts=brand.max_unreviewed_drafts,
             quiet_hours=QuietHoursRequest.of(brand.quiet_hours),
             paused_at=brand.paused_at,
             created_at=brand.created_at,

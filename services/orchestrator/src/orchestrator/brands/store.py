@@ -10,7 +10,7 @@ import asyncpg
 from chassis import Connection
 from chassis.quiet_hours import QuietHours
 from envelope.brand.payloads import PostsApproval
-from orchestrator.brands.domain import EXTRACTIVE, Approval, BrandSlug, approval_of
+from orchestrator.brands.domain import DEFAULT_UNREVIEWED, EXTRACTIVE, Approval, BrandSlug, approval_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class Brand:
     """None: by default."""
     refresh_stale: int | None
     """Stale articles that audits may have written anew in a week; None: none."""
+    max_unreviewed_drafts: int
+    """With so many drafts that nobody has reviewed, nothing more is begun."""
     quiet_hours: QuietHours | None
     quiet_from: datetime | None
     quiet_until: datetime | None
     """The period of quiet hours that is under way or comes next."""
     paused_at: datetime | None
-    looked_at: datetime | None
-    """When a person looked last at what waits."""
     created_at: datetime
     updated_at: datetime
 
@@ -80,6 +80,7 @@ async def upsert_brand(
     audience: str = "",
     targets: Sequence[str] = (),
     short_links: bool = False,
+    max_unreviewed_drafts: int = DEFAULT_UNREVIEWED,
 ) -> tuple[Brand, bool]:
     """The brand as stored, and whether it is new. Saying the same again leaves `updated_at` alone.
 
@@ -91,18 +92,20 @@ async def upsert_brand(
         insert into brands as b
             (slug, name, description, language, channels, target, writer, forbidden_words, tone, words, approval,
              articles_per_day, stale_after_days, quiet_hours, quiet_from, quiet_until, posts_approval,
-             refresh_stale, audience, further_targets, short_links)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16, $17, $18, $19, $20, $21)
+             refresh_stale, audience, further_targets, short_links, max_unreviewed_drafts)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $16, $17, $18, $19, $20, $21, $22)
         on conflict (slug) do update
             set name = $2, description = $3, language = $4, channels = $5, target = $6, writer = $7,
                 forbidden_words = $8, tone = $9, words = $10, approval = $11, articles_per_day = $12,
                 stale_after_days = $13, quiet_hours = $14::jsonb, quiet_from = $15, quiet_until = $16, posts_approval = $17,
                 refresh_stale = $18, audience = $19, further_targets = $20, short_links = $21,
+                max_unreviewed_drafts = $22,
                 updated_at = case
                     when (b.name, b.description, b.language, b.channels, b.target, b.writer, b.forbidden_words, b.tone,
                           b.words, b.approval, b.articles_per_day, b.stale_after_days, b.quiet_hours,
-                          b.posts_approval, b.refresh_stale, b.audience, b.further_targets, b.short_links)
-                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $17, $18, $19, $20, $21)
+                          b.posts_approval, b.refresh_stale, b.audience, b.further_targets, b.short_links,
+                          b.max_unreviewed_drafts)
+                         is not distinct from ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $17, $18, $19, $20, $21, $22)
                     then b.updated_at else now() end
         returning *, xmax = 0 as is_new
         """,
@@ -127,6 +130,7 @@ async def upsert_brand(
         audience,
         list(targets[1:]),
         short_links,
+        max_unreviewed_drafts,
     )
     assert row is not None
     return _brand(row), bool(row["is_new"])
@@ -210,11 +214,11 @@ def _brand(row: asyncpg.Record) -> Brand:
         articles_per_day=row["articles_per_day"],
         stale_after_days=row["stale_after_days"],
         refresh_stale=row["refresh_stale"],
+        max_unreviewed_drafts=row["max_unreviewed_drafts"],
         quiet_hours=_quiet_hours(row["quiet_hours"]) if row["quiet_hours"] is not None else None,
         quiet_from=row["quiet_from"],
         quiet_until=row["quiet_until"],
         paused_at=row["paused_at"],
-        looked_at=row["looked_at"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

@@ -15,7 +15,7 @@ from orchestrator.cycles.housekeeping import Housekeeping, Releases
 from orchestrator.cycles.keyword_rows import KeywordRow, load_keywords
 from orchestrator.cycles.models import Keyword
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
-from orchestrator.cycles.store import BRAND_WAITS, UNSEEN, Cycle, NewCycle, lock_brand, waiting
+from orchestrator.cycles.store import BRAND_WAITS, Cycle, NewCycle, lock_brand, waiting
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
 from orchestrator.cycles.waits import note_waits
 
@@ -25,7 +25,6 @@ __all__ = [
     "BRAND_WAITS",
     "DEFAULT_ROOM",
     "LARGER_BODIES",
-    "UNSEEN",
     "Cycle",
     "CycleId",
     "Housekeeping",

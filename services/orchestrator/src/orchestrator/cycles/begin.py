@@ -26,7 +26,7 @@ async def begin_cycle_in(tx: Transaction, wanted: NewCycle, room: Room, *, toget
     """Stores a cycle and asks research for the keywords its brand has room for.
 
     If one was begun under the same key, it is found instead. Its keywords go on in the trace that is under way, if they are to
-    stay `together`, or else begin one each.
+    stay `together`, or else begin one each, linked to that one. Where none is under way, one begins with the cycle.
 
     Raises:
         UnknownBrandError: nobody has made the brand.
@@ -37,10 +37,12 @@ async def begin_cycle_in(tx: Transaction, wanted: NewCycle, room: Room, *, toget
     # Kept beside the answers, for the version before, which knows no other place.
     await store.release_key(tx.connection, wanted, KEPT)
     if await store.begin_cycle(tx.connection, wanted):
+        chain = wanted.correlation_id
+        trace = tx.trace_under_way(chain) or tx.begin_trace("begin cycle", chain)
+        await store.keep_trace(tx.connection, wanted.cycle_id, trace, of_keywords=together)
         # Once all is stored, so that decisions about the brand do not wait for that.
         now = await store.lock_brand(tx.connection, wanted.brand_slug)
-        continuing = wanted.cycle_id if together else None
-        await give_turns(tx, [wanted.brand_slug], room, now=now, continuing=continuing)
+        await give_turns(tx, [wanted.brand_slug], room, now=now)
         cycle = await store.find_cycle(tx.connection, wanted.cycle_id)
     else:
         cycle = await _begun_before(tx.connection, wanted)

@@ -61,6 +61,8 @@ class Bucket(StrEnum):
 
     PENDING = "pending"
     PROCESSING = "processing"
+    WAITING = "waiting"
+    """For a person, or for the time that a person has set."""
     COMPLETED = "completed"
     FAILED = "failed"
 
@@ -69,6 +71,8 @@ class CycleState(StrEnum):
     RUNNING = "running"
     PAUSED = "paused"
     """What has not been sent is held back until somebody has it resumed."""
+    WAITING = "waiting"
+    """What has not ended waits for a person to decide about its draft."""
     COMPLETED = "completed"
     """Every keyword has ended, and at least one as it should; `failed` counts the others."""
     FAILED = "failed"
@@ -195,14 +199,23 @@ class Keyword:
 
     @property
     def reason(self) -> str | None:
-        """Why it ended as it did, which posts a completed keyword lacks, or whose article it ended with; None if all is well."""
+        """Why it ended as it did or waits, which posts a completed keyword lacks, or whose article it ended with; None if all is well."""
         if self.has_standing_article:
             return self.standing_why
         if (stage := self.stage) is not None:
             setback = self.setbacks.get(stage)
             return setback.reason if setback else None
-        missing = [f"{post.platform}: {post.reason}" for post in self.posts if post.url is None]
-        return readable(f"not posted on {'; '.join(missing)}") if missing else None
+        waiting = [_said_of(post) for post in self.posts if post.waits]
+        missing = [_said_of(post) for post in self.posts if post.url is None and not post.waits]
+        parts = (
+            f"not posted on {'; '.join(missing)}" if missing else "",
+            f"not posted yet on {'; '.join(waiting)}" if waiting else "",
+        )
+        return readable("; ".join(filter(None, parts))) or None
+
+
+def _said_of(post: Post) -> str:
+    return f"{post.platform}: {post.reason}"
 
 
 def bucket(state: KeywordState) -> Bucket:
@@ -213,13 +226,9 @@ def bucket(state: KeywordState) -> Bucket:
             return Bucket.PROCESSING
         case KeywordState.COMPLETED:
             return Bucket.COMPLETED
-        case (
-            KeywordState.REFUSED
-            | KeywordState.NEEDS_REVIEW
-            | KeywordState.REJECTED
-            | KeywordState.FAILED
-            | KeywordState.CANCELLED
-        ):
+        case KeywordState.NEEDS_REVIEW:
+            return Bucket.WAITING
+        case KeywordState.REFUSED | KeywordState.REJECTED | KeywordState.FAILED | KeywordState.CANCELLED:
             return Bucket.FAILED
         case _ as unreachable:
             assert_never(unreachable)
@@ -290,8 +299,10 @@ class Progress:
 
 
 def cycle_state(progress: Progress, *, paused: bool) -> CycleState:
-    if progress.ended < progress.total:
+    if progress.within(Bucket.PENDING) or progress.within(Bucket.PROCESSING):
         return CycleState.PAUSED if paused else CycleState.RUNNING
+    if progress.within(Bucket.WAITING):
+        return CycleState.WAITING
     if progress.cancelled:
         return CycleState.CANCELLED
     return CycleState.COMPLETED if progress.completed else CycleState.FAILED

@@ -82,7 +82,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
             if isinstance(payload, ContentGenerate):
                 command = Command(Stage.WRITING, event_id)
         changed[(row.cycle_id, row.position)] = index.put(
-            replace(row, facts=decision.keyword, command=command)
+            replace(row, facts=decision.keyword, command=command, trace=tx.trace_of(event) or row.trace)
         )
     _let_go(strange)
     await keyword_rows.save_keywords(tx.connection, list(changed.values()))

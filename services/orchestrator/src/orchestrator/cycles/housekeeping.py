@@ -90,7 +90,13 @@ class Housekeeping:
         payload = ask_again(row.facts, row.keyword, row.priority, row.command)
         if payload is None or row.command is None:
             return None
-        tx.send(payload, correlation_id=row.correlation_id, event_id=row.command.event_id, own_trace=True)
+        tx.send(
+            payload,
+            correlation_id=row.correlation_id,
+            event_id=row.command.event_id,
+            trace=row.trace or row.trace_of_cycle,
+            own_trace=not row.trace,
+        )
         return replace(row, facts=replace(row.facts, moved_at=now), command=replace(row.command, again=True))
 
     def _given_up(self, row: KeywordRow, now: datetime) -> KeywordRow:

@@ -5,7 +5,7 @@ Whoever decides about them holds the lock of their brand (`store.py`).
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
@@ -13,6 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
+from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import Priority
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Post, Setback, Stage
@@ -52,6 +53,10 @@ class KeywordRow:
     """Where the article can be seen that it ended with, if that is not its own."""
     placements: tuple[Placement, ...] = ()
     """How its article fares at further targets."""
+    trace: TraceHeaders = field(default_factory=dict)
+    """The one that its next step continues, whenever that is; empty: none is known."""
+    trace_of_cycle: TraceHeaders = field(default_factory=dict)
+    """The one that its cycle began in."""
     is_distinct: bool = False
     """Whether it is a subject of its own, whatever it folds with."""
 
@@ -110,13 +115,14 @@ async def save_keywords(connection: Connection, rows: Sequence[KeywordRow]) -> N
             awaits_turn = n.awaits_turn, setbacks = n.setbacks::jsonb, posts = n.posts::jsonb, moved_at = n.moved_at,
             held = n.held, rejected = n.rejected, cancelled = n.cancelled, follows = n.follows,
             standing_id = n.standing_id, standing_why = n.standing_why,
-            command_id = n.command_id, command_stage = n.command_stage, asked_again = n.asked_again
+            command_id = n.command_id, command_stage = n.command_stage, asked_again = n.asked_again, trace = n.trace
         from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::bool[], $8::text[],
                     $9::bool[], $10::bool[], $11::text[], $12::text[], $13::timestamptz[], $14::bool[], $15::bool[],
-                    $16::bool[], $17::uuid[], $18::text[], $19::bool[], $20::bool[], $21::uuid[], $22::text[])
+                    $16::bool[], $17::uuid[], $18::text[], $19::bool[], $20::bool[], $21::uuid[], $22::text[],
+                    $23::text[])
             as n (cycle_id, position, state, reason, research_id, content_id, generated, published_url,
                   promoted, awaits_turn, setbacks, posts, moved_at, held, rejected, cancelled,
-                  command_id, command_stage, asked_again, follows, standing_id, standing_why)
+                  command_id, command_stage, asked_again, follows, standing_id, standing_why, trace)
         where k.cycle_id = n.cycle_id and k.position = n.position
         """,
         *(list(column) for column in zip(*(_columns(row) for row in rows), strict=True)),
@@ -129,7 +135,7 @@ _KEYWORD_COLUMNS = f"""
                (select a.published_url from content as a where a.content_id = k.content_id), k.published_url) end as published_url,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
            k.moved_at, k.command_id, k.command_stage, k.asked_again, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
-           k.follows, k.standing_id, k.standing_why, k.refresh, k.renews, k.is_distinct,
+           k.follows, k.standing_id, k.standing_why, k.refresh, k.renews, k.is_distinct, k.trace, c.trace as trace_of_cycle,
            (select held_for[1] from content as a
             where a.content_id = coalesce(k.standing_id, k.content_id) and a.taken_down_at is not null) as taken_down,
            (select 'its article was deleted by ' || d.deleted_by || ': ' || d.reason
@@ -202,8 +208,19 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         row["refresh"],
         row["standing_url"],
         read_placements(row["placements"]),
+        _read_trace(row["trace"]),
+        _read_trace(row["trace_of_cycle"]),
         row["is_distinct"],
     )
+
+
+def stored_trace(trace: TraceHeaders) -> str | None:
+    """As the column has it."""
+    return json.dumps(trace) if trace else None
+
+
+def _read_trace(stored: str | None) -> TraceHeaders:
+    return {} if stored is None else json.loads(stored)
 
 
 _KeywordColumns: TypeAlias = tuple[
@@ -228,6 +245,7 @@ _KeywordColumns: TypeAlias = tuple[
     bool,
     bool,
     UUID | None,
+    str | None,
     str | None,
 ]
 
@@ -262,4 +280,5 @@ def _columns(row: KeywordRow) -> _KeywordColumns:
         facts.follows,
         facts.standing_id,
         facts.standing_why,
+        stored_trace(row.trace),
     )

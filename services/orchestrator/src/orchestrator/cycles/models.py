@@ -214,25 +214,41 @@ class KeywordsView(View):
         )
 
 
+class HeldUp(View):
+    """Why nothing more of a cycle is begun for now."""
+
+    reason: Annotated[str, Field(examples=["waits for a person: 5 drafts of its brand wait for review"])]
+    drafts: Annotated[int | None, Field(examples=[5])]
+    """How many drafts of its brand that nobody has reviewed are the reason, at `/v1/drafts?brand=…`; null if it is another one."""
+
+
 class CycleSummary(View):
-    """Progress of a batch. `total` = `pending` + `processing` + `completed` + `failed`."""
+    """Progress of a batch. `total` = `pending` + `processing` + `waiting` + `completed` + `failed`."""
 
     cycle_id: UUID
     correlation_id: str
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     state: CycleState
-    """`paused`: what has not been sent is held back; `completed`: every keyword has ended, and at least one as it should;
-    `failed`: every keyword has ended, and none as it should; `cancelled`: every keyword has ended, and some because the cycle was
-    cancelled. A cycle that has ended moves again if one of its keywords does."""
+    """`paused`: what has not been sent is held back; `waiting`: what has not ended waits for a person; `completed`: every keyword has
+    ended, and at least one as it should; `failed`: every keyword has ended, and none as it should; `cancelled`: every keyword has ended,
+    and some because the cycle was cancelled. A cycle that has ended moves again if a missing outcome arrives after all."""
     pending: Annotated[int, Field(examples=[1])]
     """Keywords waiting for research."""
     processing: Annotated[int, Field(examples=[1])]
     """Keywords being written, published or promoted."""
+    waiting: Annotated[int, Field(examples=[0])]
+    """Keywords whose article is stored and is published only when a person has approved it."""
     completed: Annotated[int, Field(examples=[1])]
     failed: Annotated[int, Field(examples=[0])]
-    """Keywords that were refused, rejected, failed or cancelled, or need a review."""
+    """Keywords that were refused, rejected, failed or cancelled."""
     needs_review: Annotated[int, Field(examples=[0])]
-    """Of those in `failed`, keywords whose article is stored and waits for a person."""
+    """The same number as `waiting`, by the keywords' state."""
+    drafts_waiting: Annotated[int, Field(examples=[0])]
+    """Of those waiting, keywords whose draft a person has to decide about; the others have their time, or are being written again."""
+    posts_waiting: Annotated[int, Field(examples=[0])]
+    """Of those completed or processing, keywords of which a post waits for a person."""
+    held_up: HeldUp | None
+    """Why none of those that were not sent is begun for now; null if they only wait for their turn, or all were sent."""
     total: Annotated[int, Field(examples=[3])]
     percent: Annotated[int, Field(ge=0, le=100, examples=[33])]
     """Keywords that have ended, of all, in whole per cent, rounded down."""
@@ -243,7 +259,7 @@ class CycleSummary(View):
     cancelled."""
     created_at: datetime
     ended_at: datetime | None
-    """When the last of the keywords ended."""
+    """When the last of the keywords ended; null while one is under way or waits for a person."""
     cancelled_at: datetime | None
 
     @classmethod
@@ -252,7 +268,7 @@ class CycleSummary(View):
 
 
 class CycleView(CycleSummary):
-    """Progress of a batch, and its first keywords. `total` = `pending` + `processing` + `completed` + `failed`."""
+    """Progress of a batch, and its first keywords. `total` = `pending` + `processing` + `waiting` + `completed` + `failed`."""
 
     keywords: tuple[KeywordView, ...]
     """The first 200, in the order they were handed in."""
@@ -292,9 +308,15 @@ def _summary(cycle: Cycle) -> dict[str, Any]:
         "state": cycle.state,
         "pending": progress.within(Bucket.PENDING),
         "processing": progress.within(Bucket.PROCESSING),
+        "waiting": progress.within(Bucket.WAITING),
         "completed": progress.within(Bucket.COMPLETED),
         "failed": progress.within(Bucket.FAILED),
         "needs_review": progress.needs_review,
+        "drafts_waiting": cycle.drafts_waiting,
+        "posts_waiting": cycle.posts_waiting,
+        "held_up": None
+        if cycle.held_up is None
+        else HeldUp(reason=cycle.held_up, drafts=cycle.held_up_by_drafts),
         "total": progress.total,
         "percent": percent(ended=progress.ended, total=progress.total),
         "states": {state: count for state in KeywordState if (count := progress.of(state))},

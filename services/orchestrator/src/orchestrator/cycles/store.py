@@ -4,6 +4,7 @@ Whoever decides about a brand's keywords holds the brand's row lock (`lock_brand
 `for no key update`: it shuts out other deciders, but not the foreign keys of a new cycle or article.
 """
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
+from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import Priority
 from orchestrator.brands import BrandSlug
 from orchestrator.cycles.domain import CycleId
@@ -20,26 +22,46 @@ from orchestrator.cycles.facts import (
     Progress,
     cycle_state,
 )
-from orchestrator.outside import ENDED_AS
-from orchestrator.writing import IS_UNSEEN
+from orchestrator.outside import ENDED_AS, POSTS_WAIT
+from orchestrator.writing import HELD_UP_BY_DRAFTS, UNREVIEWED_DRAFTS, WAITS
 
 RANKS = tuple(Priority)
 """Priorities by the rank that they are stored as: what comes first, goes first."""
 
-UNSEEN = "waits for a person: five drafts of its brand wait that nobody has looked at"
+_DRAFTS_WAIT = f"""
+    (select 'waits for a person: ' || n || case n when 1 then ' draft of its brand waits' else ' drafts of its brand wait' end || ' for review'
+     from {UNREVIEWED_DRAFTS} as of (n))
+"""  # noqa: S608  (a constant of the orchestrator)
 BRAND_WAITS = f"""
     case when b.paused_at is not null then 'its brand is paused'
          when b.quiet_from <= now()
          then 'its brand keeps quiet hours until ' || to_char(b.quiet_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
-         when {IS_UNSEEN} then '{UNSEEN}' end
+         when {HELD_UP_BY_DRAFTS} then {_DRAFTS_WAIT} end
 """
 """Of brands b: why no step may be taken for it without a person for now, null if it may."""
 HELD_UP = f"coalesce({BRAND_WAITS}, case when c.paused_at is not null then 'its cycle is paused' end)"
 """Of cycles c of brands b: why no step may be taken without a person for now, null if it may. Asked wherever one is taken."""
 MAY_STEP = f"(({HELD_UP}) is null and c.cancelled_at is null)"
 
+_DRAFTS_THAT_HOLD_UP = f"""
+    case when b.paused_at is null and (b.quiet_from <= now()) is not true and {HELD_UP_BY_DRAFTS} then {UNREVIEWED_DRAFTS} end
+"""
+"""Of brands b: how many drafts keep it from beginning anything, null if something else does or nothing."""
+_PROGRESS_COLUMNS = f"""
+    c.*, case when c.ended_at is null and c.awaiting_research + c.awaiting_writing + c.following > 0 then {HELD_UP} end as held_up,
+    case when c.ended_at is null and c.awaiting_research + c.awaiting_writing + c.following > 0
+        then {_DRAFTS_THAT_HOLD_UP} end as held_up_by_drafts,
+    case when c.needs_review > 0 then (
+        select count(*) from keywords as k join content as d using (content_id)
+        where k.cycle_id = c.cycle_id and k.state = 'needs_review' and {WAITS}) else 0 end as drafts_waiting,
+    (select count(*) from keywords as k where k.cycle_id = c.cycle_id and {POSTS_WAIT}) as posts_waiting
+"""  # noqa: S608  (constants of the orchestrator)
+"""Of cycles c of brands b: what `Cycle` says."""
+
 CYCLE_STATE = f"""
-    case when ended_at is null then case when paused_at is null then 'running' else 'paused' end else {ENDED_AS} end
+    case when ended_at is not null then {ENDED_AS}
+         when queued + writing + publishing + promoting = 0 then 'waiting'
+         when paused_at is not null then 'paused' else 'running' end
 """
 """Of cycles: `Cycle.state` in SQL."""
 
@@ -55,8 +77,16 @@ class Cycle:
     paused_at: datetime | None
     cancelled_at: datetime | None
     ended_at: datetime | None
-    """When the last of its keywords ended; None while one is under way."""
+    """When the last of its keywords ended; None while one is under way or waits for a person."""
     progress: Progress
+    held_up: str | None = None
+    """Why nothing more of it is begun for now, if something of it has not been begun."""
+    held_up_by_drafts: int | None = None
+    """How many drafts of its brand that nobody has reviewed are the reason."""
+    drafts_waiting: int = 0
+    """Its drafts that a person has to decide about."""
+    posts_waiting: int = 0
+    """Its articles of which a post waits for a person."""
 
     @property
     def state(self) -> CycleState:
@@ -119,6 +149,18 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
     return True
 
 
+async def keep_trace(
+    connection: Connection, cycle_id: UUID, trace: TraceHeaders, *, of_keywords: bool
+) -> None:
+    """Keeps the trace that a cycle begins in, and that its keywords continue if it is theirs as well. Nothing is written of none."""
+    if not trace:
+        return
+    kept = json.dumps(trace)
+    await connection.execute("update cycles set trace = $2 where cycle_id = $1", cycle_id, kept)
+    if of_keywords:
+        await connection.execute("update keywords set trace = $2 where cycle_id = $1", cycle_id, kept)
+
+
 async def find_cycle(
     connection: Connection, cycle_id: UUID, brands: Collection[str] | None = None
 ) -> Cycle | None:
@@ -158,11 +200,15 @@ async def cycles_page(
     """So many cycles, the latest first, behind the one with the id `after`; all, or those of some brands, or in a state."""
     rows = await connection.fetch(
         f"""
-        select * from cycles
-        where ($1::text[] is null or brand_slug = any ($1)) and ($2::uuid is null or cycle_id < $2)
-          and ($3::text is null or {CYCLE_STATE} = $3)
-        order by cycle_id desc limit $4
-        """,  # noqa: S608  (a constant of this module)
+        select {_PROGRESS_COLUMNS}
+        from (
+            select * from cycles
+            where ($1::text[] is null or brand_slug = any ($1)) and ($2::uuid is null or cycle_id < $2)
+              and ($3::text is null or {CYCLE_STATE} = $3)
+            order by cycle_id desc limit $4
+        ) as c join brands as b on b.slug = c.brand_slug
+        order by c.cycle_id desc
+        """,  # noqa: S608  (constants of this module)
         None if brands is None else list(brands),
         after,
         state,
@@ -229,7 +275,10 @@ async def waiting(connection: Connection) -> dict[str, float]:
 
 
 async def _cycle(connection: Connection, condition: str, *arguments: object) -> Cycle | None:
-    row = await connection.fetchrow(f"select * from cycles as c where {condition}", *arguments)  # noqa: S608  (literals of this module)
+    row = await connection.fetchrow(
+        f"select {_PROGRESS_COLUMNS} from cycles as c join brands as b on b.slug = c.brand_slug where {condition}",  # noqa: S608
+        *arguments,
+    )
     return _cycle_of(row) if row else None
 
 
@@ -245,4 +294,8 @@ def _cycle_of(row: asyncpg.Record) -> Cycle:
         cancelled_at=row["cancelled_at"],
         ended_at=row["ended_at"],
         progress=Progress(**{each.name: row[each.name] for each in fields(Progress)}),
+        held_up=row["held_up"],
+        held_up_by_drafts=row["held_up_by_drafts"],
+        drafts_waiting=row["drafts_waiting"],
+        posts_waiting=row["posts_waiting"],
     )

@@ -13,13 +13,17 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+import asyncpg
+
 from chassis import Connection
 from messaging import Database, Transaction
+from orchestrator.brands import Approval, approval_of
 from orchestrator.cycles.domain import BRAND_ARTICLES, BRAND_RESEARCH, take_turn
-from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
+from orchestrator.cycles.keyword_rows import KeywordRow, load_rows, stored_trace
 from orchestrator.cycles.store import MAY_STEP
 from orchestrator.outside import tell_of_ends
 from orchestrator.subjects import Candidate, settle, take_in_hand
+from orchestrator.writing import RETURNED_DRAFTS, UNREVIEWED_DRAFTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +54,12 @@ class Standing:
     """Keywords that wait for another one on their subject."""
     waiting: int = 0
     """Of those at research: those of which it said that they wait, for a budget or a provider that is away, and until when."""
+    drafts_left: int | None = None
+    """How many more drafts may wait for review, those that are in hand included; None where not every article waits."""
 
     def room_for_articles(self, room: Room) -> int:
-        return max(room.articles - self.writing, 0)
+        most = room.articles if self.drafts_left is None else min(room.articles, self.drafts_left)
+        return max(most - self.writing, 0)
 
     def room_for_research(self, room: Room, *, articles: int = 0) -> int:
         """With so many `articles` sent to the writers just now.
@@ -67,19 +74,20 @@ NOTHING_IN_HAND: Final = Standing(0, 0, 0, 0)
 
 
 async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, Standing]:
-    """How the brands stand of which anything is under way. What may not go on is nobody's turn, and is left out."""
+    """How the brands stand. What may not go on is nobody's turn, and is left out."""
     rows = await connection.fetch(
         f"""
-        select b.slug,
-               sum(c.queued - c.awaiting_research - c.following)::int as researching,
-               sum(c.writing - c.awaiting_writing)::int as writing,
+        select b.slug, b.approval, b.writer, b.target, b.further_targets,
+               (b.max_unreviewed_drafts - {UNREVIEWED_DRAFTS} - {RETURNED_DRAFTS})::int as drafts_left,
+               coalesce(sum(c.queued - c.awaiting_research - c.following), 0)::int as researching,
+               coalesce(sum(c.writing - c.awaiting_writing), 0)::int as writing,
                coalesce(sum(c.awaiting_research) filter (where {MAY_STEP}), 0)::int as awaiting_research,
                coalesce(sum(c.awaiting_writing) filter (where {MAY_STEP}), 0)::int as awaiting_writing,
-               sum(c.following)::int as following,
+               coalesce(sum(c.following), 0)::int as following,
                (select count(*) from cycles as w join research_waits as r using (cycle_id) join keywords as k using (cycle_id, position)
                 where w.brand_slug = b.slug and w.ended_at is null and k.state = 'queued' and r.until > now())::int as waiting
-        from cycles as c join brands as b on b.slug = c.brand_slug
-        where c.brand_slug = any ($1::text[]) and c.ended_at is null
+        from brands as b left join cycles as c on c.brand_slug = b.slug and c.ended_at is null
+        where b.slug = any ($1::text[])
         group by b.slug
         """,  # noqa: S608  (constants of these modules)
         list(slugs),
@@ -92,9 +100,16 @@ async def standings(connection: Connection, slugs: Sequence[str]) -> dict[str, S
             row["awaiting_writing"],
             row["following"],
             row["waiting"],
+            row["drafts_left"] if _every_article_waits(row) else None,
         )
         for row in rows
     }
+
+
+def _every_article_waits(brand: asyncpg.Record) -> bool:
+    """Whether a person sees each article first, as far as one can know before it is written: the first on a keyword counts, too."""
+    targets = (brand["target"], *brand["further_targets"])
+    return approval_of(brand["approval"], writer=brand["writer"], targets=targets) is not Approval.NOTHING
 
 
 async def give_turns(
@@ -103,13 +118,12 @@ async def give_turns(
     room: Room,
     *,
     now: datetime,
-    continuing: UUID | None = None,
 ) -> int:
     """Sends what waits as far as its brand has room for it, what matters most first; returns how many.
 
     Keywords whose subject has its article, or is in hand, end with that or wait for it instead. The brands' locks must be held.
-    Keywords of the cycle `continuing` go on in the trace that is under way; for the others one begins, as what made room for them is
-    not about them.
+    Each goes on in the trace that was kept with it, whatever makes room for it: that is not about it. Where none was kept, one begins,
+    linked to the one that its cycle began in.
     """
     if not slugs:
         return 0
@@ -122,7 +136,7 @@ async def give_turns(
         slug: min(each.room_for_research(room, articles=writing[slug]), each.awaiting_research)
         for slug, each in standing.items()
     }
-    send = partial(_send, tx, now=now, continuing=continuing)
+    send = partial(_send, tx, now=now)
     written = await _next(tx.connection, "writing", writing)
     await send(written)
     left = Counter(await _within_rates(tx.connection, research, now))
@@ -169,18 +183,23 @@ async def _in_hand(
     return going, taken.others_ended
 
 
-async def _send(
-    tx: Transaction, rows: Sequence[KeywordRow], *, now: datetime, continuing: UUID | None
-) -> None:
+async def _send(tx: Transaction, rows: Sequence[KeywordRow], *, now: datetime) -> None:
     commands: list[UUID | None] = []
+    kept: list[str | None] = []
     for row in rows:
         sent = [
-            tx.send(payload, correlation_id=row.correlation_id, own_trace=row.cycle_id != continuing)
+            tx.send(
+                payload,
+                correlation_id=row.correlation_id,
+                trace=row.trace or row.trace_of_cycle,
+                own_trace=not row.trace,
+            )
             for payload in take_turn(row.facts, row.keyword, row.priority, now=now).messages
         ]
         commands.append(next(iter(sent), None))
+        kept.append(stored_trace(tx.trace_sent_with(sent[0]) if sent else row.trace))
     if rows:
-        await _note_turns(tx.connection, rows, commands, now)
+        await _note_turns(tx.connection, rows, commands, kept, now)
 
 
 async def give_overlooked_turns(database: Database, room: Room) -> None:
@@ -284,18 +303,23 @@ async def _next(connection: Connection, state: str, counts: Mapping[str, int]) -
 
 
 async def _note_turns(
-    connection: Connection, rows: Sequence[KeywordRow], commands: Sequence[UUID | None], now: datetime
+    connection: Connection,
+    rows: Sequence[KeywordRow],
+    commands: Sequence[UUID | None],
+    kept_traces: Sequence[str | None],
+    now: datetime,
 ) -> None:
     await connection.execute(
         """
         update keywords as k
-        set awaits_turn = false, moved_at = $3, asked_again = false, command_id = given.command_id,
+        set awaits_turn = false, moved_at = $3, asked_again = false, command_id = given.command_id, trace = given.trace,
             command_stage = case k.state when 'queued' then 'research' else 'writing' end
-        from unnest($1::uuid[], $2::int[], $4::uuid[]) as given (cycle_id, position, command_id)
+        from unnest($1::uuid[], $2::int[], $4::uuid[], $5::text[]) as given (cycle_id, position, command_id, trace)
         where k.cycle_id = given.cycle_id and k.position = given.position
         """,
         [row.cycle_id for row in rows],
         [row.position for row in rows],
         now,
         list(commands),
+        list(kept_traces),
     )

@@ -1,10 +1,10 @@
 """`cycle.completed`: told once of each cycle, when the last of its keywords has ended.
 
-One whose draft waits for a person has not: it is told of once that is decided, or it would be told as failed. A row that says whether it was told
-makes it once, on any number of replicas. A keyword that goes on after all (research comes late) takes its cycle up again, which ends
+One whose draft waits for a person has not ended. A row that says whether it was told makes it once, on any number of replicas. A keyword that goes on after all (research comes late) takes its cycle up again, which ends
 again; that is not told a second time.
 """
 
+import json
 from collections.abc import Collection
 from typing import Final
 
@@ -35,7 +35,7 @@ async def tell_of_ends(tx: Transaction, brands: Collection[str] | None = None) -
         update cycles set told_at = clock_timestamp()
         where cycle_id in (
             select cycle_id from cycles
-            where ended_at is not null and told_at is null and needs_review = 0 and ($1::text[] is null or brand_slug = any ($1))
+            where ended_at is not null and told_at is null and ($1::text[] is null or brand_slug = any ($1))
             order by cycle_id limit {AT_ONCE} for update skip locked
         )
         returning *, {ENDED_AS} as ended_as
@@ -53,6 +53,12 @@ async def tell_of_ends(tx: Transaction, brands: Collection[str] | None = None) -
             began_at=row["created_at"],
             ended_at=row["ended_at"],
         )
-        tx.send(ended, correlation_id=row["correlation_id"])
+        # No event of its own ends a cycle whose last keyword was given up.
+        chain = row["correlation_id"]
+        tx.send(
+            ended,
+            correlation_id=chain,
+            trace=tx.trace_under_way(chain) or json.loads(row["trace"] or "{}"),
+        )
         log.info("cycle_ended", brand=row["brand_slug"], cycle_id=str(row["cycle_id"]), state=row["ended_as"])
     return len(rows)

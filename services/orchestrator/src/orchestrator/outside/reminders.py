@@ -1,7 +1,7 @@
 """`drafts.waiting`: reminds of drafts and posts that a person has to decide about.
 
-A brand is told of when the first waits, once a day as long as any does, and at once when so many drafts wait unseen that nothing more is
-begun for it. A row per brand makes it once, on any number of replicas; only the database's clock counts.
+A brand is told of when the first waits, once a day as long as any does, and at once when drafts hold it up. It is told of at once again only
+when a person has reviewed all of those: each decision lets one more be written, which holds it up as well. A row per brand makes it once, on any number of replicas; only the database's clock counts.
 """
 
 from datetime import timedelta
@@ -11,7 +11,7 @@ import structlog
 
 from envelope.brand.payloads import DraftsWaiting
 from messaging import Transaction
-from orchestrator.writing import HELD_UP_SINCE, WAITS
+from orchestrator.writing import HELD_UP_SINCE, UNREVIEWED_SINCE, WAITS
 
 log = structlog.get_logger(__name__)
 
@@ -39,10 +39,13 @@ async def remind(tx: Transaction) -> int:
                 from content as d where d.brand_slug = b.slug and {WAITS}
             ) as waiting left join promoted on promoted.brand_slug = b.slug
             where (waiting.drafts > 0 or promoted.posts > 0)
-              and (b.reminded_at is null or b.reminded_at <= now() - $1::interval or b.reminded_at < {HELD_UP_SINCE})
+              and (b.reminded_at is null or b.reminded_at <= now() - $1::interval
+                   or b.reminded_at < {HELD_UP_SINCE} and coalesce(b.held_up_told_at < {UNREVIEWED_SINCE}, true))
             order by b.slug for no key update of b skip locked
         )
-        update brands set reminded_at = clock_timestamp() from due where brands.slug = due.slug
+        update brands set reminded_at = clock_timestamp(),
+            held_up_told_at = case when due.held_up then clock_timestamp() else held_up_told_at end
+        from due where brands.slug = due.slug
         returning due.*
         """,  # noqa: S608  (constants of the orchestrator)
         EVERY,

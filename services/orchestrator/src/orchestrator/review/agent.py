@@ -13,14 +13,15 @@ async def agent_of(connection: Connection, brand: Brand) -> Agent:
         f"""
         select coalesce(of_cycles.pending_research, 0)::int as pending_research, of_content.drafts_waiting::int,
                of_content.generated::int, of_content.published::int, of_keywords.posted::int,
-               coalesce(of_cycles.failed, 0)::int as failed, {BRAND_WAITS} as waits
+               coalesce(of_cycles.failed, 0)::int as failed, {BRAND_WAITS} as waits,
+               greatest(b.looked_at, of_content.reviewed_at) as looked_at
         from brands as b,
             lateral (
                 select sum(queued) as pending_research, sum(failed) as failed from cycles where brand_slug = b.slug
             ) as of_cycles,
             lateral (
                 select count(*) as generated, count(*) filter (where published_url is not null and taken_down_at is null) as published,
-                       count(*) filter (where {WAITS}) as drafts_waiting
+                       count(*) filter (where {WAITS}) as drafts_waiting, max(reviewed_at) as reviewed_at
                 from content as d where brand_slug = b.slug
             ) as of_content,
             lateral (
@@ -34,7 +35,7 @@ async def agent_of(connection: Connection, brand: Brand) -> Agent:
     )
     assert row is not None
     counters = {name: row[name] for name in Counters.model_fields}
-    return Agent(counters=Counters(**counters), waits=row["waits"], looked_at=brand.looked_at)
+    return Agent(counters=Counters(**counters), waits=row["waits"], looked_at=row["looked_at"])
 
 
 async def waits_of(connection: Connection, brands: Sequence[Brand]) -> list[str | None]:

@@ -90,9 +90,26 @@ async def look_at(database: Database, content_id: UUID, brands: Collection[str] 
 
 
 async def look_over(database: Database, brand_slug: str, room: Room) -> datetime | None:
-    """A person has seen what waits, though nothing is decided: the brand goes on. When that was; None for no brand."""
+    """A person has seen all that waits, though nothing is decided: the brand goes on. When that was; None for no brand."""
     async with database.transaction() as tx:
-        return await look(tx, room, brand_slug)
+        moment = await store.look(tx.connection, brand_slug)
+        if moment is not None:
+            await give_turns(tx, [brand_slug], room, now=moment)
+        return moment
+
+
+async def mark_reviewed(database: Database, content_id: UUID, caller: Caller, room: Room) -> Draft:
+    """A person has reviewed one draft, though nothing is decided: another one may be written in its place.
+
+    Raises:
+        UnknownDraftError: there is none, or it is of none of the caller's brands.
+        DeletedArticleError: there was one.
+    """
+    await look_at(database, content_id, caller.brands)
+    async with database.transaction() as tx:
+        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+        await go_on(tx, room, draft)
+        return draft
 
 
 async def approve(
@@ -135,8 +152,8 @@ async def send_back(
         if brand is None or brand.writer != MODEL:
             raise CannotRewriteError
         row = next(iter(await load_keywords(tx.connection, [], [content_id])), None)
-        await _note(tx, room, draft, Kind.RETURNED, version, comment=comment, by=caller.name)
         await store.set_decision(tx.connection, content_id, Kind.RETURNED)
+        await _note(tx, room, draft, Kind.RETURNED, version, comment=comment, by=caller.name)
         tx.send(
             ContentGenerate(
                 brand_slug=draft.brand_slug,
@@ -264,19 +281,18 @@ def seen(draft: Draft | None, content_id: UUID, brands: Collection[str] | None) 
 async def _note(
     tx: Transaction, room: Room, draft: Draft, kind: Kind, version: int, *, comment: str, by: str
 ) -> None:
-    """Keeps who decided what. A person has looked: what waited for that goes on. No time that was set before holds, unless it was edited."""
+    """Keeps who decided what. The draft is reviewed: what waited for that goes on. No time that was set before holds, unless it was edited."""
     await store.note_decision(tx.connection, draft, kind, version, comment=comment, by=by)
     if kind is not Kind.EDITED:
         await appointments.end(tx.connection, draft.content_id, "overtaken", by=by)
-    await look(tx, room, draft.brand_slug)
+    await go_on(tx, room, draft)
 
 
-async def look(tx: Transaction, room: Room, brand_slug: str) -> datetime | None:
-    """Notes that a person has seen what waits of a brand, which goes on; when that was, None for no brand."""
-    moment = await store.look(tx.connection, brand_slug)
-    if moment is not None:
-        await give_turns(tx, [brand_slug], room, now=moment)
-    return moment
+async def go_on(tx: Transaction, room: Room, draft: Draft) -> None:
+    """Notes that a person has reviewed this draft, and begins what its brand has room for then. Its brand's lock must be held."""
+    await store.mark_reviewed(tx.connection, draft.content_id)
+    now: datetime = await tx.connection.fetchval("select clock_timestamp()")
+    await give_turns(tx, [draft.brand_slug], room, now=now)
 
 
 async def as_it_is_now(tx: Transaction, before: Draft) -> Draft:

@@ -16,7 +16,7 @@ from orchestrator.cycles import Room, load_keywords
 from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticle, find_deleted, insert_deleted
 from orchestrator.review import store
-from orchestrator.review.deciding import REJECTED, UnknownDraftError, look
+from orchestrator.review.deciding import REJECTED, UnknownDraftError, go_on
 from orchestrator.review.domain import MAX_COMMENT, Draft, DraftState
 
 log = structlog.get_logger(__name__)
@@ -58,7 +58,7 @@ async def delete(
         tx.send(
             ContentDelete(brand_slug=draft.brand_slug, content_id=content_id), correlation_id=correlation_id
         )
-        await look(tx, room, draft.brand_slug)
+        await go_on(tx, room, draft)
     log.info("article_deleted", content_id=str(content_id), brand=gone.brand_slug, by=caller.name)
     return gone
 

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import ContentGenerated, ContentPublish
 from messaging import Transaction
 from orchestrator.brands import find_brand
-from orchestrator.cycles import load_keywords
+from orchestrator.cycles import KeywordRow, load_keywords
 from orchestrator.placements import placed_as
 from orchestrator.review import domain, store
 from orchestrator.review.domain import Draft
@@ -40,7 +41,13 @@ async def publish(tx: Transaction, draft: Draft) -> None:
     tx.send(
         ContentPublish(brand_slug=draft.brand_slug, content_id=draft.content_id, target=home),
         correlation_id=None if row is None else row.correlation_id,
+        trace=_trace_of(tx, row),
     )
+
+
+def _trace_of(tx: Transaction, row: KeywordRow | None) -> TraceHeaders | None:
+    """That of the request that decides; that of the keyword, where its time has come and nobody asks."""
+    return None if row is None else tx.trace_under_way(row.correlation_id) or row.trace
 
 
 def fingerprint_of(text: Text) -> frozenset[int]:
@@ -58,7 +65,7 @@ async def _send_on_its_way(tx: Transaction, draft: Draft, word_count: int) -> No
             keyword=draft.keyword,
             word_count=word_count,
         )
-        tx.send(generated, correlation_id=row.correlation_id)
+        tx.send(generated, correlation_id=row.correlation_id, trace=_trace_of(tx, row))
         return
     await publish(tx, draft)
 

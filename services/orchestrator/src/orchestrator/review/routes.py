@@ -148,7 +148,7 @@ def _looking(database: Database, room: Room) -> APIRouter:
         responses=UNKNOWN,
     )
     async def looked(caller: MayReview, slug: Slug) -> Looked:
-        """What waits has been seen, though nothing is decided: the brand goes on."""
+        """All that waits has been seen, though nothing is decided: the brand goes on."""
         checked = seen_slug(slug, caller)
         moment = await deciding.look_over(database, checked, room)
         if moment is None:
@@ -185,6 +185,16 @@ def _deciding(database: Database, room: Room) -> APIRouter:
                 database, content_id, request.version, caller, room, despite_newer=request.despite_newer
             )
         )
+
+    @routes.post(
+        "/looked",
+        summary="Say that a person has reviewed a draft",
+        response_model=DraftView,
+        responses={**UNKNOWN, **GONE},
+    )
+    async def mark_reviewed(caller: MayReview, content_id: UUID) -> DraftView:
+        """This draft has been seen, though nothing is decided: another one may be written in its place."""
+        return DraftView.of(await deciding.mark_reviewed(database, content_id, caller, room))
 
     @routes.post(
         "/unschedule",

@@ -16,7 +16,7 @@ from chassis.http.callers import Caller
 from messaging import Database
 from orchestrator.cycles import Room
 from orchestrator.review import appointments, domain, store
-from orchestrator.review.deciding import as_it_is_now, look, look_at, seen
+from orchestrator.review.deciding import as_it_is_now, go_on, look_at, seen
 from orchestrator.review.domain import Draft, Kind
 from orchestrator.review.publishing import fingerprint_of, let_stand
 from orchestrator.writing import find_version
@@ -61,7 +61,7 @@ async def schedule(
         if not await appointments.make(tx.connection, content_id, version, publish_at, by=caller.name):
             raise PastTimeError
         await store.expect_nothing(tx.connection, content_id)
-        await look(tx, room, draft.brand_slug)
+        await go_on(tx, room, draft)
         return await as_it_is_now(tx, draft)
 
 

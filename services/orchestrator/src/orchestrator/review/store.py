@@ -145,8 +145,15 @@ async def note_decision(
     )
 
 
+async def mark_reviewed(connection: Connection, content_id: UUID) -> None:
+    """Notes that a person has reviewed this article, as it waits now; others of its brand stay as they are."""
+    await connection.execute(
+        "update content set reviewed_at = clock_timestamp() where content_id = $1", content_id
+    )
+
+
 async def look(connection: Connection, brand_slug: str) -> datetime | None:
-    """Notes that a person has seen what waits; None if there is no such brand."""
+    """Notes that a person has seen all that waits of a brand; None if there is no such brand."""
     moment: datetime | None = await connection.fetchval(
         "update brands set looked_at = clock_timestamp() where slug = $1 returning looked_at", brand_slug
     )

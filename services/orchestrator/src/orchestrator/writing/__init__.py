@@ -1,6 +1,13 @@
 """Articles: from research to a stored text, and where they can be read."""
 
-from orchestrator.writing.approval import HELD_UP_SINCE, IS_UNSEEN, WAITS
+from orchestrator.writing.approval import (
+    HELD_UP_BY_DRAFTS,
+    HELD_UP_SINCE,
+    RETURNED_DRAFTS,
+    UNREVIEWED_DRAFTS,
+    UNREVIEWED_SINCE,
+    WAITS,
+)
 from orchestrator.writing.article import Article, Passage, Source
 from orchestrator.writing.body import cited_in, prose_of
 from orchestrator.writing.desk import Desk, Quick, WriterAt
@@ -37,9 +44,12 @@ from orchestrator.writing.writer import (
 )
 
 __all__ = [
+    "HELD_UP_BY_DRAFTS",
     "HELD_UP_SINCE",
-    "IS_UNSEEN",
     "NEAR_DUPLICATE",
+    "RETURNED_DRAFTS",
+    "UNREVIEWED_DRAFTS",
+    "UNREVIEWED_SINCE",
     "WAITS",
     "Article",
     "ContentId",

@@ -16,22 +16,34 @@ FIRST = "its brand wants to see the first article on a keyword before it is publ
 
 UNWANTED = "a person rejected an article on its subject, or took it down"
 
-MOST_UNSEEN: Final = 5
-"""Drafts that may wait without anybody having looked at them; with so many, nothing more is begun for their brand."""
 WAITS: Final = """
     (d.held_for <> '{}' and d.decision is null
      and not exists (select from appointments as p where p.content_id = d.content_id and p.ended_at is null))
 """
 """Of content d: whether it is a draft that a person has to decide about; as in the index content_unseen, without what is to be published
 at a time."""
+_UNREVIEWED: Final = f"""
+    d.brand_slug = b.slug and {WAITS} and coalesce(d.waits_since, d.created_at) > coalesce(b.looked_at, '-infinity')
+    and coalesce(d.waits_since, d.created_at) > coalesce(d.reviewed_at, '-infinity')
+"""
+"""Of content d of brands b: whether it is a draft that waits and that no person has reviewed since it began to."""
+UNREVIEWED_DRAFTS: Final = f"(select count(*) from content as d where {_UNREVIEWED})"  # noqa: S608  (constants of this module)
+"""Of brands b: how many such drafts it has."""
+UNREVIEWED_SINCE: Final = (
+    f"(select min(coalesce(d.waits_since, d.created_at)) from content as d where {_UNREVIEWED})"  # noqa: S608  (constants of this module)
+)
+"""Of brands b: since when the oldest of them waits."""
 HELD_UP_SINCE: Final = f"""
-    (select coalesce(d.waits_since, d.created_at) from content as d
-     where d.brand_slug = b.slug and {WAITS} and coalesce(d.waits_since, d.created_at) > coalesce(b.looked_at, '-infinity')
-     order by 1 offset {MOST_UNSEEN - 1} limit 1)
+    (select coalesce(d.waits_since, d.created_at) from content as d where {_UNREVIEWED}
+     order by 1 offset b.max_unreviewed_drafts - 1 limit 1)
 """  # noqa: S608  (constants of this module)
-"""Of brands b: since when so many drafts wait that began to after a person has looked last; null if fewer do."""
-IS_UNSEEN: Final = f"({HELD_UP_SINCE} is not null)"
-"""Of brands b: whether so many drafts wait unseen."""
+"""Of brands b: since when it has as many such drafts as its policy allows; null if it has fewer."""
+HELD_UP_BY_DRAFTS: Final = f"({HELD_UP_SINCE} is not null)"
+"""Of brands b: whether it has so many, so that nothing more is begun for it."""
+RETURNED_DRAFTS: Final = """
+    (select count(*) from content as d where d.brand_slug = b.slug and d.held_for <> '{}' and d.decision = 'returned')
+"""
+"""Of brands b: how many drafts are being written again, and will wait again."""
 
 
 @dataclass(frozen=True, slots=True)

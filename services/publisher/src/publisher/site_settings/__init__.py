@@ -4,6 +4,7 @@ Entered here: `site_settings_routes` is the API, `look` the stylesheet that foll
 """
 
 from publisher.site_settings.addresses import URLS, Addresses
+from publisher.site_settings.proof import GatewayHostProof, HostProof
 from publisher.site_settings.routes import site_settings_routes
 from publisher.site_settings.store import address_of, settings_of
 from publisher.site_settings.stylesheet import look, readable_by_day
@@ -11,6 +12,8 @@ from publisher.site_settings.stylesheet import look, readable_by_day
 __all__ = [
     "URLS",
     "Addresses",
+    "GatewayHostProof",
+    "HostProof",
     "address_of",
     "look",
     "readable_by_day",

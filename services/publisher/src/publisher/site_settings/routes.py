@@ -24,6 +24,8 @@ from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher.domain import Author, BrandSlug, SiteSettings, Typefaces, clean_line, tag_slug
 from publisher.site_settings import store
+from publisher.site_settings.hosts import host_name, is_public_host
+from publisher.site_settings.proof import HostProof, proof_path
 from publisher.urls import SiteUrls
 
 MOST_TAGS: Final = 20
@@ -46,6 +48,10 @@ def _address(value: str) -> str:
     match = _ADDRESS.fullmatch(value.lower())
     if match is None:
         raise ValueError("is no origin; write it like https://blog.example.org, without a path")
+    if not is_public_host(match["host"]):
+        raise ValueError(
+            f"has the host '{match['host']}', which is none that the public can look up; give a name such as blog.example.org"
+        )
     port = match["port"]
     if port in {None, _WITHOUT_SAYING[match["scheme"]]}:
         return f"{match['scheme']}://{match['host']}"
@@ -108,7 +114,10 @@ class SiteView(View):
     address: str | None
 
 
-def site_settings_routes(database: Database, urls: SiteUrls) -> APIRouter:
+def site_settings_routes(
+    database: Database, urls: SiteUrls, host_proof: HostProof | None = None
+) -> APIRouter:
+    """`host_proof`: looks whether a host is a brand's; without, an administrator alone gives a site another host."""
     routes = router(SITE.removeprefix("/v1"), tags=["sites"])
 
     def view(brand: BrandSlug, settings: SiteSettings) -> SiteView:
@@ -134,12 +143,14 @@ def site_settings_routes(database: Database, urls: SiteUrls) -> APIRouter:
         responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "The host is taken; `detail` says by what.")},
     )
     async def patch_site(change: SiteChange, caller: MayOperate, slug: Brand) -> SiteView:
-        """Of two who change different things at a time, both have their way. Pages show it within a minute."""
+        """Of two who change different things at a time, both have their way. Pages show it within a minute.
+
+        A key of the scope `admin` that is bound to no brand gives a site any `address`. With other keys its host stays, or a file
+        proves that the new one is the brand's: the refusal says which.
+        """
         brand = _visible(caller, slug)
-        if change.address is not None and _host_of(change.address) == _host_of(urls.origin):
-            raise HTTPException(
-                HTTPStatus.CONFLICT, f"{urls.origin} is where all sites are; give a host of its own"
-            )
+        if change.address is not None:
+            await _demand_host(database, urls, host_proof, caller, brand, change.address)
         given = change.model_dump(exclude_unset=True)
         wanted = {name: value for name, value in given.items() if value is not None}
         async with database.transaction() as tx:
@@ -165,8 +176,37 @@ def site_settings_routes(database: Database, urls: SiteUrls) -> APIRouter:
     return routes
 
 
-def _host_of(origin: str) -> str:
-    return origin.partition("//")[2].lower()
+async def _demand_host(
+    database: Database,
+    urls: SiteUrls,
+    host_proof: HostProof | None,
+    caller: Caller,
+    brand: BrandSlug,
+    address: str,
+) -> None:
+    """Raises HTTPException: all sites are at the host, or nothing says that it is the brand's."""
+    if host_name(address) == host_name(urls.origin):
+        raise HTTPException(
+            HTTPStatus.CONFLICT, f"{urls.origin} is where all sites are; give a host of its own"
+        )
+    if caller.is_administrator:
+        return
+    async with database.connection() as connection:
+        before = await store.address_of(connection, brand)
+    if before is not None and host_name(before) == host_name(address):
+        return
+    # The address that the site has without one of its own: it says which brand of which installation is meant.
+    expected = urls.absolute(urls.site(brand))
+    problem: str | None = "no file can be read"
+    if host_proof is not None:
+        problem = await host_proof.problem(address, brand, expected)
+    if problem is not None:
+        raise HTTPException(
+            HTTPStatus.FORBIDDEN,
+            f"address: nothing proves that {address} is for '{brand}'. Either an administrator sets it, with a key of the scope"
+            f" 'admin' that is bound to no brand; or {address}{proof_path(brand)} has the text {expected} before the name leads"
+            f" to the publisher. About that file: {problem}",
+        )
 
 
 def _visible(caller: Caller, slug: str) -> BrandSlug:

@@ -22,6 +22,7 @@ from publisher.links import ShortLinks
 from publisher.targets import publications
 from publisher.targets.edition import Edition, Picture, edition_of
 from publisher.targets.files import Filed, Files, FilesError
+from publisher.targets.filing import folders
 from publisher.targets.places import ACCOUNTS, FILES, Place, find_place
 from publisher.targets.publications import Outcome, Publication
 from receipts import Door, Effect, EffectRefused, InDoubt, Performed, Receipt, Receipts, Step
@@ -85,7 +86,7 @@ class Bringing:
         payload = command.payload
         place = await find_place(self._database, self._door, payload.brand_slug, payload.target)
         if isinstance(place, Refusal):
-            return failed(command, place, context)
+            return failed(command, await self._doubtful(command, place), context)
         answer = await self._orchestrator.article(payload.content_id)
         assert not isinstance(answer, Unchanged)
         article = None if answer is None else answer.article
@@ -106,6 +107,15 @@ class Bringing:
         except TurnedDownError as problem:
             return self._not_done(errand, problem)
 
+    async def _doubtful(self, command: Command, problem: Refusal) -> Refusal:
+        """Why it fails where its account is gone: what was sent there and not answered may be there all the same."""
+        payload = command.payload
+        about = {"content_id": str(payload.content_id), "target": payload.target}
+        detail = f"it was not answered, and its account is gone: {problem.detail}"
+        if not await self._receipts.give_up_all(payload.brand_slug, about, detail):
+            return problem
+        return Refusal("in_doubt", f"{detail}. Look there, then: brandctl receipts list --state in_doubt")
+
     # -- writing ---------------------------------------------------------------------------------------------------------
 
     async def _write(self, errand: Errand, article: Article) -> Record:
@@ -120,8 +130,8 @@ class Bringing:
             picture=picture,
             stamp=str(errand.by) if payload.overwrite else "",
         )
-        address = errand.place.settings.address_of(edition.slug)
-        if errand.place.kind == FILES and errand.is_home and address is None:
+        settings = errand.place.settings
+        if errand.place.kind == FILES and errand.is_home and settings.address is None:
             raise TurnedDownError(
                 "no_address", "say in the target's settings at which address readers find its articles"
             )
@@ -130,7 +140,11 @@ class Bringing:
             and publication.digest == edition.digest
             and not payload.overwrite
         ):
-            return self._done(errand, article, self._as_it_is(publication, edition))
+            outcome = self._as_it_is(publication, edition)
+            url = settings.address_of(publication.slug or edition.slug)
+            return self._done(errand, article, replace(outcome, url=url))
+        if errand.place.kind == FILES:
+            await self._demand_folder(errand)
         async with self._database.transaction() as tx:
             if not await publications.note_tried(tx.connection, publication, errand.by, edition.mark):
                 raise WaitFor("publication", "another command has taken it over", after=_AGAIN)
@@ -139,6 +153,8 @@ class Bringing:
             outcome = await self._file(replace(errand, publication=tried), edition)
         else:
             outcome = await self._perform(replace(errand, publication=tried), edition)
+        # Of two articles with one slug, the second has another in its path.
+        address = settings.address_of(outcome.slug or edition.slug)
         url = outcome.url or address or publication.url or payload.canonical_url
         if url is None:
             raise TurnedDownError(
@@ -210,6 +226,19 @@ class Bringing:
                 raise WaitFor("publication", "another command has taken it over", after=_AGAIN)
         return replace(errand.publication, remote_id=remote_id, seen=seen, is_public=is_public)
 
+    async def _demand_folder(self, errand: Errand) -> None:
+        """Raises TurnedDownError: the target's folder is another brand's."""
+        brand = errand.command.payload.brand_slug
+        folder = errand.place.settings.folder or brand
+        async with self._database.transaction() as tx:
+            is_own = await folders.take(tx.connection, brand, folder)
+        if not is_own:
+            raise TurnedDownError(
+                "folder_taken",
+                f"the folder '{folder}' belongs to another brand, or overlaps a folder of one; an administrator gives the target another:"
+                f" brandctl targets set {brand} {errand.command.payload.target} --folder FOLDER",
+            )
+
     async def _file(self, errand: Errand, edition: Edition) -> Outcome:
         publication = errand.publication
         cover = await edition.picture.draw() if edition.picture else None
@@ -238,7 +267,7 @@ class Bringing:
             "published",
             is_public=True,
             remote_id=filed.path,
-            slug=edition.slug,
+            slug=filed.slug,
             cover=filed.cover,
             digest=edition.digest,
             seen=filed.seen,
@@ -253,6 +282,7 @@ class Bringing:
             return self._never_was(errand, article)
         if publication.state != "unpublished":
             if errand.place.kind == FILES:
+                await self._demand_folder(errand)
                 await self._unfile(errand)
             else:
                 overwrite = errand.command.payload.overwrite

@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -40,6 +40,8 @@ class Filed:
     cover: str | None
     seen: str | None
     """Digest of the text's file; None: it may not have been written, or was taken away."""
+    slug: str = ""
+    """As its path has it, where that is known."""
 
 
 class Files:
@@ -81,8 +83,11 @@ class Files:
         layout = LAYOUTS[settings.profile]
         if before is not None and not overwrite:
             self._demand_ours(folder, before, edition.content_id, tried)
-        text = written(layout, edition, since).encode()
-        pictured = layout.cover(_slug_in(path, layout, edition, since), since) if cover is not None else None
+        slug, mark = _slug_in(path, layout, edition, since), edition.mark
+        pictured = layout.cover(slug, since) if cover is not None else None
+        if pictured is not None and self._is_others_picture(self._within(folder, pictured), before, cover):
+            pictured, edition = None, replace(edition, picture=None)
+        text = written(layout, edition, slug, since, mark=mark).encode()
         files: dict[Path, bytes | None] = {}
         for old in () if before is None else (before.path, before.cover):
             if old is not None and old not in {path, pictured}:
@@ -92,7 +97,7 @@ class Files:
             files[self._within(folder, pictured)] = cover
         what = "Publish" if before is None or before.seen is None else "Update"
         self._put(folder, settings, files, message=f"{what} “{edition.title}”", author=edition.site)
-        return Filed(path, pictured, _digest(text))
+        return Filed(path, pictured, _digest(text), slug)
 
     def remove(
         self,
@@ -161,16 +166,29 @@ class Files:
     def _free(
         self, folder: Path, layout: Layout, edition: Edition, since: datetime, before: Filed | None
     ) -> str:
-        """The path that its slug asks for, or the next that is free or its own."""
+        """The path that its slug asks for, or the next that is its own, or free together with the picture's."""
         for number in range(1, 100):
-            path = layout.article(edition.slug if number == 1 else f"{edition.slug}-{number}", since)
+            slug = edition.slug if number == 1 else f"{edition.slug}-{number}"
+            path = layout.article(slug, since)
             there = self._within(folder, path)
-            own = before is not None and before.path == path
-            if own or not there.exists() or _mark(there.read_bytes(), edition.content_id) is not None:
+            if before is not None and before.path == path:
+                return path
+            if there.exists():
+                if _mark(there.read_bytes(), edition.content_id) is not None:
+                    return path
+                continue
+            picture = layout.cover(slug, since)
+            if (before is not None and before.cover == picture) or not self._within(folder, picture).exists():
                 return path
         raise FilesError(
             "no_name", f"there are a hundred files called {edition.slug}; give the article another address"
         )
+
+    @staticmethod
+    def _is_others_picture(path: Path, before: Filed | None, cover: bytes | None) -> bool:
+        """Whether somebody else has put a file where the picture of an article would be that had none so far."""
+        had_none = before is not None and before.seen is not None and before.cover is None
+        return had_none and path.exists() and path.read_bytes() != cover
 
     def _put(
         self,

@@ -92,7 +92,7 @@ class Ghost:
             return _published(await _written(work.account, standing, post))
 
         return (
-            Step("picture", picture, repeatable=True, seconds=25),
+            Step("picture", picture, repeatable=True, unseen=True, seconds=25),
             Step("publish", publish, repeatable=True, seconds=25),
         )
 

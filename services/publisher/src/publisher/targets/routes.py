@@ -7,11 +7,13 @@ from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Path, Query
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, router
+from chassis import Connection
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, refusal, router
 from chassis.http.callers import Caller
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher.targets import publications
+from publisher.targets.filing import folders
 from publisher.targets.places import SITE
 from publisher.targets.publications import Publication
 from publisher.targets.settings import NAME_PATTERN, TargetSettings
@@ -67,12 +69,20 @@ def target_routes(database: Database) -> APIRouter:
     routes = router("/brands/{slug}", tags=["targets"])
 
     @routes.put(
-        "/targets/{target}", summary="Say how a brand wants its articles at a target", responses=UNKNOWN
+        "/targets/{target}",
+        summary="Say how a brand wants its articles at a target",
+        responses={
+            **UNKNOWN,
+            **refusal(HTTPStatus.CONFLICT, "The folder is another brand's, or overlaps one."),
+        },
     )
     async def put_target(
         caller: MayOperate, slug: Brand, target: Target, settings: TargetSettings
     ) -> TargetView:
-        """What is left out takes its default, also if it was set before. Holds for what is written from now on."""
+        """What is left out takes its default, also if it was set before. Holds for what is written from now on.
+
+        A key of the scope `admin` that is bound to no brand gives a brand a `folder`; others may name those that it has.
+        """
         _demand_visible(caller, slug)
         if target == SITE:
             raise HTTPException(
@@ -80,7 +90,7 @@ def target_routes(database: Database) -> APIRouter:
                 f"what the built-in site is like is said at /v1/brands/{slug}/site (brandctl site set)",
             )
         async with database.transaction() as tx:
-            await publications.set_settings(tx.connection, slug, target, settings)
+            await _set(tx.connection, caller, slug, target, settings)
         return TargetView(target=target, settings=settings)
 
     @routes.get("/targets", summary="How a brand wants its articles at its targets", responses=UNKNOWN)
@@ -133,6 +143,31 @@ def target_routes(database: Database) -> APIRouter:
         )
 
     return routes
+
+
+async def _set(
+    connection: Connection, caller: Caller, slug: str, target: str, settings: TargetSettings
+) -> None:
+    if settings.folder is not None:
+        await _demand_folder(connection, caller, slug, settings.folder)
+    await publications.set_settings(connection, slug, target, settings)
+    if caller.is_administrator:
+        await folders.release_unused(connection, slug)
+
+
+async def _demand_folder(connection: Connection, caller: Caller, slug: str, folder: str) -> None:
+    """Raises HTTPException: the folder is another brand's, or the caller may not give it to this one."""
+    if not caller.is_administrator and not await folders.is_within_own(connection, slug, folder):
+        raise HTTPException(
+            HTTPStatus.FORBIDDEN,
+            f"folder: '{folder}' is not within a folder of '{slug}'. Leave it out, or name '{slug}' or one below it. Another folder is"
+            " given with a key of the scope 'admin' that is bound to no brand.",
+        )
+    if not await folders.take(connection, slug, folder):
+        raise HTTPException(
+            HTTPStatus.CONFLICT,
+            f"folder: '{folder}' belongs to another brand, or overlaps a folder of one; name another",
+        )
 
 
 def _nothing_set(slug: str, target: str) -> HTTPException:

@@ -5,6 +5,8 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from chassis.links import public_link
+
 NAME_PATTERN: Final = "^[a-z0-9]+([._-][a-z0-9]+)*$"
 _ADDRESS: Final = re.compile(r"https?://[^\s/?#@\\]+(/[^\s?#]*)?")
 
@@ -48,15 +50,17 @@ class TargetSettings(BaseModel):
             raise ValueError(
                 "folder is a path inside PUBLISH_FOLDER, such as acme/blog, without .. and hidden folders"
             )
-        if self.address is not None and (
-            not _ADDRESS.fullmatch(self.address.replace("{slug}", "slug"))
-            or "{" in self.address.replace("{slug}", "")
-        ):
+        if self.address is not None and not _is_address(self.address):
             raise ValueError("address is an http(s) address in which {slug} stands for the article's")
         return self
 
     def address_of(self, slug: str) -> str | None:
         return None if self.address is None else self.address.replace("{slug}", slug)
+
+
+def _is_address(address: str) -> bool:
+    sample = address.replace("{slug}", "slug")
+    return _ADDRESS.fullmatch(sample) is not None and "{" not in sample and public_link(sample) == sample
 
 
 def _is_inside(folder: str) -> bool:

@@ -43,7 +43,7 @@ class WordPress:
             if isinstance(found, Found):
                 return found.remote
             draft = {
-                "title": work.prepared["title"],
+                "title": _as_html(work.prepared["title"]),
                 "content": marked(edition.content_id),
                 "slug": slugs[0],
                 "status": "draft",
@@ -76,9 +76,9 @@ class WordPress:
                 state=str(now.get("status")),
             )
             post: dict[str, Any] = {
-                "title": edition.title,
+                "title": _as_html(edition.title),
                 "content": edition.marked_html,
-                "excerpt": edition.excerpt,
+                "excerpt": _as_html(edition.excerpt),
                 "status": "publish",
                 "tags": work.remote["tags"],
             }
@@ -92,14 +92,17 @@ class WordPress:
                 post["featured_media"] = work.remote["picture"]
             return _published(await _written(work.account, standing, post))
 
-        steps = [Step("terms", terms, repeatable=True), Step("publish", publish, repeatable=True)]
+        steps = [
+            Step("terms", terms, repeatable=True, unseen=True),
+            Step("publish", publish, repeatable=True),
+        ]
         if edition.picture is None:
             return [
-                Step("terms", terms, repeatable=True),
-                Step("picture", picture, repeatable=True),
+                Step("terms", terms, repeatable=True, unseen=True),
+                Step("picture", picture, repeatable=True, unseen=True),
                 steps[1],
             ]
-        return [steps[0], Step("picture", picture, repeatable=True, seconds=25), steps[1]]
+        return [steps[0], Step("picture", picture, repeatable=True, unseen=True, seconds=25), steps[1]]
 
     def withdraw(self, standing: Standing) -> Sequence[Step]:
         async def withdraw(work: Work) -> Mapping[str, Any]:
@@ -173,6 +176,11 @@ async def _uploaded(account: Account, picture: Picture) -> int | None:
         # The first is answered with 500, and is for good all the same.
         return None
     return int(_post(expect(answer, errors=_ERRORS))["id"])
+
+
+def _as_html(text: str) -> str:
+    """WordPress takes titles and excerpts for HTML, and keeps scripts in those of an editor."""
+    return escape(text, quote=False)
 
 
 def _drafted(post: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from xml.parsers import expat
 
 from research.reading.cleaning import one_line
-from research.reading.facts import day
+from research.reading.facts import day, web_address
 from research.reading.formats import UnreadableFileError
 
 MAX_ENTRIES: Final = 200
@@ -73,7 +73,7 @@ def _of_json(content: bytes) -> tuple[Entry, ...]:
 
 def _json_fields(item: dict[str, Any]) -> dict[str, str]:
     told = {name: value for name, value in item.items() if isinstance(value, str) and value}
-    if not told.get("id", "").startswith(("https://", "http://")):
+    if web_address(told.get("id")) is None:
         told.pop("id", None)
     return {
         ours: next(told[name] for name in theirs if name in told)

@@ -75,7 +75,7 @@ def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     post = Step("post", _post, repeatable=True, seconds=30)
     if prepared["picture"] is None:
         return [post]
-    return [Step("upload", partial(_upload, pictures), repeatable=True, seconds=50), post]
+    return [Step("upload", partial(_upload, pictures), repeatable=True, unseen=True, seconds=50), post]
 
 
 async def _upload(pictures: Pictures, work: Work) -> Mapping[str, Any]:
@@ -172,7 +172,7 @@ ERRORS: Final = {
     "refused": "Bluesky refuses the post: edit it, then try again",
     "limit": "Bluesky has been asked too often",
     "unreachable": "Bluesky cannot be reached",
-    "no_answer": "Bluesky took too long to answer",
+    "no_answer": "Bluesky gave no answer, or none that is whole",
 }
 
 CHANNEL: Final = Channel(

@@ -14,15 +14,16 @@ from typing import Any, Final
 
 from receipts import Absent, Answer, Found, NotSent, Refused, Unclear, UnknownOutcome, Work
 from receipts.answers import expect, quoted
-from social.channels.lost import PAGES, comparable, read, since
+from social.channels.lost import PAGES, Time, Window, age, comparable, read
 from social.channels.uploads import UPLOAD_SECONDS, unseen
 
 SECONDS: Final = 18.0
-SETTLES: Final = 30.0
 _POLLS: Final = (0.0, 0.4, 0.8, 1.6, 3.2)
 """Pauses before a container is asked about, in seconds: together well below the time of a step."""
 _LIMITED: Final = timedelta(minutes=15)
 _LIMITED_FOR_TODAY: Final = timedelta(hours=1)
+_REFUSING: Final = 4
+"""Hundreds of statuses that say that nothing was done."""
 _LISTED: Final = 50
 _READ_SECONDS: Final = 4.0
 _ADDRESS_WITHIN: Final = timedelta(minutes=15)
@@ -114,7 +115,7 @@ async def address(work: Work, edges: Edges) -> Mapping[str, str]:
         return {"url": await read(partial(_permalink, work, edges.node(str(number))))}
     except (UnknownOutcome, Refused, LookupError, TypeError, ValueError):
         now = datetime.now(UTC)
-        if now - since(work.prepared) > _ADDRESS_WITHIN:
+        if age(work) > _ADDRESS_WITHIN:
             return {}
         raise NotSent(
             "no_address", "it is out, and its address is not known yet", now + _ADDRESS_AGAIN
@@ -155,32 +156,36 @@ async def find(work: Work, edges: Edges, container: str, text: str, posts: str) 
     """Looks among what was published since the first attempt, and what the container says of itself."""
     user = await _user(work)
     query = {"fields": f"id,permalink,timestamp,{edges.text}", "limit": str(_LISTED)}
-    begun = since(work.prepared)
-    all_there = False
+    missing: Absent | Unclear = Unclear(
+        f"there are {PAGES * _LISTED} or more posts since the first attempt; look whether it is among them"
+    )
+    is_near = False
     for _ in range(PAGES):
-        listed = await read(partial(_page, work, edges.of(user, posts), dict(query)))
-        recent = [each for each in listed["data"] if datetime.fromisoformat(each["timestamp"]) >= begun]
+        answer = await read(partial(_page, work, edges.of(user, posts), dict(query)))
+        window, page = Window.of(work, answer.clock), answer.json["data"]
+        recent = [each for each in page if _made(each) >= window.opens]
         for each in recent:
-            if comparable(each.get(edges.text, "")) == comparable(text):
+            if comparable(each.get(edges.text, "")) != comparable(text):
+                continue
+            if window.place(_made(each)) is Time.SINCE:
                 return Found({"id": str(each["id"]), "url": each.get("permalink", "")})
-        following = listed.get("paging", {}).get("cursors", {}).get("after")
-        if all_there := len(recent) < _LISTED or not following:
+            is_near = True
+        following = answer.json.get("paging", {}).get("cursors", {}).get("after")
+        if len(recent) < _LISTED or not following:
+            missing = window.missing(is_near=is_near)
             break
         query["after"] = following
     if await read(partial(_status, work, edges, container)) == "PUBLISHED":
         return Found({})
-    if all_there:
-        return Absent()
-    return Unclear(
-        f"there are {PAGES * _LISTED} or more posts since the first attempt; look whether it is among them"
-    )
+    return missing
 
 
-async def _page(work: Work, path: str, query: Mapping[str, str]) -> Mapping[str, Any]:
-    listed: Mapping[str, Any] = answered(
-        await work.account.request("GET", path, query=query, seconds=_READ_SECONDS)
-    ).json
-    return listed
+def _made(post: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(post["timestamp"])
+
+
+async def _page(work: Work, path: str, query: Mapping[str, str]) -> Answer:
+    return answered(await work.account.request("GET", path, query=query, seconds=_READ_SECONDS))
 
 
 # -- what Meta says ----------------------------------------------------------------------------------------------------
@@ -189,7 +194,7 @@ async def _page(work: Work, path: str, query: Mapping[str, str]) -> Mapping[str,
 def answered(answer: Answer) -> Answer:
     """The answer, if it is no error. Raises NotSent, Refused, UnknownOutcome."""
     error = answer.json.get("error") if isinstance(answer.json, dict) else None
-    if not isinstance(error, dict) or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if not isinstance(error, dict) or answer.status // 100 != _REFUSING:
         return expect(answer)
     code, subcode = error.get("code"), error.get("error_subcode")
     said = f"{quoted(answer)} ({code}{f', {subcode}' if subcode else ''})"

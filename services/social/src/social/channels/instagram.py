@@ -28,9 +28,9 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
 
 def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     return (
-        Step("container", _contain, repeatable=True, seconds=graph.SECONDS),
-        Step("publish", _publish, _find, settles_seconds=graph.SETTLES, seconds=graph.SECONDS),
-        Step("address", _address, repeatable=True, seconds=graph.SECONDS),
+        Step("container", _contain, repeatable=True, unseen=True, seconds=graph.SECONDS),
+        Step("publish", _publish, _find, seconds=graph.SECONDS),
+        Step("address", _address, repeatable=True, unseen=True, seconds=graph.SECONDS),
     )
 
 

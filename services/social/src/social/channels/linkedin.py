@@ -9,11 +9,23 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import regex
 
-from receipts import Absent, Answer, Content, Found, NotSent, Refused, Step, Unclear, UnknownOutcome, Work
+from receipts import (
+    Absent,
+    Answer,
+    Content,
+    DoubtfulOutcome,
+    Found,
+    NotSent,
+    Refused,
+    Step,
+    Unclear,
+    UnknownOutcome,
+    Work,
+)
 from receipts.answers import Errors, expect, quoted
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
-from social.channels.lost import PAGES, READ_SECONDS, comparable, confirmed_id, read, since
+from social.channels.lost import PAGES, READ_SECONDS, Time, Window, age, comparable, confirmed_id, read
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 # https://learn.microsoft.com/linkedin/marketing/community-management/shares/little-text-format: an unescaped reserved
@@ -23,7 +35,6 @@ _HASHTAG = regex.compile(r"\{hashtag\|\\?#\|([^}]*)\}")
 
 _HEADERS: Final = {"LinkedIn-Version": "202606", "X-Restli-Protocol-Version": "2.0.0"}
 _SECONDS: Final = 18.0
-_SETTLES: Final = 30.0
 _COMPARED: Final = timedelta(hours=1)
 """So long after the first attempt a second one is sure to be refused as a duplicate; others have seen it so for days."""
 _URN = regex.compile(r"urn:li:(?:share|ugcPost|activity):(\d+)")
@@ -53,10 +64,10 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
 
 
 def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
-    post = Step("post", partial(_post, pictures), _find_post, settles_seconds=_SETTLES, seconds=_SECONDS)
+    post = Step("post", partial(_post, pictures), _find_post, seconds=_SECONDS)
     if not prepared["comment"]:
         return (post,)
-    return (post, Step("comment", _comment, _find_comment, settles_seconds=_SETTLES, seconds=_SECONDS))
+    return (post, Step("comment", _comment, _find_comment, seconds=_SECONDS))
 
 
 # -- the post ----------------------------------------------------------------------------------------------------------
@@ -79,7 +90,7 @@ async def _post(pictures: Pictures, work: Work) -> Mapping[str, Any]:
     } | _content(work.prepared, image)
     answer = await work.account.request("POST", "/rest/posts", headers=_HEADERS, json=body)
     if (earlier := _named(answer)) is not None:
-        return _earlier(work, earlier)
+        return _earlier(work, answer, earlier)
     return _remote(_made(expect(answer, errors=_ERRORS)))
 
 
@@ -123,28 +134,36 @@ async def _find_post(work: Work) -> Found | Absent | Unclear:
     author = await _author(work)
     query = {"q": "author", "author": author, "count": str(_LISTED), "sortBy": "CREATED"}
     wanted = _comparable(work.prepared["commentary"])
-    begun = since(work.prepared).timestamp() * 1000
+    is_near = False
     for page in range(PAGES):
         # What is posted meanwhile moves the others on: one may be seen twice, and none is missed.
-        posts = await read(partial(_page, work, query | {"start": str(page * _LISTED)}))
-        if posts is None:
+        answer = await read(partial(_page, work, query | {"start": str(page * _LISTED)}))
+        if answer is None:
             # Persons' tokens may write and not read. Within that time LinkedIn itself keeps the same text from being posted twice, and
             # names the one that is there.
-            if datetime.now(UTC) - since(work.prepared) < _COMPARED:
-                return Absent()
+            if age(work) < _COMPARED:
+                return Absent(is_certain=False)
             return Unclear("LinkedIn does not let this account look its posts up; look at its page")
-        recent = [each for each in posts if each.get("publishedAt", each.get("createdAt", 0)) >= begun]
+        window = Window.of(work, answer.clock)
+        recent = [each for each in answer.json["elements"] if _published(each) >= window.opens]
         for each in recent:
-            if _comparable(each.get("commentary", "")) == wanted:
+            if _comparable(each.get("commentary", "")) != wanted:
+                continue
+            if window.place(_published(each)) is Time.SINCE:
                 return Found(_remote(each["id"]))
+            is_near = True
         if len(recent) < _LISTED:
-            return Absent()
+            return window.missing(is_near=is_near)
     return Unclear(
         f"there are {PAGES * _LISTED} or more posts since the first attempt; look whether it is among them"
     )
 
 
-async def _page(work: Work, query: Mapping[str, str]) -> Sequence[Mapping[str, Any]] | None:
+def _published(post: Mapping[str, Any]) -> datetime:
+    return datetime.fromtimestamp(post.get("publishedAt", post.get("createdAt", 0)) / 1000, UTC)
+
+
+async def _page(work: Work, query: Mapping[str, str]) -> Answer | None:
     """None: the account may not read."""
     headers = _HEADERS | {"X-RestLi-Method": "FINDER"}
     answer = await work.account.request(
@@ -152,8 +171,7 @@ async def _page(work: Work, query: Mapping[str, str]) -> Sequence[Mapping[str, A
     )
     if answer.status == HTTPStatus.FORBIDDEN:
         return None
-    posts: Sequence[Mapping[str, Any]] = expect(answer, errors=_ERRORS).json["elements"]
-    return posts
+    return expect(answer, errors=_ERRORS)
 
 
 # -- the link in a comment ---------------------------------------------------------------------------------------------
@@ -233,16 +251,26 @@ def _named(answer: Answer) -> str | None:
     return found[0] if found else None
 
 
-def _earlier(work: Work, urn: str) -> Mapping[str, Any]:
+def _earlier(work: Work, answer: Answer, urn: str) -> Mapping[str, Any]:
     """That post, if it was made since our first attempt: then it is ours, and an attempt before has arrived after all.
 
     Its number says when it was made: all bits but the last 22 are milliseconds since 1970.
+
+    Raises:
+        DoubtfulOutcome: it may be ours.
+        Refused: it is older.
     """
     number = _URN.fullmatch(urn)
     assert number
     made = datetime.fromtimestamp((int(number[1]) >> 22) / 1000, UTC)
-    if made >= since(work.prepared):
+    window = Window.of(work, answer.clock)
+    time = window.place(made)
+    if time is Time.SINCE:
         return _remote(urn)
+    if time is Time.NEAR or window.doubt:
+        raise DoubtfulOutcome(
+            f"LinkedIn says that the same is there, from about the time when this was sent: {_remote(urn)['url']}"
+        )
     raise Refused("duplicate", f"LinkedIn says that the same was posted before: {_remote(urn)['url']}")
 
 

@@ -3,14 +3,18 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeVar
+from enum import Enum, auto
+from typing import Any, Final, Self, TypeVar
 from unicodedata import normalize
 
-from receipts import Refused, UnknownOutcome
+from receipts import Absent, ClockOffset, Refused, Unclear, UnknownOutcome, Work
 
 CLOCKS: Final = timedelta(minutes=5)
-"""By which a platform's clock and ours may differ."""
+"""By which times that a platform tells of its posts may differ from what its answers say that time it is."""
+FARTHEST: Final = timedelta(hours=1)
+"""By which a platform's clock may be ahead of ours or behind it. Beyond, no look-up says that something is not there."""
 PAGES: Final = 10
 """Of an account's latest posts, among which a lost one is looked for, back to its first attempt."""
 READ_SECONDS: Final = 5.0
@@ -35,10 +39,77 @@ async def read(ask: Callable[[], Awaitable[_T]]) -> _T:
     return await ask()
 
 
-def since(prepared: Mapping[str, Any]) -> datetime:
-    """The moment before which no post can be ours: that of the first attempt, or now, should clocks have been set back."""
-    begun = datetime.fromisoformat(prepared["since"]).astimezone(UTC)
-    return min(begun, datetime.now(UTC)) - CLOCKS
+class Time(Enum):
+    """When a post was made, as seen from the first attempt at ours."""
+
+    BEFORE = auto()
+    NEAR = auto()
+    """Before it by the clocks, and so little that these may be wrong."""
+    SINCE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From when a post of an account may be the lost one, by the clock of its platform.
+
+    The answers of the platform say what time it is there. A post that looks like ours and is a little too old is no proof that ours is
+    missing; nor is a list, where nobody knows the platform's time or where that is far from ours.
+    """
+
+    begun: datetime
+    """The first attempt, by the platform's clock as far as that is known."""
+    doubt: str = ""
+    """Why what is not found may be there all the same; empty: it is certainly not."""
+
+    @classmethod
+    def of(cls, work: Work, clock: ClockOffset | None) -> Self:
+        """The window for a look-up, by the clock that one of its answers told."""
+        begun = min(_begun(work.prepared), work.account.clock())
+        if clock is None:
+            return cls(begun, "its server does not say what time it is there, so its list proves nothing")
+        doubt = ""
+        if clock.largest > FARTHEST:
+            minutes = round(clock.largest.total_seconds() / 60)
+            doubt = (
+                f"the clock of its server and ours differ by {minutes} minutes, so its list proves nothing"
+            )
+        return cls(begun + clock.least, doubt)
+
+    @property
+    def opens(self) -> datetime:
+        """Before, no post can be ours."""
+        return self.begun - FARTHEST - CLOCKS
+
+    def place(self, made: datetime) -> Time:
+        if made >= self.begun - CLOCKS:
+            return Time.SINCE
+        return Time.NEAR if made >= self.opens else Time.BEFORE
+
+    def missing(self, *, is_near: bool) -> Absent | Unclear:
+        """What it means that a whole list shows none; `is_near`: but one like ours that is a little too old."""
+        if is_near:
+            return Unclear(
+                "a post like this one is there, from shortly before it was sent; look whether that is it"
+            )
+        return (
+            Unclear(f"it was not found, and {self.doubt}; look whether it is there")
+            if self.doubt
+            else Absent()
+        )
+
+
+def earliest(work: Work) -> datetime:
+    """Before, no post can be ours, however far the clocks differ that a look-up believes: for asking a platform for its latest posts."""
+    return min(_begun(work.prepared), work.account.clock()) - 2 * FARTHEST - CLOCKS
+
+
+def age(work: Work) -> timedelta:
+    """How long ago the first attempt was."""
+    return max(work.account.clock() - _begun(work.prepared), timedelta())
+
+
+def _begun(prepared: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(prepared.get("since") or prepared["begun_at"]).astimezone(UTC)
 
 
 def confirmed_id(remote: Mapping[str, Any], pattern: str = r"(?!)") -> str:

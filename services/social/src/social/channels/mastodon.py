@@ -4,7 +4,7 @@ import asyncio
 import html
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -26,13 +26,15 @@ from receipts import (
 from receipts.answers import expect, quoted
 from social import counting
 from social.channels.channel import Channel, Composed, Limit, Pictures, Reach, Sending
-from social.channels.lost import PAGES, READ_SECONDS, read
+from social.channels.lost import PAGES, READ_SECONDS, Time, Window, read
 
 _CHARACTERS: Final = 500
 """What a server takes that does not say."""
 _MOST_ALTERNATIVE: Final = 1500
 _A_PAGE: Final = 40
-_CLOCKS_DIFFER: Final = timedelta(minutes=10)
+_LOOK_SECONDS: Final = 40.0
+_PAGE_SECONDS: Final = 15.0
+"""For a page of posts, of which some servers give all that they have."""
 _PROCESSING: Final = {HTTPStatus.ACCEPTED, HTTPStatus.PARTIAL_CONTENT}
 _MARKUP: Final = re.compile(r"<[^>]*>")
 
@@ -51,11 +53,11 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
 
 
 def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
-    asked = Step("room", _room, repeatable=True)
-    sent = Step("post", _post, detect=_detect, seconds=30)
+    asked = Step("room", _room, repeatable=True, unseen=True)
+    sent = Step("post", _post, detect=_detect, seconds=_LOOK_SECONDS)
     if prepared["picture"] is None:
         return [asked, sent]
-    return [asked, Step("upload", partial(_upload, pictures), repeatable=True, seconds=60), sent]
+    return [asked, Step("upload", partial(_upload, pictures), repeatable=True, unseen=True, seconds=60), sent]
 
 
 async def _room(work: Work) -> Mapping[str, Any]:
@@ -101,24 +103,35 @@ async def _post(work: Work) -> Mapping[str, Any]:
 
 async def _detect(work: Work) -> Found | Absent | Unclear:
     me = await read(partial(_read, work, "/api/v1/accounts/verify_credentials", {}))
-    account_id = _field(me, "id")
+    path = f"/api/v1/accounts/{_field(me, 'id')}/statuses"
+    window = Window.of(work, me.clock)
     query = {"limit": str(_A_PAGE)}
+    is_near, seen = False, 0
     for _ in range(PAGES):
-        page = (await read(partial(_read, work, f"/api/v1/accounts/{account_id}/statuses", dict(query)))).json
+        answer = await read(partial(_read, work, path, dict(query)))
+        page = answer.whole_items if answer.truncated else answer.json
         if not isinstance(page, list):
             raise UnknownOutcome("the list of the account's posts cannot be read")
         for each in page:
-            if _is_it(each, work.prepared):
+            time = window.place(_created(each))
+            if time is Time.BEFORE or not _says(each, work.prepared):
+                continue
+            if time is Time.SINCE:
                 return Found({"id": str(each["id"]), "url": each.get("url") or each.get("uri")})
-        if not page or _created(page[-1]) < _since(work.prepared):
-            return Absent()
+            is_near = True
+        if (page and window.place(_created(page[-1])) is Time.BEFORE) or not (page or answer.truncated):
+            return window.missing(is_near=is_near)
+        # A server may ignore how many are asked for, and list all that it has; or where the page begins, and list the same again.
+        if not page or query.get("max_id") == str(page[-1]["id"]):
+            break
+        seen += len(page)
         query["max_id"] = str(page[-1]["id"])
-    return Unclear(f"it is none of the account's latest {PAGES * _A_PAGE} posts; look further back")
+    return Unclear(f"it is none of the account's latest {seen} posts; look further back")
 
 
 async def _read(work: Work, path: str, query: Mapping[str, str]) -> Answer:
     return _expected(
-        await work.account.request("GET", path, query=query, seconds=READ_SECONDS), {HTTPStatus.OK}
+        await work.account.request("GET", path, query=query, seconds=_PAGE_SECONDS), {HTTPStatus.OK}
     )
 
 
@@ -176,18 +189,11 @@ def _field(answer: Answer, name: str) -> Any:
     return answer.json[name]
 
 
-def _is_it(status: Any, prepared: Mapping[str, Any]) -> bool:
-    """Its link is in it, or its first line, and it was made since the first attempt."""
-    if _created(status) < _since(prepared):
-        return False
+def _says(status: Any, prepared: Mapping[str, Any]) -> bool:
+    """Whether its link is in it, or its first line."""
     content = html.unescape(str(status.get("content", "")))
     wanted = prepared["link"] or prepared["text"].splitlines()[0]
     return wanted in content or wanted in _MARKUP.sub("", content)
-
-
-def _since(prepared: Mapping[str, Any]) -> datetime:
-    """The clocks of two machines differ."""
-    return datetime.fromisoformat(prepared["begun_at"]) - _CLOCKS_DIFFER
 
 
 def _created(status: Any) -> datetime:
@@ -205,7 +211,7 @@ ERRORS: Final = {
     "refused": "the server refuses the post: edit it, then try again",
     "limit": "the server has been asked too often",
     "unreachable": "the server cannot be reached",
-    "no_answer": "the server took too long to answer",
+    "no_answer": "the server gave no answer, or none that is whole",
 }
 
 CHANNEL: Final = Channel(

@@ -29,17 +29,17 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
 
 def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
     of_post = (
-        Step("container", _contain, repeatable=True, seconds=graph.SECONDS),
-        Step("publish", _publish, _find, settles_seconds=graph.SETTLES, seconds=graph.SECONDS),
+        Step("container", _contain, repeatable=True, unseen=True, seconds=graph.SECONDS),
+        Step("publish", _publish, _find, seconds=graph.SECONDS),
         # Before the comment: should that be refused, it is to be told where the post is.
-        Step("address", _address, repeatable=True, seconds=graph.SECONDS),
+        Step("address", _address, repeatable=True, unseen=True, seconds=graph.SECONDS),
     )
     if not prepared["comment"]:
         return of_post
     return (
         *of_post,
-        Step("comment container", _contain_comment, repeatable=True, seconds=graph.SECONDS),
-        Step("comment", _comment, _find_comment, settles_seconds=graph.SETTLES, seconds=graph.SECONDS),
+        Step("comment container", _contain_comment, repeatable=True, unseen=True, seconds=graph.SECONDS),
+        Step("comment", _comment, _find_comment, seconds=graph.SECONDS),
     )
 
 

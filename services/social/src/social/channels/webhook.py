@@ -77,7 +77,7 @@ ERRORS: Final = {
     "refused": "the receiver refuses the message: see what it expects, then try again",
     "limit": "the receiver has been asked too often",
     "unreachable": "the receiver cannot be reached",
-    "no_answer": "the receiver took too long to answer",
+    "no_answer": "the receiver gave no answer, or none that is whole",
 }
 
 CHANNEL: Final = Channel(

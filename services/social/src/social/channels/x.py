@@ -1,21 +1,20 @@
 """X. A post with a link in it costs thirteen times as much, wherever in the thread the link stands."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from receipts import Absent, Answer, Found, NotSent, Part, Refused, Step, Unclear, Work
+from receipts import Absent, Answer, DoubtfulOutcome, Found, NotSent, Part, Refused, Step, Unclear, Work
 from receipts.answers import Errors, expect, quoted
 from social import counting
 from social.channels.channel import READ, Channel, Composed, Limit, Pictures, Sending
-from social.channels.lost import PAGES, READ_SECONDS, comparable, confirmed_id, read, since
+from social.channels.lost import PAGES, READ_SECONDS, Time, Window, comparable, confirmed_id, earliest, read
 from social.channels.uploads import UPLOAD_SECONDS, bytes_of, picture_of, unseen
 
 _SECONDS: Final = 18.0
-_SETTLES: Final = 30.0
 _LISTED: Final = 100
 _MOST_ALT: Final = 1000
 
@@ -31,10 +30,10 @@ def prepare(post: Composed, now: datetime) -> Mapping[str, Any]:
 
 
 def steps(prepared: Mapping[str, Any], pictures: Pictures) -> Sequence[Step]:
-    post = Step("post", partial(_post, pictures), _find_post, settles_seconds=_SETTLES, seconds=_SECONDS)
+    post = Step("post", partial(_post, pictures), _find_post, seconds=_SECONDS)
     if not prepared["comment"]:
         return (post,)
-    return (post, Step("comment", _comment, _find_comment, settles_seconds=_SETTLES, seconds=_SECONDS))
+    return (post, Step("comment", _comment, _find_comment, seconds=_SECONDS))
 
 
 # -- the post ----------------------------------------------------------------------------------------------------------
@@ -72,12 +71,13 @@ async def _uploaded(pictures: Pictures, work: Work) -> str | None:
 
 
 async def _find_post(work: Work) -> Found | Absent | Unclear:
-    posts, all_there = await _since(work)
     wanted, link = comparable(work.prepared["text"]), work.prepared["link"]
-    for post in posts:
-        if _answers(post) is None and (_says(post) == wanted or link in _links(post)):
-            return Found({"id": post["id"], "url": _address(post["id"])})
-    return Absent() if all_there else _too_many()
+
+    def is_it(post: Mapping[str, Any]) -> bool:
+        return _answers(post) is None and (_says(post) == wanted or link in _links(post))
+
+    found = await _find(work, is_it)
+    return Found({"id": found, "url": _address(found)}) if isinstance(found, str) else found
 
 
 # -- the link in an answer to it ---------------------------------------------------------------------------------------
@@ -93,11 +93,9 @@ async def _comment(work: Work) -> Mapping[str, Any]:
 
 
 async def _find_comment(work: Work) -> Found | Absent | Unclear:
-    posts, all_there = await _since(work)
-    for post in posts:
-        if _answers(post) == _answered(work):
-            return Found({"comment_id": post["id"]})
-    return Absent() if all_there else _too_many()
+    answered = _answered(work)
+    found = await _find(work, lambda post: _answers(post) == answered)
+    return Found({"comment_id": found}) if isinstance(found, str) else found
 
 
 def _answered(work: Work) -> str:
@@ -107,29 +105,33 @@ def _answered(work: Work) -> str:
 # -- looking -----------------------------------------------------------------------------------------------------------
 
 
-async def _since(work: Work) -> tuple[Sequence[Mapping[str, Any]], bool]:
-    """The account's posts since the first attempt, and whether these are all of them."""
+async def _find(work: Work, is_it: Callable[[Mapping[str, Any]], bool]) -> str | Absent | Unclear:
+    """The id of the account's post since the first attempt that is like ours."""
     user = (await work.account.facts()).get("id") or await _user(work)
     query = {
         "max_results": str(_LISTED),
-        "start_time": since(work.prepared).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "start_time": earliest(work).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "tweet.fields": "created_at,entities,referenced_tweets",
     }
-    posts: list[Mapping[str, Any]] = []
+    is_near = False
     for _ in range(PAGES):
-        listed = await read(partial(_page, work, user, dict(query)))
-        posts += listed.get("data", ())
-        following = listed.get("meta", {}).get("next_token")
+        answer = await read(partial(_page, work, user, dict(query)))
+        window = Window.of(work, answer.clock)
+        for post in filter(is_it, answer.json.get("data", ())):
+            time = window.place(datetime.fromisoformat(post["created_at"]))
+            if time is Time.SINCE:
+                return str(post["id"])
+            is_near = is_near or time is Time.NEAR
+        following = answer.json.get("meta", {}).get("next_token")
         if not following:
-            return posts, True
+            return window.missing(is_near=is_near)
         query["pagination_token"] = following
-    return posts, False
+    return _too_many()
 
 
-async def _page(work: Work, user: str, query: Mapping[str, str]) -> Mapping[str, Any]:
+async def _page(work: Work, user: str, query: Mapping[str, str]) -> Answer:
     answer = await work.account.request("GET", f"/2/users/{user}/tweets", query=query, seconds=READ_SECONDS)
-    listed: Mapping[str, Any] = expect(answer, errors=_ERRORS).json
-    return listed
+    return expect(answer, errors=_ERRORS)
 
 
 async def _user(work: Work) -> str:
@@ -141,11 +143,14 @@ async def _earlier(work: Work, find: Any) -> Mapping[str, Any]:
     """What X means by a duplicate, if we have sent it: an attempt before has arrived after all.
 
     Raises:
+        DoubtfulOutcome: it may be ours.
         Refused: it was somebody else, or another time.
     """
     found = await unseen(find(work))
     if isinstance(found, Found):
         return found.remote
+    if isinstance(found, Unclear):
+        raise DoubtfulOutcome(f"X says that this account has posted the same text before; {found.detail}")
     raise Refused("duplicate", "X says that this account has posted the same text before")
 
 

@@ -22,6 +22,7 @@ from receipts import (
     Performed,
     Receipt,
     Receipts,
+    Step,
 )
 from social.channels import CHANNELS
 from social.domain import Refusal, is_web_address
@@ -51,6 +52,15 @@ class Patience:
         if attempt >= self.most_attempts or attempt > len(self.pauses):
             return None
         return self.pauses[attempt - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outgoing:
+    """A post as it goes to its channel; `seconds`: how long all its steps may take."""
+
+    effect: Effect
+    steps: Sequence[Step]
+    seconds: float
 
 
 class Sender:
@@ -145,7 +155,7 @@ class Sender:
                 return _held(message, post, held)
             result = await self._perform(post)
         except NotSentYet as error:
-            return self._again(message, context, post, _plain(post, error.reason, error.detail))
+            return await self._unfinished(message, context, post, _plain(post, error.reason, error.detail))
         except WaitFor as error:
             return _waiting(message, post, error)
         except EffectRefused as error:
@@ -155,8 +165,8 @@ class Sender:
             return _ended(message, post, State.IN_DOUBT, Refusal(domain.IN_DOUBT, result.detail))
         return self._posted(message, post, _address(result.remote.get("url")))
 
-    async def _perform(self, post: ChannelPost) -> Performed | InDoubt:
-        """Raises as `Receipts.perform`."""
+    async def _outgoing(self, post: ChannelPost) -> _Outgoing:
+        """Raises EffectRefused: this version does not know the channel."""
         assert post.channel is not None
         way = domain.way_out(post.channel)
         if way is None:
@@ -176,12 +186,28 @@ class Sender:
             subject=f"post on {post.account} about “{post.material.story.title}”",
             prepared=prepared,
         )
+        return _Outgoing(effect, way.steps(prepared, self._pictures), way.seconds)
+
+    async def _perform(self, post: ChannelPost) -> Performed | InDoubt:
+        """Raises as `Receipts.perform`."""
+        outgoing = await self._outgoing(post)
         try:
-            async with asyncio.timeout(way.seconds):
-                return await self.receipts.perform(effect, way.steps(prepared, self._pictures))
+            async with asyncio.timeout(outgoing.seconds):
+                return await self.receipts.perform(outgoing.effect, outgoing.steps)
         except TimeoutError as error:
-            late = f"it took more than {way.seconds:g} s, which is all the time that {post.channel} is given"
+            late = f"it took more than {outgoing.seconds:g} s, which is all the time that {post.channel} is given"
             raise NotSentYet("no_answer", late) from error
+
+    async def _unfinished(
+        self, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: Refusal
+    ) -> Record:
+        """It is tried again. After the last attempt it has failed, or is in doubt if something of it may be out."""
+        if self._patience.after(context.attempt) is None:
+            outgoing = await self._outgoing(post)
+            doubt = await self.receipts.give_up(outgoing.effect, outgoing.steps)
+            if doubt is not None:
+                return _ended(message, post, State.IN_DOUBT, Refusal(domain.IN_DOUBT, doubt.detail))
+        return self._again(message, context, post, why)
 
     def _again(
         self, message: DomainMessage[PostSend], context: Context, post: ChannelPost, why: Refusal

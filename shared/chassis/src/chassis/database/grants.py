@@ -15,11 +15,26 @@ _MISSING: Final = """
         select pg_class.oid, relkind,
                case when relkind = 'S' then array['usage']
                     when relname = 'schema_migrations' then array['select']
-                    when relname = 'audit_log' then array['select', 'insert']
+                    when relname = 'audit_log' then array['select']
                     else array['select', 'insert', 'update', 'delete'] end as rights
         from pg_class join place on relowner = owner and relnamespace = schema
         -- A partition is reached through its table.
         where relkind in ('r', 'p', 'v', 'S') and not relispartition
+          -- Who adds a row takes its number without any right to the sequence, and could leave gaps with one.
+          and not (relkind = 'S' and exists (
+              select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'i'
+                and refobjid = to_regclass(quote_ident(current_schema()) || '.audit_log')))
+    ), audit_log as (
+        -- The database alone numbers its rows and says when they were added.
+        select pg_class.oid, string_agg(quote_ident(attname), ', ' order by attnum) filter (where not by_itself) as given,
+               bool_or(by_itself and has_column_privilege($1::name, pg_class.oid, attnum, 'insert')) as too_much,
+               bool_and(by_itself or has_column_privilege($1::name, pg_class.oid, attnum, 'insert')) as enough,
+               pg_get_serial_sequence(min(pg_class.oid::regclass::text), 'id') as sequence
+        from pg_class join place on relowner = owner and relnamespace = schema
+        join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped
+        cross join lateral (select attname in ('id', 'at') as by_itself) as column_of
+        where relname = 'audit_log' and relkind = 'r'
+        group by pg_class.oid
     )
     select format('grant connect on database %I to %I', datname, $1::name) as statement
     from pg_database
@@ -38,6 +53,15 @@ _MISSING: Final = """
                                else has_table_privilege($1::name, oid, wanted) end
     )
     union all
+    select format('revoke insert on table %1$s from %2$I; grant insert (%3$s) on table %1$s to %2$I',
+                  oid::regclass, $1::name, given)
+    from audit_log
+    where too_much or not enough
+    union all
+    select format('revoke all on sequence %s from %I', sequence, $1::name)
+    from audit_log
+    where has_sequence_privilege($1::name, sequence, 'usage')
+    union all
     -- Everybody may call a new function, and some run as their owner.
     select format('revoke all on routine %1$s from public; grant execute on routine %1$s to %2$I',
                   pg_proc.oid::regprocedure, $1::name)
@@ -51,7 +75,8 @@ _MISSING: Final = """
 async def grant(connection: Connection, role: str) -> None:
     """Lets a role work with all that the connection's own role has in its schema; safe to repeat.
 
-    The list of applied migrations it may read and not write; to the audit log it may only add.
+    The list of applied migrations it may read and not write. To the audit log it may only add; the number of a row and its
+    time are the database's.
 
     Raises:
         asyncpg.UndefinedObjectError: there is no such role.

@@ -23,7 +23,7 @@ class Scope(StrEnum):
     OPERATE = "operate"
     """Change brands and what runs: settings, pauses, replays."""
     ADMIN = "admin"
-    """Keys, providers and what they may cost."""
+    """Keys, providers and what they may cost; with a key that is bound to no brand, also what belongs to which brand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,11 @@ class Caller:
     """Of the key: two keys may have one name, one after the other, and share nothing."""
     per_minute: int | None = None
     """How often he may ask; None: as often as he likes."""
+
+    @property
+    def is_administrator(self) -> bool:
+        """Whether he decides what belongs to which brand: the scope `admin`, and bound to none."""
+        return self.brands is None and Scope.ADMIN in self.scopes
 
     def may_see(self, brand: str) -> bool:
         return self.brands is None or brand in self.brands

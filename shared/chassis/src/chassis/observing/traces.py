@@ -5,6 +5,7 @@ else has begun is still passed on. Every span has the attribute `correlation_id`
 `chassis.http.spans`.
 """
 
+import os
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from opentelemetry.context import Context as OtelContext
 from opentelemetry.trace import INVALID_SPAN, Link, Span, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from chassis import redaction
+from chassis import redaction, secret_files
 from chassis.observing import chains
 
 if TYPE_CHECKING:
@@ -46,7 +47,11 @@ TraceHeaders = dict[str, str]
 def configure(service: str, endpoint: str | None, *, version: str | None = None) -> None:
     """Sends spans to an OTLP/HTTP endpoint such as `http://jaeger:4318`; without one, tracing stays off.
 
-    `OTEL_BSP_…`, `OTEL_TRACES_SAMPLER`, `OTEL_RESOURCE_ATTRIBUTES` and the other variables of the OpenTelemetry SDK apply.
+    `OTEL_BSP_…`, `OTEL_TRACES_SAMPLER`, `OTEL_RESOURCE_ATTRIBUTES` and the other variables of the OpenTelemetry SDK apply. Headers, which
+    may hold a collector's key, may also be in the file that `OTEL_EXPORTER_OTLP_HEADERS_FILE` or `OTEL_EXPORTER_OTLP_TRACES_HEADERS_FILE` names.
+
+    Raises:
+        SecretFileError: such a file cannot be read.
     """
     if endpoint is None:
         return
@@ -54,8 +59,18 @@ def configure(service: str, endpoint: str | None, *, version: str | None = None)
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
-    exporter = OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces")
+    exporter = OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces", headers=_headers(os.environ))
     trace.set_tracer_provider(provider(BatchSpanProcessor(exporter), service, version))
+
+
+def _headers(environment: Mapping[str, str]) -> dict[str, str] | None:
+    """Those for spans alone go before those for every signal, as in the SDK; None: the SDK finds none either."""
+    from opentelemetry.util.re import parse_env_headers  # noqa: PLC0415
+
+    for variable in ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"):
+        if headers := secret_files.read(environment, variable):
+            return dict(parse_env_headers(headers, liberal=True))
+    return None
 
 
 def provider(processor: "SpanProcessor", service: str, version: str | None = None) -> "TracerProvider":
@@ -106,6 +121,11 @@ def headers_of(span: Span) -> TraceHeaders:
     carrier: TraceHeaders = {}
     _PROPAGATOR.inject(carrier, trace.set_span_in_context(span))
     return carrier | baggage_of(chains.carried_by(span))
+
+
+def kept_of(headers: Mapping[str, Any]) -> TraceHeaders:
+    """Of the headers of a message or request, those that continue its trace."""
+    return {name: text for name in (TRACEPARENT, TRACESTATE, BAGGAGE) if (text := _text(headers.get(name)))}
 
 
 def baggage_of(carried: Mapping[str, str]) -> TraceHeaders:

@@ -28,6 +28,10 @@ class Delivery:
     published_to: bytes = b""
     """Exchange and routing key as the broker wrote them, two short strings; read only where somebody asks."""
 
+    def came_by(self, exchange: str) -> bool:
+        """Whether it was published to this exchange."""
+        return self.published_to.startswith(_short(exchange))
+
     def origin(self) -> tuple[str, str]:
         """The exchange and the routing key it was published with; empty if unknown."""
         if not self.published_to:

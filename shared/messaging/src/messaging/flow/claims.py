@@ -13,7 +13,8 @@ from messaging.broker.deliveries import Delivery
 from messaging.flow.codec import Decode, Decoded, Invalid, NotAnEnvelope, Reader
 from messaging.flow.failures import Failure
 from messaging.headers import Reason
-from messaging.topology import COMMANDS, permissions
+from messaging.storage.origins import Arrival
+from messaging.topology import COMMANDS, RETURNS, permissions
 
 _REMEMBERED: Final = 1_000
 
@@ -41,25 +42,39 @@ class Claims:
 
     def problem(self, delivery: Delivery, message: Message) -> str:
         """Why a message is not to be believed: what was expected, and what came; empty if it is."""
-        about = message.payload.queue if isinstance(message.payload, DeadLetterResolved) else None
+        about = _queue_of(message)
         key = (delivery.published_to, delivery.user_id, message.type, message.source, about)
         problem = self._judged.get(key)
         if problem is None:
             if len(self._judged) >= _REMEMBERED:  # strangers may think of ever new names
                 self._judged.clear()
-            problem = self._judged[key] = self._judge(delivery, message, about)
+            arrival = Arrival(*delivery.origin(), delivery.user_id)
+            problem = self._judged[key] = self._judge(arrival, message, about)
         return problem
 
-    def _judge(self, delivery: Delivery, message: Message, about: str | None) -> str:
+    def problem_at(self, arrival: Arrival, message: Message) -> str:
+        """Why a message that came like this is not to be believed; empty if it is."""
+        return self._judge(arrival, message, _queue_of(message))
+
+    def is_replay(self, delivery: Delivery) -> bool:
+        """Whether somebody else has sent it back to the queue than the queue's own consumer.
+
+        Without `user_id` it may be anybody who may publish there. Where services share one user, nobody can be told apart.
+        """
+        if not self._told_apart or not delivery.came_by(RETURNS):
+            return False
+        return self._users.get(delivery.user_id or "") != self._service
+
+    def _judge(self, arrival: Arrival, message: Message, about: str | None) -> str:
         entry = self._catalogue[message.type]
         if message.source not in entry.producers:
             return f"{entry.name} is said by {_either(entry.producers)}, and this one says it comes from {message.source!r}"
-        exchange, routing_key = delivery.origin()
+        exchange, routing_key, user_id = arrival
         if exchange == self._catalogue.events and routing_key != entry.name:
             return f"{entry.name} is published with its type as routing key, and this one came with {routing_key!r}"
-        sender = self._users.get(delivery.user_id or "")
+        sender = self._users.get(user_id or "")
         if exchange not in (self._catalogue.events, COMMANDS):
-            # Retries and replays. What they repeat has been judged when it came first, or an operator vouches for it.
+            # Retries and replays. What they repeat was judged when it came first: `messaging.flow.replays` looks it up.
             problem = self._returned(sender)
         elif sender is not None:
             problem = (
@@ -113,6 +128,11 @@ def believing(decode: Decode, claims: Claims) -> Reader:
         return Invalid(decoded, Failure(Reason.FALSE_CLAIM, "FalseClaim", problem)) if problem else decoded
 
     return read
+
+
+def _queue_of(message: Message) -> str | None:
+    """The queue that the message says something about; None if it is about none."""
+    return message.payload.queue if isinstance(message.payload, DeadLetterResolved) else None
 
 
 def _either(names: Sequence[str]) -> str:

@@ -14,7 +14,9 @@ from messaging.flow.codec import Invalid, NotAnEnvelope, Reader, not_readable
 from messaging.flow.failures import Failure
 from messaging.flow.handlers import Handler, Record, Together
 from messaging.observing import spans
+from messaging.storage.origins import DeadLetterOrigin
 from messaging.storage.outbox import OutboxRow
+from messaging.topology import RETURNS
 
 
 @dataclass(slots=True, eq=False)
@@ -39,6 +41,12 @@ class Work:
     """What a single handler left to be written."""
     marked: bool = False
     """Whether it runs under a crash marker."""
+    origin: DeadLetterOrigin | None = None
+    """Of a replay that somebody else sent: the dead letter of this service that it stands for."""
+    is_refused_replay: bool = False
+    """Whether it is a replay of nothing that this service dead-lettered."""
+    has_identity: bool = True
+    """Whether its body is an envelope, so that `event_id` is its own."""
     span: Span = INVALID_SPAN
 
     def row(self) -> OutboxRow:
@@ -67,7 +75,9 @@ def read(
         work.attempt = header.integer(headers, header.ATTEMPT, default=1)
         work.waits = header.integer(headers, header.WAITS, default=0)
         work.first_failed_at = header.moment(headers, header.FAILURE_FIRST_AT)
-        work.replay_of = header.identity(headers, header.REPLAY_OF)
+        # Elsewhere whoever sends it could make its consumer say that it has handled a dead letter.
+        if delivery.came_by(RETURNS):
+            work.replay_of = header.identity(headers, header.REPLAY_OF)
     if traced or header.TRACEPARENT in headers:
         work.span = spans.start_process_span(
             head,
@@ -99,6 +109,7 @@ def _may_be_rejected(delivery: Delivery) -> bool:
 def _unfit(delivery: Delivery, decoded: NotAnEnvelope) -> Work:
     """A body without identity as a piece of work that fails, so that it is dead-lettered with headers made anew."""
     work = Work(delivery, new_event_id(), "unknown", None)
+    work.has_identity = False
     work.failure = Failure(decoded.reason, "NotAnEnvelope", not_readable(decoded))
     return work
 

@@ -23,6 +23,7 @@ from messaging.flow.handlers import Context, Handler, OnEach
 from messaging.flow.intake import Work, read, utc_now
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.relay import Relay
+from messaging.flow.replays import ReplayCheck
 from messaging.flow.settlement import Settlement
 from messaging.headers import Reason
 from messaging.storage import crashes, inbox
@@ -56,6 +57,7 @@ class QueueRunner:
         policy: QueuePolicy,
         crash_lock: asyncio.Lock,
         dependencies: Sequence[Dependency] = (),
+        replay_check: ReplayCheck | None = None,
     ) -> None:
         self.queue = queue
         self.policy = policy
@@ -69,6 +71,7 @@ class QueueRunner:
         self._relay = relay
         self._decode = decode
         self._dependencies = dependencies
+        self._replay_check = replay_check
         self._unsettled = Unsettled()
         self._waiting: deque[Delivery] = deque()
         self._arrived = asyncio.Event()
@@ -206,6 +209,8 @@ class QueueRunner:
                 suspects.append(work)
             else:
                 fresh.append(work)
+        if self._replay_check is not None:
+            await self._replay_check.check([*fresh, *suspects])
         batch = [work for work in fresh if not isinstance(work.handler, OnEach)]
         singles = [work for work in fresh if isinstance(work.handler, OnEach)]
         if batch:

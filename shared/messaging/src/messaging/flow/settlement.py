@@ -16,6 +16,7 @@ from chassis.observing.traces import TraceHeaders
 from envelope import DeadLetterResolved
 from messaging import fail_points
 from messaging import headers as header
+from messaging.flow import replays
 from messaging.flow.dead_letters import DeadLetter, fact_headers
 from messaging.flow.failures import Failure, failure_headers
 from messaging.flow.handlers import OnBatch, OnEach, Together
@@ -60,6 +61,8 @@ class Settlement:
         with spans.batch_span(self._queue, [work.span for work in batch] if trace_headers else ()):
             async with self._database.transaction(trace_headers) as tx:
                 fresh = await self._claim(tx, batch)
+                for work in await replays.lock_origins(tx.connection, fresh):
+                    tx.failures[work.event_id] = replays.came_too_late(work)
                 if fail_points.ARMED:
                     fail_points.reach("settlement.claimed")
                 await self._run_handlers(tx, fresh)
@@ -72,6 +75,7 @@ class Settlement:
                 settled = self._settled(batch, fresh)
                 for work in settled:
                     self._follow_up(tx, work, trace_headers)
+                await self._note_replays(tx, settled)
                 marked = [work.event_id for work in batch if work.marked]
                 if marked:
                     await crashes.clear(tx.connection, self._queue, marked)
@@ -108,7 +112,7 @@ class Settlement:
         groups: dict[int, tuple[OnBatch, list[Work]]] = {}
         together: dict[Callable[[Transaction, Sequence[Any]], Awaitable[None]], list[Any]] = {}
         for work in fresh:
-            if work.failure is not None or work.message is None:
+            if work.failure is not None or work.message is None or work.event_id in tx.failures:
                 continue
             match work.handler:
                 case OnBatch() as handler:
@@ -140,6 +144,13 @@ class Settlement:
             await inbox.mark_dead(tx.connection, dead)
         if again:
             await inbox.release(tx.connection, again)
+
+    async def _note_replays(self, tx: Transaction, settled: Sequence[Work]) -> None:
+        """Writes down what dies here, so that its replay is known, and which replays have settled what they stand for."""
+        dead = [work for work in settled if self._dies(work)]
+        final = [work for work in settled if work.failure is None or self._dies(work)]
+        if dead or any(work.replay_of is not None for work in final):
+            await replays.note_outcomes(tx.connection, dead, final)
 
     def _settled(self, batch: Sequence[Work], fresh: Sequence[Work]) -> Sequence[Work]:
         """Those to which this transaction gives an outcome, one for each message."""

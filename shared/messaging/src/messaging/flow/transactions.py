@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from opentelemetry import trace as otel_trace
+
 from chassis.database.pool import Connection, Connections, Whole
 from chassis.http.idempotency import Answer, Asked
 from chassis.observing import chains, traces
@@ -52,13 +54,15 @@ class Transaction:
         correlation_id: str | None = None,
         event_id: UUID | None = None,
         delay: timedelta = timedelta(),
+        trace: TraceHeaders | None = None,
         own_trace: bool = False,
     ) -> UUID:
         """Sends a message once the transaction is committed, `delay` later if given; returns its `event_id`.
 
         It goes where the catalogue says. `correlation_id` is that of `caused_by`, or the one given, or, for the first
-        message of a chain, its own `event_id`. With `own_trace` a trace begins with it, linked to that of what sends it:
-        for one of many that nobody could look at together.
+        message of a chain, its own `event_id`. The message continues the given `trace`, kept since the work that it goes on with; or else
+        that of `caused_by`, or the one that is under way. With `own_trace` a trace begins with it, linked to that one: for one of many that
+        nobody could look at together.
 
         Raises:
             LookupError: the payload is not in the catalogue.
@@ -77,11 +81,40 @@ class Transaction:
             payload=payload,
         )
         exchange, routing_key = self._way_of(entry)
-        trace = self._trace_headers(caused_by, correlation_id)
-        trace = spans.begun(message, exchange, routing_key) if own_trace else spans.telling(trace, payload)
-        headers: HeaderValues = {**trace, header.FOR_OTHERS: 1} if entry.for_others else {**trace}
+        before = self._trace_headers(caused_by, correlation_id) if trace is None else trace
+        told = (
+            spans.begun(message, exchange, routing_key, linked_to=before)
+            if own_trace
+            else spans.telling(before, payload)
+        )
+        headers: HeaderValues = {**told, header.FOR_OTHERS: 1} if entry.for_others else {**told}
         self.outgoing.append(row_for(message, exchange, routing_key, headers=headers, delay=delay))
         return event_id
+
+    def trace_of(self, message: Message) -> TraceHeaders:
+        """The trace that goes on from a message of the batch in hand, to be kept for what is sent because of it later; empty: none."""
+        return self._trace_headers_of.get(message.event_id, {})
+
+    def trace_sent_with(self, event_id: UUID) -> TraceHeaders:
+        """The trace that goes on from a message sent in this transaction; empty: none.
+
+        Raises:
+            LookupError: none was sent under this id.
+        """
+        for row in reversed(self.outgoing):
+            if row.event_id == event_id:
+                return traces.kept_of(row.headers)
+        raise LookupError(f"this transaction has sent no message {event_id}")
+
+    def trace_under_way(self, correlation_id: str) -> TraceHeaders:
+        """The trace of the running span, if that works on this chain or on none yet; empty otherwise."""
+        chains.name_chain(correlation_id)
+        own = chains.chain_of(otel_trace.get_current_span()) in {None, correlation_id}
+        return traces.current_headers() if own else {}
+
+    def begin_trace(self, name: str, correlation_id: str) -> TraceHeaders:
+        """A trace for a chain that no request and no message begins; it begins with a span of that name. Empty: nothing is traced."""
+        return spans.begun_by_itself(name, correlation_id)
 
     def send_raw(
         self,

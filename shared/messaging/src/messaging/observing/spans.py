@@ -103,22 +103,33 @@ def telling(trace_headers: TraceHeaders, payload: Payload) -> TraceHeaders:
     return trace_headers if told == known else trace_headers | traces.baggage_of(told)
 
 
-def begun(message: Message, exchange: str, routing_key: str) -> TraceHeaders:
-    """Trace headers for a message that begins a trace of its own, linked to that of the work that sends it."""
-    sender = trace.get_current_span().get_span_context()
-    if not sender.is_valid or not traces.active():
-        return telling(traces.current_headers(), message.payload)
+def begun(message: Message, exchange: str, routing_key: str, *, linked_to: TraceHeaders) -> TraceHeaders:
+    """Trace headers for a message that begins a trace of its own, linked to another one, if there is one."""
+    if not traces.active():
+        return telling(linked_to, message.payload)
+    sender = trace.get_current_span(traces.context_from(linked_to) or OtelContext()).get_span_context()
     destination = _destination(exchange, routing_key)
     span = traces.tracer().start_span(
         f"create {destination}",
         context=OtelContext(),
         kind=SpanKind.PRODUCER,
-        links=[Link(sender)],
+        links=[Link(sender)] if sender.is_valid else None,
         attributes={
             **_subject(message.payload),
             **_about(message.event_id, message.type, message.correlation_id),
             **_operation("create", "create", destination, routing_key),
         },
+    )
+    span.end()
+    return traces.headers_of(span)
+
+
+def begun_by_itself(name: str, correlation_id: str) -> TraceHeaders:
+    """Trace headers of a chain that nobody's request or message begins; empty where nothing is traced."""
+    if not traces.active():
+        return {}
+    span = traces.tracer().start_span(
+        name, context=OtelContext(), kind=SpanKind.INTERNAL, attributes={CORRELATION_ID: correlation_id}
     )
     span.end()
     return traces.headers_of(span)

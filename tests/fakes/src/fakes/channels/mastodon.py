@@ -17,11 +17,12 @@ _LINK_COUNTS: Final = 23
 
 
 class FakeMastodon(Fake):
-    """Bearer `token`; the account has the id `1`. `room`: characters of a post."""
+    """Bearer `token`, of the account `user_id`. `room`: characters of a post."""
 
     def __init__(self, token: str = "mastodon-token", *, room: int = 500, keeps_keys: bool = True) -> None:
         super().__init__()
         self.token = token
+        self.user_id = "1"
         self.room = room
         self.keeps_keys = keeps_keys
         self.by_key: dict[str, dict[str, Any]] = {}
@@ -101,11 +102,11 @@ class FakeMastodon(Fake):
     def me(self, request: Request) -> Reply:
         if request.bearer != self.token:
             return self.expired(request)
-        return as_json({"id": "1", "username": "acme", "acct": "acme", "url": f"{self.url}/@acme"})
+        return as_json({"id": self.user_id, "username": "acme", "acct": "acme", "url": f"{self.url}/@acme"})
 
     @route("GET", "/api/v1/accounts/{account}/statuses")
     def list_posts(self, request: Request, account: str) -> Reply:
-        if account != "1":
+        if account != self.user_id:
             return as_json({"error": "Record not found"}, 404)
         below = int(request.query.get("max_id", "1000000"))
         older = [each for each in self.statuses if int(each["id"]) < below]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from fakes.serving.exchange import Reply, Request, as_json, empty
@@ -61,6 +61,8 @@ class Fake:
         self.faults = Faults()
         self.requests: list[Request] = []
         self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self.tells_time = True
+        """Whether answers have the header `Date`."""
         self._accepted: list[Accepted] = []
 
     def __init_subclass__(cls) -> None:
@@ -78,6 +80,10 @@ class Fake:
     def accepted(self) -> Sequence[Accepted]:
         """What the public would see, in the order in which it came."""
         return tuple(self._accepted)
+
+    def set_clock(self, ahead: timedelta) -> None:
+        """Has the provider's clock be so far ahead of this machine's, or behind it: negative."""
+        self.now = lambda: datetime.now(UTC) + ahead
 
     def accept(self, accepted: Accepted) -> None:
         self._accepted.append(accepted)
@@ -113,7 +119,10 @@ class Fake:
     # --- for who watches --------------------------------------------------------------------------------------------
 
     def watched(self, request: Request) -> Reply:
-        """`GET /_accepted` and `/_requests` tell what came; `GET`, `POST`, `DELETE /_faults` tell, inject, take away."""
+        """`GET /_accepted` and `/_requests` tell what came; `GET`, `POST`, `DELETE /_faults` tell, inject, take away.
+
+        `POST /_clock` sets the provider's clock: {"ahead": seconds}.
+        """
         match request.method, request.path:
             case "GET", "/_accepted":
                 return _listed([asdict(each) for each in self.accepted])
@@ -123,6 +132,9 @@ class Fake:
                 return _listed(self.faults.told())
             case "POST", "/_faults":
                 return self._inject(request)
+            case "POST", "/_clock":
+                self.set_clock(timedelta(seconds=request.json()["ahead"]))
+                return empty()
             case "DELETE", "/_faults":
                 self.faults.clear()
                 return empty()

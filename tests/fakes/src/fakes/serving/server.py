@@ -7,6 +7,8 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import format_datetime
 from typing import Final, TypeVar
 
 import h11
@@ -185,7 +187,9 @@ class _Connection:
         return await self._hang()
 
     def _bytes(self, reply: Reply) -> bytes:
-        headers = {**reply.headers, "content-length": str(len(reply.body))}
+        fake = self.door.fake
+        date = {"date": format_datetime(fake.now().astimezone(UTC), usegmt=True)} if fake.tells_time else {}
+        headers = {**date, **reply.headers, "content-length": str(len(reply.body))}
         events: list[h11.Event] = [
             h11.Response(status_code=reply.status, headers=list(headers.items())),
             h11.Data(data=reply.body),

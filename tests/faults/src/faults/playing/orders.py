@@ -17,8 +17,8 @@ class Orders(Faults):
     struck: set[str] = field(default_factory=set)
     """Addresses that met theirs."""
 
-    def order(self, address: str, kind: Kind, status: int = 503) -> None:
-        self.by_address[address] = Fault(kind, status=status)
+    def order(self, address: str, kind: Kind, status: int = 503, *, seconds: float = 1.0) -> None:
+        self.by_address[address] = Fault(kind, status=status, seconds=seconds)
 
     def strike(self, request: Request) -> Fault | None:
         address = request.headers.get(_HEADER, "")

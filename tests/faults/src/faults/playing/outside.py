@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
 from typing import Final, Self
@@ -38,6 +38,8 @@ _HEARTBEAT: Final = "heartbeat=2"
 _FILES_SETTINGS: Final = '{"kind": "files", "git": true, "address": "https://example.org/{slug}/"}'
 _ARTICLES: Final = frozenset({FILES, *(place.channel for place in PLACES if place.takes_articles)})
 _MARK: Final = re.compile(r"(?<=Pour-over coffee, )[0-9a-f]{12}|(?<=/sites/acme/)[0-9a-f]{12}")
+_CLOCKS: Final = (-45, -15, -8, 0, 8, 15, 45)
+"""Minutes by which the clock of another side is ahead of ours, or behind."""
 _numbers = count(1)
 
 
@@ -164,6 +166,7 @@ class Outside:
 
             async def settle(place: Place) -> None:
                 fake = await self._cleanup.enter_async_context(serving(place.fake()))
+                fake.set_clock(timedelta(minutes=self.world.rng.choice(_CLOCKS)))
                 fakes[place.channel] = fake
                 orders[place.channel] = fake.faults = Orders()
                 await connect(api, place, fake, name=account_of(place.channel, brand), brand=brand)

@@ -61,8 +61,9 @@ from receipts import (
 from social.channels import CHANNELS, Composed
 from social.channels import Picture as PictureOfPost
 
-SETTLES_SECONDS: Final = 0.5
-"""What is sent shows up at once at the fakes."""
+SETTLES_SECONDS: Final = 4.0
+"""What is sent shows up at once at the fakes, but for what they do late."""
+FIRST_LOOK_SECONDS: Final = 0.5
 MARGIN_SECONDS: Final = 0.5
 BEFORE, WITHIN, DONE, ANSWERED = "before", "within", "done", "answered"
 """Where it may stand still: before a step is sent, and after its answer; where files are written, also before the commit, and after it."""
@@ -249,6 +250,7 @@ class HeldReceipts(Receipts):
             detect=look if step.detect else None,
             seconds=self._settings.step_seconds,
             settles_seconds=SETTLES_SECONDS,
+            first_look_seconds=FIRST_LOOK_SECONDS,
         )
 
     async def _without_receipts(self, effect: Effect, steps: Sequence[Step]) -> Mapping[str, Any]:

@@ -60,6 +60,8 @@ def _own_post(body: Any, settings: Any) -> str | None:
 
 class Bluesky(Kind):
     name: ClassVar = "bluesky"
+    user_facts: ClassVar = ("did",)
+    user_settings: ClassVar = ()
     settings: ClassVar = BlueskySettings
     credentials: ClassVar = BlueskyCredentials
     asks: ClassVar[Sequence[Ask]] = (

@@ -7,6 +7,7 @@ from pydantic import SecretStr
 
 from gateway.accounts.domain import Looked
 from gateway.accounts.kind import (
+    LISTING_BYTES,
     Ask,
     Credentials,
     Exchange,
@@ -34,7 +35,12 @@ class DevTo(Kind):
         Ask("PUT", "/api/articles/{id}/unpublish", {}),
         Ask("GET", "/api/articles/{id}", {}),
         Ask("GET", "/api/articles/me", {"page": "[0-9]+", "per_page": "[0-9]+"}),
-        Ask("GET", "/api/articles/me/{which}", {"page": "[0-9]+", "per_page": "[0-9]+"}),
+        Ask(
+            "GET",
+            "/api/articles/me/{which}",
+            {"page": "[0-9]+", "per_page": "[0-9]+"},
+            most_bytes=LISTING_BYTES,
+        ),
         Ask("GET", "/api/articles/{user}/{slug}", {}),
         Ask("GET", "/api/users/me", {}),
     )

@@ -70,6 +70,7 @@ def _mentions_nobody(body: Any, settings: Any) -> str | None:
 
 class Discord(Kind):
     name: ClassVar = "discord"
+    user_facts: ClassVar = ("channel_id",)
     credentials: ClassVar = DiscordCredentials
     base: ClassVar = "https://discord.com"
     asks: ClassVar[Sequence[Ask]] = (

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, SecretStr
 from chassis import WebAddress
 from gateway.accounts.domain import Looked
 from gateway.accounts.kind import (
+    LISTING_BYTES,
     AccessRefused,
     Answer,
     Ask,
@@ -53,11 +54,12 @@ class GhostCredentials(Credentials):
 
 class Ghost(Kind):
     name: ClassVar = "ghost"
+    user_facts: ClassVar = ()
     settings: ClassVar = GhostSettings
     credentials: ClassVar = GhostCredentials
     headers: ClassVar = frozenset({"accept-version"})
     asks: ClassVar[Sequence[Ask]] = (
-        Ask("GET", f"{_API}/posts/"),
+        Ask("GET", f"{_API}/posts/", most_bytes=LISTING_BYTES),
         Ask("POST", f"{_API}/posts/"),
         Ask("GET", f"{_API}/posts/{{id}}/"),
         Ask("PUT", f"{_API}/posts/{{id}}/"),

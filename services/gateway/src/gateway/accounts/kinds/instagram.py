@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from gateway.accounts.kind import Ask
+from gateway.accounts.kind import LISTING_BYTES, Ask
 from gateway.accounts.oauth.graph import FIELDS, NODE, PAGES, USER, GraphKind
 
 
@@ -19,7 +19,7 @@ class Instagram(GraphKind):
     asks: ClassVar[Sequence[Ask]] = (
         Ask("POST", f"{USER}/media", {}),
         Ask("POST", f"{USER}/media_publish", {"creation_id": "[0-9]+"}),
-        Ask("GET", f"{USER}/media", PAGES),
+        Ask("GET", f"{USER}/media", PAGES, most_bytes=LISTING_BYTES),
         Ask("GET", f"{USER}/content_publishing_limit", {"fields": FIELDS}),
         Ask("GET", NODE, {"fields": FIELDS}),
     )

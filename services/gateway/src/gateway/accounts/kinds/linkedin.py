@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import Field
 
 from gateway.accounts.domain import Looked
-from gateway.accounts.kind import Ask, Exchange, KindSettings, Own, Request, good
+from gateway.accounts.kind import LISTING_BYTES, Ask, Exchange, KindSettings, Own, Request, good
 from gateway.accounts.oauth.login import OAuthKind
 
 _UPLOADS: Final = "https://www.linkedin.com"
@@ -24,6 +24,8 @@ class LinkedInSettings(KindSettings):
 
 class LinkedIn(OAuthKind):
     name: ClassVar = "linkedin"
+    user_facts: ClassVar = ("author",)
+    user_settings: ClassVar = ("organization",)
     settings: ClassVar = LinkedInSettings
     base: ClassVar = "https://api.linkedin.com"
     authorize_url: ClassVar = "https://www.linkedin.com/oauth/v2/authorization"
@@ -37,6 +39,7 @@ class LinkedIn(OAuthKind):
             "GET",
             "/rest/posts",
             {"q": "author", "author": ".+", "count": "[0-9]+", "start": "[0-9]+", "sortBy": _WORD},
+            most_bytes=LISTING_BYTES,
         ),
         Ask("GET", "/rest/posts/{urn}", {"viewContext": _WORD}),
         Ask("POST", "/rest/images", {"action": "initializeUpload"}),

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 from chassis import WebAddress
 from gateway.accounts.domain import Looked
 from gateway.accounts.kind import (
+    LISTING_BYTES,
     AccessRefused,
     Answer,
     Ask,
@@ -43,7 +44,7 @@ class Mastodon(Kind):
     asks: ClassVar[Sequence[Ask]] = (
         Ask("POST", "/api/v1/statuses", body=_public),
         Ask("GET", "/api/v1/statuses/{id}", {}),
-        Ask("GET", "/api/v1/accounts/{id}/statuses"),
+        Ask("GET", "/api/v1/accounts/{id}/statuses", most_bytes=LISTING_BYTES),
         Ask("GET", "/api/v1/accounts/verify_credentials", {}),
         Ask("POST", "/api/v2/media"),
         Ask("GET", "/api/v1/media/{id}", {}),

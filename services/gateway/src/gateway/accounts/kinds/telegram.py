@@ -58,6 +58,8 @@ def _to_a_known_chat(body: Any, settings: Any) -> str | None:
 
 class Telegram(Kind):
     name: ClassVar = "telegram"
+    user_facts: ClassVar = ()
+    user_settings: ClassVar = ("chat",)
     settings: ClassVar = TelegramSettings
     credentials: ClassVar = TelegramCredentials
     base: ClassVar = "https://api.telegram.org"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from gateway.accounts.kind import Ask
+from gateway.accounts.kind import LISTING_BYTES, Ask
 from gateway.accounts.oauth.graph import FIELDS, NODE, PAGES, USER, GraphKind
 
 
@@ -19,8 +19,8 @@ class Threads(GraphKind):
     asks: ClassVar[Sequence[Ask]] = (
         Ask("POST", f"{USER}/threads", {}),
         Ask("POST", f"{USER}/threads_publish", {"creation_id": "[0-9]+"}),
-        Ask("GET", f"{USER}/threads", PAGES),
-        Ask("GET", f"{USER}/replies", PAGES),
+        Ask("GET", f"{USER}/threads", PAGES, most_bytes=LISTING_BYTES),
+        Ask("GET", f"{USER}/replies", PAGES, most_bytes=LISTING_BYTES),
         Ask("GET", f"{USER}/threads_publishing_limit", {"fields": FIELDS}),
         Ask("GET", NODE, {"fields": FIELDS}),
     )

@@ -73,6 +73,7 @@ class WebhookCredentials(Credentials):
 
 class Webhook(Kind):
     name: ClassVar = "webhook"
+    user_facts: ClassVar = ()
     settings: ClassVar = WebhookSettings
     credentials: ClassVar = WebhookCredentials
     headers: ClassVar = frozenset({"webhook-id"})

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from chassis import WebAddress
 from gateway.accounts.domain import Looked
 from gateway.accounts.kind import (
+    LISTING_BYTES,
     Ask,
     Credentials,
     Exchange,
@@ -45,12 +46,13 @@ class WordPressCredentials(Credentials):
 
 class WordPress(Kind):
     name: ClassVar = "wordpress"
+    user_facts: ClassVar = ("user_id",)
     settings: ClassVar = WordPressSettings
     credentials: ClassVar = WordPressCredentials
     headers: ClassVar = frozenset({"content-disposition"})
     asks: ClassVar[Sequence[Ask]] = (
         *(
-            Ask(method, f"{_API}/wp/v2/{things}{one}")
+            Ask(method, f"{_API}/wp/v2/{things}{one}", most_bytes=LISTING_BYTES)
             for things in ("posts", "media", "categories", "tags")
             for method in ("GET", "POST")
             for one in ("", "/{id}")

@@ -13,7 +13,17 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import Field
 
 from gateway.accounts.domain import Looked
-from gateway.accounts.kind import Answer, Ask, Exchange, KindSettings, Own, Request, asked, until
+from gateway.accounts.kind import (
+    LISTING_BYTES,
+    Answer,
+    Ask,
+    Exchange,
+    KindSettings,
+    Own,
+    Request,
+    asked,
+    until,
+)
 from gateway.accounts.oauth.login import OAuthKind
 from gateway.money import micros
 
@@ -48,7 +58,7 @@ class X(OAuthKind):
         Ask("POST", _POSTS, {}),
         Ask("GET", "/2/tweets/{id}"),
         Ask("GET", "/2/users/me", {"user.fields": ".+"}),
-        Ask("GET", "/2/users/{id}/tweets"),
+        Ask("GET", "/2/users/{id}/tweets", most_bytes=LISTING_BYTES),
         Ask("POST", "/2/media/upload", {}),
         Ask("POST", "/2/media/metadata", {}),
     )

@@ -16,17 +16,18 @@ class Layout:
     article: Callable[[str, datetime], str]
     """Path by slug and the time of the first publication."""
     cover: Callable[[str, datetime], str]
-    fields: Callable[[Edition, datetime], Mapping[str, Any]]
+    fields: Callable[[Edition, str, datetime], Mapping[str, Any]]
+    """Front matter, by the slug in the article's path: another article may have the one that it asked for."""
     text: Callable[[str], str] = str
     """The Markdown, as templates leave it alone."""
 
 
-def written(layout: Layout, edition: Edition, since: datetime) -> str:
+def written(layout: Layout, edition: Edition, slug: str, since: datetime, *, mark: str) -> str:
     """The file: front matter (YAML, each value as JSON, which is YAML too), and the text."""
     fields = {
-        **layout.fields(edition, since),
+        **layout.fields(edition, slug, since),
         # By which a file is known as ours, and as which writing.
-        "source_id": f"{edition.content_id} {edition.mark}",
+        "source_id": f"{edition.content_id} {mark}",
     }
     lines = [f"{name}: {_value(value)}" for name, value in fields.items() if value not in (None, (), "")]
     return "\n".join(["---", *lines, "---", "", layout.text(edition.markdown).rstrip("\n"), ""])
@@ -38,13 +39,13 @@ def _value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _hugo(edition: Edition, since: datetime) -> Mapping[str, Any]:
+def _hugo(edition: Edition, slug: str, since: datetime) -> Mapping[str, Any]:
     return {
         "title": edition.title,
         "date": since,
         "lastmod": edition.as_of,
         "description": edition.excerpt,
-        "slug": edition.slug,
+        "slug": slug,
         "categories": edition.categories,
         "tags": edition.tags,
         "author": edition.author,
@@ -54,13 +55,13 @@ def _hugo(edition: Edition, since: datetime) -> Mapping[str, Any]:
     }
 
 
-def _astro(edition: Edition, since: datetime) -> Mapping[str, Any]:
+def _astro(edition: Edition, slug: str, since: datetime) -> Mapping[str, Any]:
     return {
         "title": edition.title,
         "description": edition.excerpt,
         "pubDate": since,
         "updatedDate": edition.as_of,
-        "heroImage": edition.picture and f"./{edition.slug}.png",
+        "heroImage": edition.picture and f"./{slug}.png",
         "heroImageAlt": edition.picture and edition.picture.alternative_text,
         "categories": edition.categories,
         "tags": edition.tags,
@@ -69,7 +70,7 @@ def _astro(edition: Edition, since: datetime) -> Mapping[str, Any]:
     }
 
 
-def _jekyll(edition: Edition, since: datetime) -> Mapping[str, Any]:
+def _jekyll(edition: Edition, slug: str, since: datetime) -> Mapping[str, Any]:
     return {
         "layout": "post",
         "title": edition.title,
@@ -80,11 +81,11 @@ def _jekyll(edition: Edition, since: datetime) -> Mapping[str, Any]:
         "tags": edition.tags,
         "author": edition.author,
         "canonical_url": edition.canonical_url,
-        "image": _pictured(edition.picture, path=f"/assets/covers/{edition.slug}.png", alt="alt"),
+        "image": _pictured(edition.picture, path=f"/assets/covers/{slug}.png", alt="alt"),
     }
 
 
-def _eleventy(edition: Edition, since: datetime) -> Mapping[str, Any]:
+def _eleventy(edition: Edition, slug: str, since: datetime) -> Mapping[str, Any]:
     return {
         "title": edition.title,
         "date": since,
@@ -94,7 +95,7 @@ def _eleventy(edition: Edition, since: datetime) -> Mapping[str, Any]:
         "tags": edition.tags,
         "author": edition.author,
         "canonical": edition.canonical_url,
-        "image": edition.picture and f"{edition.slug}.png",
+        "image": edition.picture and f"{slug}.png",
         "imageAlt": edition.picture and edition.picture.alternative_text,
         # Markdown alone: no template language before it.
         "templateEngineOverride": "md",

@@ -43,16 +43,20 @@ from faults.workers import outside as worker
 
 ROUNDS: Final = int(os.environ.get("ROUNDS", "0"))
 """How often each fault strikes at each point of each place; 0: once at one point of each place, by chance. The full form takes 50."""
+_LATER_SECONDS: Final = 0.75
+"""A late commit comes so long after whoever asked has gone; less than `worker.SETTLES_SECONDS`."""
 _TRIES: Final = 3
 """So often as many are asked for, at most, where one was somewhere else when the fault struck."""
 _POSTS_OF_A_BRAND: Final = 200
 _SECONDS_OF_A_WAVE: Final = 120.0
 _LOST: Final[tuple[Kind, ...]] = ("reset_before", "reset_after", "error_before", "error_after")
-_STATUSES: Final = (500, 502, 503, 504)
+_STATUSES: Final = (302, 303, 500, 502, 503, 504)
+"""After a redirect, too, nobody knows what was done."""
 _STRIKES: Final[Mapping[str, tuple[tuple[Kind, ...], tuple[Kind, ...]]]] = {
     "silence": (("hang_before",), ("hang_after",)),
     "reset": (("reset_before",), ("reset_after", "cut_after")),
-    "5xx": (("error_before",), ("error_after",)),
+    "no good answer": (("error_before",), ("error_after",)),
+    "late commit": (("late",), ("hang_after",)),
 }
 """What befalls a request, without and with its effect; being told to wait, or to log in again, is no loss of an answer."""
 
@@ -176,7 +180,8 @@ def _order(outside: Outside, there: Neighbourhood, post: Post, before: Kind, aft
     sent = worker.address(post.post_id, worker.SEND, point.number, point.step)
     status = rng.choice(_STATUSES)
     if point.moment != LOOKING:
-        orders.order(sent, before if point.moment == WITHIN else after, status)
+        kind, late = before if point.moment == WITHIN else after, outside.step_seconds + _LATER_SECONDS
+        orders.order(sent, kind, status, seconds=late)
         return sent
     orders.order(sent, rng.choice(_LOST))
     looked = worker.address(post.post_id, worker.LOOK, rng.randrange(point.looks), point.step)
@@ -302,7 +307,7 @@ _ALL: Final = (BEFORE, WITHIN, TAKEN, ANSWERED, LOOKING)
 _WAYS: Final = {
     "outside effects, requests struck": (
         Wave(requests_struck, tuple(_STRIKES), (WITHIN, TAKEN, LOOKING), "requests struck", 4.0, 250, 2, of_files=False),
-        "a request meets a reset, an error or silence, before and after its effect",
+        "a request meets a reset, an error, a redirect, silence or a late commit, before and after its effect",
     ),
     "outside effects, worker killed": (
         Wave(worker_killed, ("kill",), _ALL, "kill", 8.0, 60, 3),

@@ -1,0 +1,155 @@
+"""What this service has dead-lettered: the table `dead_letter_origins`, by which it recognises a replay.
+
+A row is written in the transaction that dead-letters a message, and settled in the one that gives its replay an outcome.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from chassis.database.pool import Connection
+
+KEPT_SETTLED: Final = timedelta(days=30)
+"""Longer than the inbox keeps a row: see `died_before_upgrade`."""
+KEPT_UNSETTLED: Final = timedelta(days=400)
+"""How long a dead letter can be replayed without an administrator's word."""
+
+
+class Arrival(NamedTuple):
+    """What the broker vouches for when it delivers a message."""
+
+    exchange: str
+    routing_key: str
+    user_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterOrigin:
+    """A message that this service has dead-lettered.
+
+    Attributes:
+        event_id: its id.
+        digest: of its content (`messaging.flow.replays.content_digest`); None: an administrator accepts any content.
+        arrival: how it first came, where it died before anybody believed it; None: it was believed.
+        settled_by: the replay that has taken its place.
+    """
+
+    event_id: UUID
+    digest: bytes | None
+    arrival: Arrival | None = None
+    settled_by: UUID | None = None
+
+
+async def insert(connection: Connection, rows: Sequence[DeadLetterOrigin]) -> None:
+    """Writes the messages down that die in the running transaction."""
+    ordered = sorted(rows, key=lambda row: row.event_id.int)
+    arrivals = [row.arrival or Arrival("", "", None) for row in ordered]
+    await connection.execute(
+        """
+        insert into dead_letter_origins (event_id, digest, exchange, routing_key, user_id, settled_by)
+        select event_id, digest, nullif(exchange, ''), nullif(routing_key, ''), user_id, settled_by
+        from unnest($1::uuid[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::uuid[])
+             as t (event_id, digest, exchange, routing_key, user_id, settled_by)
+        on conflict (event_id) do nothing
+        """,
+        [row.event_id for row in ordered],
+        [row.digest for row in ordered],
+        [arrival.exchange for arrival in arrivals],
+        [arrival.routing_key for arrival in arrivals],
+        [arrival.user_id for arrival in arrivals],
+        [row.settled_by for row in ordered],
+    )
+
+
+async def find(
+    connection: Connection, event_ids: Collection[UUID], digests: Collection[bytes]
+) -> list[DeadLetterOrigin]:
+    """The rows of these events, settled or not, and the unsettled ones with these digests."""
+    rows = await connection.fetch(
+        """
+        select event_id, digest, exchange, routing_key, user_id, settled_by
+        from dead_letter_origins where event_id = any($1::uuid[])
+        union
+        select event_id, digest, exchange, routing_key, user_id, settled_by
+        from dead_letter_origins where digest = any($2::bytea[]) and settled_by is null
+        order by event_id
+        """,
+        list(event_ids),
+        list(digests),
+    )
+    return [
+        DeadLetterOrigin(
+            row["event_id"],
+            row["digest"],
+            Arrival(row["exchange"], row["routing_key"] or "", row["user_id"]) if row["exchange"] else None,
+            row["settled_by"],
+        )
+        for row in rows
+    ]
+
+
+async def died_before_upgrade(connection: Connection, events: Mapping[UUID, str]) -> set[UUID]:
+    """Those events (id → type) that a version without this table has dead-lettered.
+
+    The inbox has a row for them, and this table has none: a version that knows it writes both in one transaction, and keeps
+    its row longer than the inbox keeps one.
+    """
+    rows = await connection.fetch(
+        """
+        select event_id from processed_events
+        join unnest($1::uuid[], $2::text[]) as wanted (event_id, type) using (event_id, type)
+        where outcome = 'dead'
+          and not exists (select from dead_letter_origins as known where known.event_id = processed_events.event_id)
+        """,
+        list(events),
+        list(events.values()),
+    )
+    return {row["event_id"] for row in rows}
+
+
+async def lock(connection: Connection, event_ids: Collection[UUID]) -> dict[UUID, UUID | None]:
+    """Event id → the replay that has settled it, for the rest of the running transaction; others wait here."""
+    rows = await connection.fetch(
+        "select event_id, settled_by from dead_letter_origins where event_id = any($1::uuid[])"
+        " order by event_id for update",
+        list(event_ids),
+    )
+    return {row["event_id"]: row["settled_by"] for row in rows}
+
+
+async def settle(connection: Connection, replays: Mapping[UUID, UUID]) -> None:
+    """Notes which replay has taken the place of which event (event id → `event_id` of the replay)."""
+    ordered = sorted(replays, key=lambda event_id: event_id.int)
+    await connection.execute(
+        """
+        update dead_letter_origins as origin set settled_by = replay.replay_event_id
+        from unnest($1::uuid[], $2::uuid[]) as replay (event_id, replay_event_id)
+        where origin.event_id = replay.event_id and origin.settled_by is null
+        """,
+        ordered,
+        [replays[event_id] for event_id in ordered],
+    )
+
+
+async def accept(connection: Connection, event_ids: Collection[UUID]) -> None:
+    """Lets the next replay of each event in, whatever its content and however the event first came: an administrator's word."""
+    await connection.execute(
+        """
+        insert into dead_letter_origins (event_id) select unnest($1::uuid[])
+        on conflict (event_id) do update set digest = null, exchange = null, routing_key = null, user_id = null,
+                                             settled_by = null, dead_at = now()
+        """,
+        list(event_ids),
+    )
+
+
+async def forget_old(connection: Connection) -> None:
+    """Removes what was settled long ago, and what nobody has replayed for longer than a year."""
+    await connection.execute(
+        "delete from dead_letter_origins where dead_at < now() - case when settled_by is null then $1::interval"
+        " else $2::interval end",
+        KEPT_UNSETTLED,
+        KEPT_SETTLED,
+    )

@@ -1,0 +1,42 @@
+"""How far the clock of another server is ahead of ours, as its answers tell: https://www.rfc-editor.org/rfc/rfc9110#field.date."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Final, Self
+
+_WHOLE_SECONDS: Final = timedelta(seconds=1)
+"""The header `Date` leaves out what is beyond the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockOffset:
+    """Bounds of the difference: the other server's time less ours; negative where its clock is behind."""
+
+    least: timedelta
+    most: timedelta
+
+    @classmethod
+    def measured(cls, headers: Mapping[str, str], asked_at: datetime, answered_at: datetime) -> Self | None:
+        """From an answer that was written at a moment between two of ours. None: it does not say when.
+
+        Args:
+            headers: of the answer, names in lower case.
+            asked_at: our time before the request left.
+            answered_at: our time after the answer came.
+        """
+        if headers.get("age", "0").strip() != "0":
+            return None  # from a cache, which keeps the date of the first answer
+        try:
+            date = parsedate_to_datetime(headers["date"])
+        except (KeyError, ValueError):
+            return None
+        if date.tzinfo is None:
+            return None
+        return cls(date - answered_at, date + _WHOLE_SECONDS - asked_at)
+
+    @property
+    def largest(self) -> timedelta:
+        """The difference at most, whichever clock is ahead."""
+        return max(abs(self.least), abs(self.most))

@@ -1,0 +1,68 @@
+"""The job that makes the databases' roles (deploy/compose/databases.sh), on a server of its own."""
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from brandctl.local import postgres, services
+
+SCRIPT = Path(__file__).parents[2] / "deploy/compose/databases.sh"
+PASSWORD = "a-password-for-tests"
+
+
+async def test_a_role_that_changed_itself_is_as_it_was_after_the_next_run(tmp_path: Path) -> None:
+    """PostgreSQL lets every role change its own password and settings: whoever got in once could shut its service out."""
+    server = postgres.launch(tmp_path / "postgres", durable=False)
+    try:
+        await asyncio.to_thread(server.wait)
+        admin = await asyncpg.connect(server.url)
+        await admin.execute(f"create role postgres superuser login password '{PASSWORD}'")
+        environment = {
+            f"{name.upper()}_{kind}_PASSWORD": PASSWORD
+            for name in services.PROCESSES
+            for kind in ("DATABASE", "RUNTIME")
+        } | {
+            "PATH": f"{postgres.find_binaries()}:{os.environ['PATH']}",
+            "PGHOST": "127.0.0.1",
+            "PGPORT": str(server.port),
+            "PGUSER": "postgres",
+            "PGPASSWORD": PASSWORD,
+        }
+
+        async def run() -> None:
+            await asyncio.to_thread(
+                subprocess.run, ["sh", str(SCRIPT)], env=environment, check=True, stdout=subprocess.DEVNULL
+            )
+
+        async def as_research() -> asyncpg.Connection:
+            return await asyncpg.connect(
+                host="127.0.0.1",
+                port=server.port,
+                user="research_runtime",
+                password=PASSWORD,
+                database="research",
+            )
+
+        await run()
+        # As a migration lets it in.
+        await admin.execute("grant connect on database research to research_runtime")
+        intruder = await as_research()
+        await intruder.execute("alter role research_runtime set default_transaction_read_only = on")
+        await intruder.execute("alter role research_runtime in database research set search_path = pg_temp")
+        await intruder.execute("alter role research_runtime password 'another'")
+        await intruder.close()
+        with pytest.raises(asyncpg.InvalidPasswordError):
+            await as_research()
+
+        await run()
+        service = await as_research()
+        assert await service.fetchval("show default_transaction_read_only") == "off"
+        assert await service.fetchval("show search_path") == '"$user", public'
+        await service.close()
+        await admin.close()
+    finally:
+        server.stop()
