@@ -88,7 +88,7 @@ def join(
     """Makes the subjects of two keywords one; every article that stands is kept. The same again changes nothing."""
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
         answer = orchestrator.decide_subject(brand, {"kind": "join", "keyword": keyword, "other": other})
-    _show(answer, f"{keyword} and {other} are one subject", as_json=as_json)
+    _show(answer, f"{answer.get('keyword')} and {answer.get('other')} are one subject", as_json=as_json)
 
 
 @app.command()
@@ -102,11 +102,11 @@ def split(
     """Gives a keyword a subject to itself, or takes a join of it back. The same again changes nothing."""
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
         answer = orchestrator.decide_subject(brand, {"kind": "split", "keyword": keyword})
-    _show(answer, f"{keyword} is a subject of its own", as_json=as_json)
+    _show(answer, f"{answer.get('keyword')} is a subject of its own", as_json=as_json)
 
 
 def _show(answer: dict[str, Any], told: str, *, as_json: bool) -> None:
     if as_json:
         print_json(answer)
     else:
-        note(printable(told) + ("" if answer["changed"] else "; it was so already"))
+        note(printable(told) + ("" if answer.get("changed") else "; it was so already"))
