@@ -53,6 +53,7 @@ compose run --rm --no-deps -T --entrypoint tar publisher \
 sed '/^GATEWAY_KEYS=/d; /^SECRETS_FOLDER=/d' "$env_file" >"$folder/settings.env"
 # By which a restore knows the right keys; of 32 random bytes, a hash tells nothing.
 keys=${GATEWAY_KEYS:-$(sed -n 's/^GATEWAY_KEYS=//p' "$env_file" | tail -n 1)}
+keys=${keys//[\'\"]/}
 for key in ${keys//,/ }; do printf %s "$key" | sha256sum | cut -d ' ' -f 1; done >"$folder/gateway-keys.hashes"
 # Last: without it, the folder is no backup.
 (

@@ -35,10 +35,10 @@ value() { sed -n "s/^$1=//p" "$2" | tail -n 1; }
 # Whether the key that the backup was encrypted with is among these, which have commas between them. Older backups have no
 # hashes, and hold the keys.
 opened_by() {
-    local key first
+    local key first keys=${1//[\'\"]/}
     [ -e "$folder/gateway-keys.hashes" ] || return 0
     first=$(head -n 1 "$folder/gateway-keys.hashes")
-    for key in ${1//,/ }; do
+    for key in ${keys//,/ }; do
         [ "$(printf %s "$key" | sha256sum | cut -d ' ' -f 1)" != "$first" ] || return 0
     done
     return 1

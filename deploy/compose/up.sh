@@ -211,7 +211,12 @@ clear_changed_networks() {
     local changed
     changed=$(changed_networks)
     [ -n "$changed" ] || return 0
-    say "This version describes other networks: ${changed% }. All containers are stopped and made anew; the data stay"
+    stop_all "${changed% }"
+}
+
+# stop_all NETWORKS: they go with the containers.
+stop_all() {
+    say "This version describes other networks: $1. All containers are stopped and made anew; the data stay"
     VOLUMES='' deploy/compose/down.sh >&2 || fail 'the containers of the version before could not be removed; see above'
 }
 
@@ -233,9 +238,17 @@ END
 }
 
 start() {
-    local log
+    local log held
     log=$(mktemp)
     if ! compose up --detach --no-build --remove-orphans 2>&1 | tee "$log" >&2; then
+        # Docker Compose may see a difference that we do not look at.
+        held=$(sed -n 's/.*network \([^ ]*\) .*has active endpoints.*/\1/p' "$log" | head -n 1)
+        if [ -n "$held" ] && [ "${1:-}" != again ]; then
+            rm -f "$log"
+            stop_all "$held"
+            start again
+            return
+        fi
         if grep -qE 'Pool overlaps' "$log"; then
             say 'Another network has the addresses of PROXY_NETWORK: choose others, see .env.example.'
         fi

@@ -6,7 +6,8 @@ import pytest
 from fastapi import FastAPI
 from starlette.routing import Route
 
-from chassis.http.audit.recording import Audited, operation_of
+from chassis.http.audit.operations import operation_of
+from chassis.http.audit.recording import Audited
 from chassis.http.service_key import API_PREFIX
 from tests.architecture.test_every_route_names_its_scope import SERVICES, served_by
 
@@ -43,7 +44,7 @@ def test_every_route_that_changes_something_is_noted(service: str, tmp_path: Pat
         f"{service}: end `create_api` with `keep_audit_log(app, database)`, innermost: what is answered as before changes nothing"
     )
     assert all(each.cls is not Audited for each in around)
-    left_out = set(noting.kwargs["changes_nothing"])
+    left_out = set(noting.kwargs["operations"].changes_nothing)
     assert left_out <= set(CHANGES_NOTHING), (
         f"say in CHANGES_NOTHING why {left_out} of {service} changes nothing"
     )

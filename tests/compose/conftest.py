@@ -87,6 +87,17 @@ class ContainerStack:
         described: dict[str, Any] = json.loads(self.docker("inspect", container).stdout)[0]
         return described
 
+    def secrets_shown(self) -> list[str]:
+        """The secrets whose values stand in what `docker inspect` says of any container, those that have ended among them."""
+        label = f"label=com.docker.compose.project={self.project}"
+        shown = self.docker(
+            "inspect", *self.docker("ps", "--all", "--quiet", "--filter", label).stdout.split()
+        ).stdout
+        values = {path.name: path.read_text().strip() for path in self.secrets.iterdir()}
+        assert values["GATEWAY_KEYS"]
+        # Of several lines, the last has the password.
+        return [name for name, value in values.items() if value and value.splitlines()[-1] in shown]
+
     def url(self, name: str) -> str:
         """Of what has a host port: `orchestrator`, `jaeger`, `rabbitmq_ui` and so on."""
         return f"http://127.0.0.1:{self._port_of[name.upper()]}"

@@ -193,6 +193,9 @@ def test_other_keys_than_those_of_the_backup_are_refused(made: Scripts) -> None:
     assert done.returncode == 1
     assert "GATEWAY_KEYS are not those of the backup" in done.stderr
     assert not (made.bin / "restored").exists()
+    # In .env, quotes may stand around them.
+    made.settings.write_text(before.replace(KEYS, f"'{KEYS}'"))
+    assert made("restore.sh", "backup").returncode == 0
     # After a rotation, the one that encrypted is further behind.
     made.settings.write_text(before.replace(KEYS, "a-new-one,the-first-of-two"))
     assert made("restore.sh", "backup").returncode == 0

@@ -91,3 +91,37 @@ def test_a_package_that_the_lock_does_not_have_is_refused() -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         selection("left-pad")
     assert "left-pad is not in requirements.lock" in refused.value.stderr
+
+
+def test_what_only_tests_need_is_taken_out_and_nothing_else(tmp_path: Path) -> None:
+    kept = (
+        "chassis/app.py",
+        "faststream/_internal/testing/broker.py",
+        "library/testing.py",
+        "library/contests/x.py",
+    )
+    gone = (
+        *("chassis/testing/apps.py", "messaging/testing/__pycache__/broker.pyc", "receipts/testing.py"),
+        *(
+            "receipts/__pycache__/testing.cpython-313.pyc",
+            "library/tests/x.py",
+            "library/inner/tests/tests/x.py",
+        ),
+    )
+    for name in (*kept, *gone):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    command = [sys.executable, "-I", "deploy/images/remove_tests.py", tmp_path]
+    subprocess.run(command, cwd=ROOT, check=True)
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*") if path.is_file()} == set(kept)
+
+
+def test_nothing_of_ours_needs_what_is_taken_out() -> None:
+    of_tests = re.compile(r"^\s*(?:from|import) (?:chassis|messaging|receipts)\.testing\b", re.MULTILINE)
+    for source in (
+        *ROOT.glob("shared/*/src/**/*.py"),
+        *ROOT.glob("services/*/src/**/*.py"),
+        *ROOT.glob("cli/src/**/*.py"),
+    ):
+        if "testing" not in source.parts and source.name != "testing.py":
+            assert not of_tests.search(source.read_text()), source

@@ -5,6 +5,7 @@ Takes some minutes and a Docker engine, so it is asked for: `make test ARGS="-m 
 
 import json
 import re
+import shutil
 import tomllib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -32,6 +33,7 @@ KEYWORDS = (
     "espresso",
 )
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+OF_TESTS = ("chassis.testing", "messaging.testing", "receipts.testing")
 SERVERS = {"rabbitmq": "rabbitmq", "postgres": "postgres"}
 """Each with the user that its process runs as."""
 
@@ -39,6 +41,7 @@ SERVERS = {"rabbitmq": "rabbitmq", "postgres": "postgres"}
 class Stack(Protocol):
     seconds_to_start: float
     said: str
+    environment: dict[str, str]
 
     def up(self, **environment: str) -> None: ...
     def script(self, name: str, *arguments: str, **environment: str) -> Any: ...
@@ -46,6 +49,7 @@ class Stack(Protocol):
     def docker(self, *arguments: str, check: bool = True) -> Any: ...
     def containers(self, service: str) -> list[str]: ...
     def inspect(self, container: str) -> dict[str, Any]: ...
+    def secrets_shown(self) -> list[str]: ...
     def url(self, name: str) -> str: ...
     def setting(self, name: str) -> str: ...
     def empty(self, *names: str) -> None: ...
@@ -265,9 +269,15 @@ def test_a_service_has_no_rights_and_no_installer(stack: Stack, service: str) ->
     assert said.stdout.splitlines()[0] == "10001"
     assert "Read-only file system" in said.stdout
     assert "writes" in said.stdout
-    for module in ("pip", "ensurepip", "hatchling", "pytest"):
+    for module in ("pip", "ensurepip", "hatchling", "pytest", *OF_TESTS):
         tried = stack.docker("exec", container, "python", "-c", f"import {module}", check=False)
         assert "ModuleNotFoundError" in tried.stderr, module
+    tests = stack.docker("exec", container, "find", "/opt", "-type", "d", "-name", "tests").stdout
+    assert tests == ""
+
+
+def test_no_secret_stands_where_the_engine_shows_it(stack: Stack) -> None:
+    assert stack.secrets_shown() == []
 
 
 def test_a_service_cannot_open_the_database_of_another(stack: Stack) -> None:
@@ -413,11 +423,24 @@ def test_minimal_takes_the_tools_away_and_leaves_the_data(stack: Stack) -> None:
 
 async def test_a_backup_in_the_midst_of_work_brings_everything_back(stack: Stack, tmp_path: Path) -> None:
     """The last test: what is restored takes the place of the stack that the others looked at."""
+    # As an operator makes it: the user of the containers may write there.
+    published = tmp_path / "published"
+    published.mkdir()
+    published.chmod(0o777)
+    stack.environment["PUBLISH_FOLDER"] = str(published)
     stack.up()
+    (publisher,) = stack.containers("publisher")
+    stack.docker(
+        "exec", publisher, "sh", "-c", "mkdir /published/acme && echo text >/published/acme/article.md"
+    )
     cycles = {name: await submit(stack, name, KEYWORDS) for name in (f"backup-{n}" for n in range(6))}
     stack.script("backup.sh", str(tmp_path / "backup"))
+    assert "GATEWAY_KEYS" not in (tmp_path / "backup/settings.env").read_text()
     stack.script("down.sh", VOLUMES="1")
+    shutil.rmtree(published / "acme")
     stack.script("restore.sh", str(tmp_path / "backup"))
+    article = published / "acme/article.md"
+    assert (article.read_text(), article.stat().st_uid) == ("text\n", 10001)
     for name, submitted in cycles.items():
         cycle = await ended(stack, submitted["cycle_id"])
         assert cycle["completed"] == len(KEYWORDS)

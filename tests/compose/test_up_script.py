@@ -42,7 +42,7 @@ case "$*" in
 "ps --all "*oneoff=False*) cat "$here/containers" ;;
 "ps --all"*) cat "$here/statuses" ;;
 "logs "*) echo "the log of $4" ;;
-"compose --project-name "*" down "*) rm -f "$here"/network-* ;;
+"compose --project-name "*" down "*) rm -f "$here"/network-* "$here/up-fails" ;;
 "compose "*" up "*) [ ! -e "$here/up-fails" ] || { cat "$here/up-fails" >&2; exit 1; } ;;
 esac
 """
@@ -383,6 +383,17 @@ def test_networks_of_an_older_version_are_made_anew_and_the_data_stay(
     assert "--volumes" not in calls
     order = [" build", " down --remove-orphans\n", " up --detach"]
     assert [calls.index(each) for each in order] == sorted(calls.index(each) for each in order)
+
+
+def test_a_network_that_only_docker_compose_finds_changed_is_made_anew_too(up: Up) -> None:
+    up.tell(
+        "up-fails",
+        "Error response from daemon: error while removing network: network pretended_front id 303f has active endpoints\n",
+    )
+    done = up()
+    assert done.returncode == 0, done.stderr
+    assert "other networks: pretended_front." in done.stderr
+    assert up.calls().count(" up --detach") == 2
 
 
 @pytest.mark.parametrize("existing", [{}, NETWORKS])

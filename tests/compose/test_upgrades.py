@@ -86,23 +86,6 @@ def running(stack: ContainerStack) -> set[str]:
     return set(stack.compose("ps", "--services").stdout.split())
 
 
-def described(stack: ContainerStack) -> str:
-    """What `docker inspect` says of every container, those that have ended among them."""
-    label = f"label=com.docker.compose.project={stack.project}"
-    ids = stack.docker("ps", "--all", "--quiet", "--filter", label).stdout.split()
-    return str(stack.docker("inspect", *ids).stdout)
-
-
-def secrets_shown(stack: ContainerStack) -> list[str]:
-    """The names of secrets whose values stand in what `docker inspect` says."""
-    shown = described(stack)
-    return [
-        path.name
-        for path in stack.secrets.iterdir()
-        if (value := path.read_text().strip()) and any(line in shown for line in value.splitlines()[-1:])
-    ]
-
-
 @pytest.mark.parametrize("revision", [NETWORKS_WITH_A_WAY_OUT, SECRETS_IN_ENVIRONMENTS])
 async def test_make_up_alone_takes_over_what_an_earlier_state_has_left(
     stack: ContainerStack, checkout: Any, revision: str
@@ -119,7 +102,7 @@ async def test_make_up_alone_takes_over_what_an_earlier_state_has_left(
     await completed(stack, await hand_in(stack, "after"))
     (front,) = json.loads(stack.docker("network", "inspect", f"{stack.project}_front").stdout)
     assert front["Options"] == {"com.docker.network.bridge.enable_ip_masquerade": "false"}
-    assert secrets_shown(stack) == []
+    assert stack.secrets_shown() == []
     containers = {service: stack.containers(service) for service in running(stack)}
     stack.up()
     assert {service: stack.containers(service) for service in running(stack)} == containers

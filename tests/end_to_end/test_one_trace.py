@@ -5,9 +5,11 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -30,6 +32,13 @@ REFUSED_ONCE = 503
 """With it, a reader tries again later."""
 FINAL = 400
 """With it, a reader gives up."""
+
+TOPICS = (
+    "grind size", "water temperature", "cold brew", "espresso", "moka pot", "french press", "coffee filters", "brew ratio", "extraction", "roast",
+    "pour-over", "milk",
+)  # fmt: skip
+WRITTEN_AT_A_TIME = 16
+"""Articles of one brand."""
 
 THE_CHAIN = """
     orchestrator POST /v1/brands/{slug}/research
@@ -201,21 +210,45 @@ def assert_spans_say_what_they_are_about(spans: list[ReceivedSpan]) -> None:
 
 
 async def assert_many_keywords_are_traces_of_their_own(stack: Stack, receiver: SpanReceiver) -> None:
-    keywords = [f"mortgage {number}" for number in range(21)]
+    """More than are written at a time: most wait for a turn, which another keyword's end gives them."""
+    keywords = [f"{one} {other}" for one, other in combinations(TOPICS, 2)][:60]
     async with httpx.AsyncClient(headers={"X-Service-Key": KEY}, timeout=30) as api:
-        url = f"{stack.addresses.url('orchestrator')}/v1/brands/daily-grind/research"
-        chain = (await api.post(url, json={"keywords": keywords})).json()["correlation_id"]
+        url = f"{stack.addresses.url('orchestrator')}/v1"
+        policy = {"name": "The Daily Grind", "max_unreviewed_drafts": 100}
+        assert (await api.put(f"{url}/brands/daily-grind", json=policy)).is_success
+        answer = (await api.post(f"{url}/brands/daily-grind/research", json={"keywords": keywords})).json()
+        cycle = f"{url}/cycles/{answer['cycle_id']}"
 
-    def begun() -> list[ReceivedSpan]:
-        mine = [span for span in receiver.spans if span.attributes.get("correlation_id") == chain]
-        roots = [span for span in mine if not span.parent_id]
-        return roots if len(roots) == len(keywords) + 1 else []
+        async def done() -> dict[str, Any] | None:
+            progress: dict[str, Any] = (await api.get(cycle)).json()
+            return progress if progress["pending"] + progress["processing"] == 0 else None
 
-    (request, *roots) = sorted(await eventually(begun, within=30), key=lambda span: span.name)
+        progress = await eventually(done, within=120)
+
+    def mine() -> list[ReceivedSpan]:
+        return [
+            span
+            for span in list(receiver.spans)
+            if span.attributes.get("correlation_id") == answer["correlation_id"]
+        ]
+
+    def written() -> set[str]:
+        return {
+            span.attributes["brand_engine.keyword"]
+            for span in mine()
+            if span.attributes.get("brand_engine.message.type") == "content.generate"
+            and span.name.startswith("process")
+        }
+
+    asked = {each["keyword"] for each in progress["keywords"] if each["content_id"]}
+    assert len(asked) > WRITTEN_AT_A_TIME
+    await eventually(lambda: written() >= asked, within=30)
+    roots = [span for span in mine() if not span.parent_id]
+    (request, *others) = sorted(roots, key=lambda span: span.name)
     assert request.name == "POST /v1/brands/{slug}/research"
-    assert {root.name for root in roots} == {"create commands:research-commands"}
-    assert {root.links for root in roots} == {(request.span_id,)}
-    assert {root.attributes["brand_engine.keyword"] for root in roots} == set(keywords)
+    assert {root.name for root in others} == {"create commands:research-commands"}
+    assert {root.links for root in others} == {(request.span_id,)}
+    assert Counter(root.attributes["brand_engine.keyword"] for root in others) == Counter(keywords)
 
 
 async def one_keyword_with_a_retry_and_a_replay(stack: Stack) -> dict[str, Any]:

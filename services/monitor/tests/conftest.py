@@ -303,7 +303,7 @@ async def make_office(database: Database, outside: Outside) -> AsyncIterator[Cal
         clients.extend((gateway, orchestrator, receipts))
         often = timedelta(minutes=1)
         sources = [
-            Source("dead_letters", often, DeadLetters(database, "https://monitor.example").look),
+            Source("dead_letters", often, DeadLetters(database).look),
             Source("accounts", often, Accounts(gateway).look, "the gateway"),
             Source("budgets", often, Budgets(gateway).look, "the gateway"),
             Source("brands", often, Brands(orchestrator).look, "the orchestrator"),

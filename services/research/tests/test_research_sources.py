@@ -77,6 +77,8 @@ async def test_what_a_later_version_has_set_is_passed_over(
     ("given", "complaint"),
     [
         ({"urls": ["ftp://example.org/"]}, "urls[0]: is no address"),
+        ({"urls": ["https://①②⑦.0.0.1/"]}, "a host that not every program reads alike"),
+        ({"preferred_hosts": ["①②⑦.0.0.1"]}, "is no host"),
         ({"urls": ["https://user:secret@example.org/"]}, "user or a password"),
         ({"feeds": ["http://example.org:8080/feed"]}, "port"),
         ({"urls": ["http://example.org/a b"]}, "spaces"),

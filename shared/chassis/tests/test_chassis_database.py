@@ -1,6 +1,7 @@
 """Telling an outage from a mistake, and in time."""
 
 import asyncio
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -30,6 +31,29 @@ async def test_a_database_gone_silent_is_known_to_be_away_in_time(
                 async with asyncio.timeout(20):
                     assert not await connections.answers(within=0.3)
             proxy.mend()
+            await eventually(connections.answers)
+        finally:
+            await connections.close()
+
+
+async def test_of_several_hosts_the_one_that_takes_writes_is_used_and_the_next_one_after_a_fail_over(
+    database_url: str,
+) -> None:
+    parts = urlsplit(database_url)
+    async with ServerProxy(database_url) as former, ServerProxy(database_url) as promoted:
+        hosts = ",".join(f"{url.hostname}:{url.port}" for url in map(urlsplit, (former.url, promoted.url)))
+        connections = Connections(
+            f"postgresql://{parts.username}:{parts.password}@{hosts}{parts.path}?target_session_attrs=read-write",
+            name="several",
+            size=1,
+        )
+        promoted.cut()
+        await connections.open()
+        try:
+            assert await connections.answers()
+            former.cut()
+            assert not await connections.answers(within=0.3)
+            promoted.mend()
             await eventually(connections.answers)
         finally:
             await connections.close()

@@ -146,7 +146,7 @@ def environment(
         settings["GATEWAY_KEYS_FILE"] = str(gateway_keys)
     if service == "monitor":
         settings |= {"SOCIAL_URL": addresses.url("social"), "PUBLISHER_URL": addresses.url("publisher")}
-    if service in {"publisher", "social", "monitor"}:
+    if service in {"publisher", "social"}:
         settings["PUBLIC_URL"] = addresses.url(service)
     return inherited | settings
 

@@ -1,12 +1,13 @@
 """`brandctl submit`: keywords in."""
 
 import json
+from contextlib import suppress
 from typing import Annotated
 from uuid import UUID
 
 import typer
 
-from brandctl.asking import AsJson, KeyFile
+from brandctl.asking import AsJson, KeyFile, ServiceError
 from brandctl.errors import UsageError
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl
 from brandctl.orchestrator.keyword_files import Priority, is_table, read_file
@@ -94,4 +95,14 @@ def submit(
         if wait and not went_well(follow(orchestrator, cycle_id, beside=as_json)):
             raise typer.Exit(1)
         if not wait:
+            _note_what_holds_up(orchestrator, cycle_id)
             note(f"watch them: brandctl watch {cycle_id}")
+
+
+def _note_what_holds_up(orchestrator: Orchestrator, cycle_id: UUID) -> None:
+    """Says why nothing is begun for now: quiet hours, a pause, drafts that wait for review."""
+    # A key may hand in keywords and read nothing; they are accepted all the same.
+    with suppress(ServiceError):
+        progress, _ = orchestrator.progress(cycle_id)
+        if progress.held_up is not None:
+            note(f"they wait: {progress.held_up.reason}")

@@ -5,10 +5,13 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.policy import default
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from services.gateway.tests.accounts.test_account_sending import certificates
 
 
 @dataclass
@@ -160,6 +163,29 @@ async def test_nothing_is_told_to_a_server_that_does_not_encrypt(
     refused = await send(api)
     assert (refused.status_code, refused.json()["type"]) == (503, "call.not_sent")
     assert not [line for line in server.commands if line.startswith(("AUTH", "MAIL"))]
+
+
+async def test_a_private_authority_is_believed_for_its_account_alone(
+    api: httpx.AsyncClient, server: MailServer, tmp_path: Path
+) -> None:
+    encrypted, _ = certificates(tmp_path)
+    authority = (tmp_path / "server.pem").read_text().partition("-----END PRIVATE KEY-----\n")[2]
+    listening = await asyncio.start_server(server.connected, "127.0.0.1", 0, ssl=encrypted)
+    server.port = listening.sockets[0].getsockname()[1]
+    try:
+        await api.put("/v1/accounts/post", json=account(server, security="tls"))
+        refused = await send(api)
+        assert (refused.status_code, "certificate verify failed" in refused.text) == (503, True)
+        nonsense = await api.put(
+            "/v1/accounts/post", json=account(server, security="tls", authority="own.pem")
+        )
+        assert (nonsense.status_code, "PEM file" in nonsense.text) == (422, True)
+        given = account(server, security="tls", authority=authority)
+        assert (await api.put("/v1/accounts/post", json=given)).status_code == 200
+        assert (await send(api)).status_code == 200
+        assert len(server.taken) == 1
+    finally:
+        listening.close()
 
 
 async def test_headers_cannot_be_slipped_in(api: httpx.AsyncClient, server: MailServer) -> None:

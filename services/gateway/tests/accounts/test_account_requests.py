@@ -406,6 +406,26 @@ async def test_a_refused_token_is_looked_at_and_told_to_everybody(
     assert (await api.get("/v1/accounts/acme")).json()["state"] == "unchecked"
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://①②⑦.0.0.1/",
+        "https://☕.example",
+        "https://ex\nample.org",
+        "https://example.org:0",
+        "https://[::1",
+    ],
+)
+async def test_an_account_at_an_address_that_cannot_be_asked_is_refused(
+    api: httpx.AsyncClient, url: str
+) -> None:
+    for kind in ("webhook", "mastodon", "wordpress"):
+        body = {"kind": kind, "brands": ["acme"], "settings": {"url": url}, "credentials": {}}
+        answer = await api.put("/v1/accounts/hook", json=body)
+        assert answer.status_code == 422, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
 async def test_a_webhook_is_signed_with_its_own_secret(api: httpx.AsyncClient, other: Other) -> None:
     body = {"kind": "webhook", "brands": ["acme"], "settings": {"url": f"{other.url}/in"}}
     made = (await api.put("/v1/accounts/hook", json=body)).json()

@@ -50,7 +50,7 @@ def build(settings: Settings) -> Service:
     service.serve(create_api(service.database, operations, callers, gateway, telling))
     if telling is not None:
         noticing = notifications.Noticing(service.database)
-        for source in _sources(service, settings, gateway, orchestrator, receipts):
+        for source in _sources(service, gateway, orchestrator, receipts):
             # Each by itself: one that is slow to answer keeps none of the others.
             service.background(f"noticing {source.name}", partial(noticing.keep_looking, source))
         service.background("telling", telling.run)
@@ -102,7 +102,6 @@ def _receipts(service: Service, settings: Settings) -> list[notifications.Receip
 
 def _sources(
     service: Service,
-    settings: Settings,
     gateway: notifications.Gateway | None,
     orchestrator: notifications.Orchestrator | None,
     receipts: Sequence[notifications.Receipts],
@@ -110,9 +109,7 @@ def _sources(
     """What is looked at. What is in the own database costs little; others are asked as often as people need to know."""
     database = service.database
     found = [
-        notifications.Source(
-            "dead_letters", OWN, notifications.DeadLetters(database, settings.public_url).look
-        ),
+        notifications.Source("dead_letters", OWN, notifications.DeadLetters(database).look),
         notifications.Source("routes", OWN, notifications.Routes(database).look),
     ]
     if gateway is not None:

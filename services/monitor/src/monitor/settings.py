@@ -27,8 +27,6 @@ class Settings(ServiceSettings, KeyedSettings):
     publisher_url: WebAddress | None = None
     monitor_to_social_key: PairKeysText = None
     monitor_to_publisher_key: PairKeysText = None
-    # Where this service's API is found by people, for links in notifications; unset: they have none.
-    public_url: WebAddress | None = None
 
     @property
     def key_for_gateway(self) -> SecretStr:

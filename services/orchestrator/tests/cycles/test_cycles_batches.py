@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 
+from chassis.database import migrations
 from envelope import DomainMessage, Payload, new_event_id
 from envelope.brand.payloads import (
     ContentGenerated,
@@ -413,3 +414,24 @@ async def test_every_keyword_of_a_big_batch_gets_its_turn_once(batches: Batches)
     ended = await batches.now(cycle)
     assert (ended.progress.refused, ended.state) == (40, "failed")
     assert isinstance(ended.ended_at, datetime)
+
+
+async def test_a_cycle_that_the_version_before_ended_with_drafts_waits_for_them_after_the_upgrade(
+    batches: Batches,
+) -> None:
+    cycles = [await batches.submit("acme", f"{number}") for number in range(3)]
+    migration = (migrations.of_service("orchestrator") / "0053_cycles_wait_for_drafts.sql").read_text()
+    upgrade = migration.rpartition("$$;")[2]
+    async with batches.database.transaction() as tx:
+        for cycle, state in zip(cycles, ("needs_review", "failed", "queued"), strict=True):
+            await tx.connection.execute(
+                "update keywords set state = $2, awaits_turn = false where cycle_id = $1",
+                cycle.cycle_id,
+                state,
+            )
+        await tx.connection.execute("update cycles set ended_at = now() where needs_review > 0")
+        for _ in range(2):
+            await tx.connection.execute(upgrade)
+    told = [await batches.now(cycle) for cycle in cycles]
+    assert [each.state for each in told] == ["waiting", "failed", "running"]
+    assert [each.ended_at is None for each in told] == [True, False, True]

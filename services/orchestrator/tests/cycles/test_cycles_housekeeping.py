@@ -1,14 +1,17 @@
 """Keywords that nobody answers for, and cycles that are old: asked for once more, given up, deleted."""
 
 import asyncio
+import json
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from envelope import new_event_id
+from envelope.brand.payloads import ContentGenerated, ContentPublished, SocialPosted
 from messaging import Database
-from orchestrator.cycles import Housekeeping, store
+from orchestrator.cycles import Cycle, Housekeeping, store
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.housekeeping import in_words
 from orchestrator.writing.store import find_content
@@ -113,6 +116,130 @@ async def test_what_the_version_before_asked_for_is_not_asked_for_again(
     (row,) = await rows_of(orchestrator_database, cycle)
     assert row.facts.reason == "no outcome after 1 hour in research"
     assert len(await requests(orchestrator_database, "cold brew")) == 1
+
+
+async def commands(database: Database, kind: str) -> list[tuple[UUID, dict[str, Any]]]:
+    """Id and payload of each command of a type, in the order in which they were sent."""
+    async with database.connection() as connection:
+        rows = await connection.fetch("select event_id, body from outbox where type = $1 order by id", kind)
+    return [(row["event_id"], json.loads(row["body"])["payload"]) for row in rows]
+
+
+@pytest.fixture
+async def written(orchestrator_database: Database, message_of: MessageOf) -> tuple[Cycle, UUID]:
+    """A keyword whose article is stored, and whose publication was asked for; and the article's id."""
+    cycle = await begin(orchestrator_database, "cold brew", channels=("feed", "webhook"))
+    await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.content_id is not None
+    await write_article(orchestrator_database, row.facts.content_id)
+    generated = ContentGenerated(
+        brand_slug="daily-grind", content_id=row.facts.content_id, keyword="cold brew", word_count=400
+    )
+    await handle(orchestrator_database, message_of(generated, cycle.correlation_id))
+    return cycle, row.facts.content_id
+
+
+async def test_a_publication_without_an_answer_is_asked_for_once_more_under_a_new_id(
+    orchestrator_database: Database, message_of: MessageOf, written: tuple[Cycle, UUID]
+) -> None:
+    """Whoever carried out the first would take a copy of it for a duplicate, and answer nothing."""
+    cycle, content_id = written
+    for _ in range(2):
+        await grow_old(orchestrator_database, "cold brew")
+        await asyncio.gather(*(housekeeping(orchestrator_database).tidy() for _ in range(3)))
+        first, second = await commands(orchestrator_database, "content.publish")
+        assert first[1] == second[1]
+        assert first[0] != second[0]
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.reason == (
+        "no outcome after 1 hour in publishing, nor as long after it was asked for once more"
+    )
+
+    published = ContentPublished(
+        brand_slug="daily-grind", content_id=content_id, published_url="https://example.com/cold-brew"
+    )
+    await handle(orchestrator_database, message_of(published, cycle.correlation_id))
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.state is KeywordState.PROMOTING
+
+
+async def test_posts_without_an_answer_are_asked_for_once_more_under_a_new_id(
+    orchestrator_database: Database, message_of: MessageOf, written: tuple[Cycle, UUID]
+) -> None:
+    cycle, content_id = written
+    # The stage before was asked for twice; that counts for nothing here.
+    await grow_old(orchestrator_database, "cold brew")
+    await housekeeping(orchestrator_database).tidy()
+    published = ContentPublished(
+        brand_slug="daily-grind", content_id=content_id, published_url="https://example.com/cold-brew"
+    )
+    posted = SocialPosted(
+        brand_slug="daily-grind", content_id=content_id, platform="feed", post_url="https://example.com/1"
+    )
+    await handle(orchestrator_database, message_of(published, cycle.correlation_id))
+    await handle(orchestrator_database, message_of(posted, cycle.correlation_id))
+    for _ in range(2):
+        await grow_old(orchestrator_database, "cold brew")
+        await asyncio.gather(*(housekeeping(orchestrator_database).tidy() for _ in range(3)))
+        first, second = await commands(orchestrator_database, "social.create")
+        assert first[0] != second[0]
+        assert second[1]["published_url"] == published.published_url
+        assert (first[1]["channels"], second[1]["channels"]) == (["feed", "webhook"], ["webhook"])
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.reason == (
+        "no outcome after 1 hour in promoting, nor as long after it was asked for once more"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "state", "published"),
+    [
+        ("", KeywordState.PUBLISHING, 1),
+        ("held_for = '{too long}'", KeywordState.NEEDS_REVIEW, 0),
+        ("held_for = '{too long}', decision = 'rejected'", KeywordState.REJECTED, 0),
+    ],
+)
+async def test_an_article_that_is_stored_counts_though_the_word_of_it_is_lost(
+    orchestrator_database: Database,
+    message_of: MessageOf,
+    change: str,
+    state: KeywordState,
+    published: int,
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew")
+    await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.content_id is not None
+    await write_article(orchestrator_database, row.facts.content_id)
+    if change:
+        async with orchestrator_database.connection() as connection:
+            await connection.execute(f"update content set {change}")
+    await grow_old(orchestrator_database, "cold brew")
+    await asyncio.gather(*(housekeeping(orchestrator_database).tidy() for _ in range(3)))
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.state is state
+    assert len(await commands(orchestrator_database, "content.publish")) == published
+    assert len(await commands(orchestrator_database, "content.generate")) == 1
+
+
+async def test_posts_that_were_never_asked_for_are_asked_for(
+    orchestrator_database: Database, message_of: MessageOf, written: tuple[Cycle, UUID]
+) -> None:
+    """As where the article was stored after the event that tells its address."""
+    cycle, content_id = written
+    published = ContentPublished(
+        brand_slug="daily-grind", content_id=content_id, published_url="https://example.com/cold-brew"
+    )
+    await handle(orchestrator_database, message_of(published, cycle.correlation_id))
+    async with orchestrator_database.connection() as connection:
+        await connection.execute("update keywords set promoted = false")
+        await connection.execute("delete from outbox where type = 'social.create'")
+    await grow_old(orchestrator_database, "cold brew")
+    await housekeeping(orchestrator_database).tidy()
+    assert len(await commands(orchestrator_database, "social.create")) == 1
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.promoted
 
 
 async def test_the_reaper_leaves_a_brand_alone_that_someone_decides_about(

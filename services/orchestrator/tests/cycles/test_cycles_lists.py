@@ -1,5 +1,7 @@
 """Keywords as lists of text: what is understood, and what the sentence about a mistake says."""
 
+import tracemalloc
+from collections.abc import Callable
 from contextlib import suppress
 
 import httpx
@@ -62,6 +64,55 @@ def test_a_table_that_cannot_be_understood_is_refused_by_its_line(body: bytes, h
     assert hint in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("read", "body", "hint"),
+    [
+        (read_lines, b"a\n" * 6_200_000, "more than 100,000 lines"),
+        (read_lines, b"a\n" * 10_001, "line 10001: the list has more than 10,000 entries"),
+        (read_lines, b"\r" * 12_400_000, "more than 100,000 lines"),
+        (read_lines, b"tea\n" + b" " * 12_000_000, "line 2: has more than 10,000 characters"),
+        (read_table, b"keyword\n" + b"a\n" * 10_001, "line 10002: the list has more than 10,000 entries"),
+        (read_table, b"keyword\n" + b"\r\n" * 6_000_000, "more than 100,000 lines"),
+        (read_table, b"keyword\n" + b"," * 12_000_000, "line 2: has more than 10,000 characters"),
+        (read_table, b"," * 12_000_000, "line 1: has more than 10,000 characters"),
+        (
+            read_table,
+            b'keyword\n"' + (b"," * 9_000 + b"\n") * 1_000,
+            "line 3: has more than 10,000 characters",
+        ),
+    ],
+    ids=[
+        "lines",
+        "entries",
+        "returns",
+        "spaces",
+        "rows",
+        "empty-rows",
+        "cells",
+        "columns",
+        "cells-over-lines",
+    ],
+)
+def test_a_list_that_is_too_long_is_not_read_to_its_end(
+    read: Callable[[bytes], list[Listed]], body: bytes, hint: str
+) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(ListError, match=hint):
+            read(body)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # The text itself twice; millions of entries would be hundreds of megabytes.
+    assert most < 60_000_000
+
+
+def test_the_longest_list_there_may_be_is_read() -> None:
+    keywords = [f"{number:05} {'é' * 194}" for number in range(10_000)]
+    assert len(read_lines("\n\n".join(keywords).encode())) == 10_000
+    assert len(read_table("\r\n".join(["keyword", *keywords]).encode())) == 10_000
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_list_or_a_sentence(body: bytes) -> None:
     for read in (read_lines, read_table):
@@ -98,7 +149,7 @@ async def test_a_list_is_a_cycle(api: httpx.AsyncClient, brand: str) -> None:
         ("tea\n\n" + "x" * 201, "plain", "line 3: has 201 characters"),
         ("keyword\ntea\n???\n", "csv", "line 3: has no letter or digit"),
         ("\n\n", "plain", "keywords: is empty"),
-        ("\n".join(map(str, range(10_001))), "plain", "10,001 entries, the limit is 10,000"),
+        ("\n".join(map(str, range(10_001))), "plain", "line 10001: the list has more than 10,000 entries"),
         ("volume\n10\n", "csv", "one of them is `keyword`"),
     ],
 )

@@ -6,11 +6,19 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
 from math import ceil
-from typing import Annotated, NewType, Self
+from typing import Annotated, Final, NewType, Self
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 from slugify import slugify
 
 from chassis.links import public_link
@@ -60,6 +68,17 @@ Line = Annotated[str, BeforeValidator(_cleaned_line)]
 Text = Annotated[str, BeforeValidator(_cleaned_text)]
 
 
+_LABEL_OF_OPERATORS: Final = "Extractive digest – no AI model configured"  # noqa: RUF001 - the label's own dash
+
+
+def label_for_readers(label: str) -> str:
+    """How an article was made. Articles of an earlier version say that no model is configured, which concerns no reader."""
+    return label.replace(
+        _LABEL_OF_OPERATORS,
+        "How this was made: a digest that a program put together from paragraphs of the sources below, word for word",
+    )
+
+
 class _Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -104,7 +123,7 @@ class Article(_Document):
     meta_description: Line
     body_markdown: Text
     word_count: int = Field(ge=0, le=10_000_000)
-    label: Line | None = None
+    label: Annotated[Line, AfterValidator(label_for_readers)] | None = None
     sources: tuple[Source, ...]
     updated_at: AwareDatetime
     held_for: tuple[Line, ...] = ()

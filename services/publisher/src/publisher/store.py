@@ -25,6 +25,7 @@ from publisher.domain import (
     SiteSettings,
     Source,
     free_slug,
+    label_for_readers,
     language_tag,
     wanted_slug,
 )
@@ -501,5 +502,6 @@ def _page(row: Record) -> Page:
             "sections": _SECTIONS.validate_json(values["sections"]),
             "sources": _SOURCES.validate_json(values["sources"]),
             "cited": frozenset(values["cited"]),
+            "label": values["label"] and label_for_readers(values["label"]),
         }
     )

@@ -45,7 +45,7 @@ async def test_the_feed_is_atom_with_identities_that_stay(web: Web) -> None:
     assert content.get("type") == "html"
     assert content.get("{http://www.w3.org/XML/1998/namespace}base") == f"{SITE}cold-brew"
     shown = lxml_html.fromstring(f"<div>{content.text}</div>").text_content()
-    assert "Extractive digest" in shown
+    assert "How this was made: a digest" in shown
     assert "Ratios" in shown
 
     before = (feed.findtext(f"{ATOM}id"), entry.findtext(f"{ATOM}id"), entry.findtext(f"{ATOM}published"))

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import httpx
 import pytest
+from lxml import html as lxml_html
 from starlette.responses import JSONResponse
 
 from fakes.serving.fake import Fake
@@ -325,3 +326,46 @@ async def test_two_states_of_an_article_do_not_overtake_each_other(
     assert late[0]["payload"]["as_of"] == ADDRESS["updated_at"]
     assert [title for title, _ in await shown(there)] == ["Colder brew at home"]
     assert await made(there) == 1
+
+
+async def test_a_post_at_wordpress_names_its_home_where_that_is_elsewhere(targets: Any, connect: Any) -> None:
+    there = await connect(FakeWordPress(), "wordpress")
+    home = "https://example.org/news/cold-brew?a=1&b=2"
+    content_id = targets.orchestrator.add()
+    await targets.publish(content_id, "wordpress", canonical_url=home)
+    [post] = there.posts.values()
+    tree = lxml_html.fragment_fromstring(post["content"], create_parent="div")
+    assert tree.xpath("p[last()]")[0].text_content() == f"First published at {home}."
+    assert tree.xpath("p[last()]//a/@href") == [home]
+    # Moved to WordPress, it is at home there.
+    targets.change(content_id, **LATER)
+    await targets.publish(content_id, "wordpress")
+    assert "First published" not in post["content"]
+
+
+async def test_titles_and_excerpts_are_no_html_at_wordpress(targets: Any, connect: Any) -> None:
+    there = await connect(FakeWordPress(), "wordpress")
+    hostile = "Less <script>alert(1)</script> & more"
+    content_id = targets.orchestrator.add(title=hostile, meta_description=hostile)
+    await targets.publish(content_id, "wordpress")
+    [post] = there.posts.values()
+    shown = "Less &lt;script&gt;alert(1)&lt;/script&gt; &amp; more"
+    assert (post["title"], post["excerpt"]) == (shown, shown)
+    targets.change(content_id, title="Other", **LATER)
+    assert (await targets.publish(content_id, "wordpress"))["type"] == "content.published"
+    assert post["title"] == "Other"
+
+
+@pytest.mark.parametrize("label", ["Extractive digest – no AI model configured", None])  # noqa: RUF001  (of before)
+async def test_no_reader_hears_of_how_the_installation_is_configured(
+    targets: Any, connect: Any, label: str | None
+) -> None:
+    there = await connect(FakeReceiver(), "webhook")
+    content_id = targets.orchestrator.add(label=label)
+    await targets.publish(content_id, "webhook")
+    await targets.publish(content_id, "site")
+    [(_, elsewhere)] = await shown(there)
+    [(_, here)] = await shown(Pages(targets.database))
+    for text in (elsewhere, here):
+        assert "configured" not in text
+        assert ("How this was made: a digest" in text) is (label is not None)

@@ -41,6 +41,8 @@ class Orchestrator:
     taken_down_at: str | None = None
     deleted: bool = False
     away: bool = False
+    pages_are: int | None = None
+    """The status with which pictures are answered; None: with the picture."""
     asked: list[str] = field(default_factory=list)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,6 +52,8 @@ class Orchestrator:
 
     def _answer(self, path: str) -> Response:
         if path.startswith("/sites/"):  # as the publisher serves them
+            if self.pages_are is not None:
+                return Response(status_code=self.pages_are)
             return Response(PNG, media_type="image/png")
         if self.away:
             return JSONResponse({}, 503)

@@ -5,10 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
+import pytest
 
+from chassis.http.client import Peer, ServiceClient
 from chassis.testing import eventually
 from envelope.brand.payloads import Picture, SocialCreate
+from receipts import NotSent
 from services.social.tests.sending.conftest import Networks, Orchestrator
+from social.sending import pictures
 
 NewCommand = Callable[..., SocialCreate]
 COVER = Picture(
@@ -120,6 +124,46 @@ async def test_only_what_failed_is_tried_again_then_parked_and_retried_by_a_pers
     assert [len(each.accepted) for each in networks.all] == [1, 1, 0]
     late = await social.api.post(f"/v1/posts/{failed['post_id']}/retry")
     assert (late.status_code, "has not failed" in late.json()["detail"]) == (409, True)
+
+
+async def test_a_publisher_that_is_away_costs_no_post_an_attempt(
+    social: Any,
+    networks: Networks,
+    new_command: NewCommand,
+    orchestrator: tuple[Orchestrator, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pictures, "AGAIN_AFTER", timedelta(seconds=0.1))
+    state, _ = orchestrator
+    state.pages_are = 503
+    await networks.connect("mastodon")
+    await social.send(new_command(channels=("mastodon",), picture=COVER))
+    await eventually(lambda: _asked_for_pictures(state) > 1)
+    [waiting] = await posts(social)
+    assert (waiting["state"], waiting["reason"]) == ("sending", "publisher")
+    state.pages_are = None
+    assert await told(social, 1) == {"mastodon": f"{networks.mastodon.url}/@acme/1"}
+    [toot] = networks.mastodon.accepted
+    assert toot.more["alternatives"] == [COVER.alt]
+
+
+@pytest.mark.parametrize(
+    ("status", "counts"), [(503, False), (502, False), (429, False), (500, True), (404, True)]
+)
+async def test_only_what_a_publisher_that_is_there_says_of_a_picture_counts_as_an_attempt(
+    orchestrator: tuple[Orchestrator, str], status: int, counts: bool
+) -> None:
+    state, url = orchestrator
+    state.pages_are = status
+    peer = Peer("the publisher", url, "PAGES_URL", None)
+    async with ServiceClient(peer, timeout_seconds=5, max_bytes=1_000) as client:
+        with pytest.raises(NotSent) as raised:
+            await pictures.PublishedPictures(client).read(COVER.url)
+    assert (raised.value.retry_at is None) is counts
+
+
+def _asked_for_pictures(state: Orchestrator) -> int:
+    return sum(path.startswith("/sites/") for path in state.asked)
 
 
 async def test_an_account_is_named_where_there_are_several_and_posts_once(
@@ -258,3 +302,20 @@ async def test_a_token_that_is_valid_no_more_is_told_in_plain_words(
     [failed] = await posts(social, state="failed")
     assert "connect the account again" in failed["detail"]
     assert "mastodon-token" not in str(failed)
+
+
+async def test_a_post_whose_command_was_lost_goes_on_when_it_is_asked_for_again(
+    social: Any, networks: Networks, new_command: NewCommand, social_database: asyncpg.Connection
+) -> None:
+    """As after a fail-over to a database that lacks the last commits: the row stands, and no message brings it further."""
+    await networks.connect("mastodon")
+    command = new_command(channels=("mastodon",))
+    await social.send(command)
+    first = await told(social, 1)
+    await social_database.execute("update channel_posts set state = 'sending', post_url = null")
+    await social.send(command)
+    assert await told(social, 1) == first
+    [toot] = networks.mastodon.accepted
+    [post] = await posts(social, state="posted")
+    assert post["post_url"] == first["mastodon"]
+    assert command.published_url in toot.text

@@ -1,6 +1,7 @@
 """A process: its database, its HTTP side and its background tasks, started and stopped in order."""
 
 import asyncio
+import hashlib
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
@@ -22,7 +23,7 @@ from chassis.http.throttling.wrong_keys import SlowedAddresses, WrongKeys
 from chassis.observing import traces
 from chassis.observing.build import BuildInfo
 from chassis.observing.metrics import Metrics, Read, TableGauge
-from chassis.service_keys import is_hash, keys_of
+from chassis.service_keys import hash_of, keys_of
 from chassis.settings import AppSettings
 from chassis.tasks import cancel_all
 
@@ -253,12 +254,12 @@ def pause_after_failure(last: float, *, ran: float) -> float:
     return 1.0 if not last or ran >= _LONGEST_PAUSE else min(last * 2, _LONGEST_PAUSE)
 
 
-def _known_keys(name: str, settings: AppSettings) -> Iterator[str]:
-    """Those that open the process's own API; of the service key perhaps no more than a hash is known."""
+def _known_keys(name: str, settings: AppSettings) -> Iterator[bytes]:
+    """SHA-256 of those that open the process's own API; of the service key perhaps no more than that is known."""
     own: SecretStr | None = getattr(settings, "service_key", None)  # not every process has one
-    if own is not None and not is_hash(own):
-        yield own.get_secret_value()
+    if own is not None:
+        yield hash_of(own)
     for field in type(settings).model_fields:
         keys: SecretStr | None = getattr(settings, field) if field.endswith(f"_to_{name}_key") else None
-        if keys is not None:
-            yield from keys_of(keys)
+        for key in () if keys is None else keys_of(keys):
+            yield hashlib.sha256(key.encode()).digest()

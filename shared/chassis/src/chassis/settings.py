@@ -1,9 +1,10 @@
 """What every process is configured with; each adds its own fields in a subclass."""
 
 import os
+import re
 from collections.abc import Collection
 from ipaddress import ip_network
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
@@ -11,20 +12,40 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from chassis import addresses, secret_files
+from chassis.hosts import is_host
 from chassis.service_keys import ServiceKeyText
+
+_UNFIT: Final = re.compile(r"[\x00-\x20\x7f\\]|\s")
+_LONGEST_ADDRESS: Final = 2_000
 
 
 def _web_address(url: str) -> str:
     wrong = ValueError("is no web address; write it like https://example.org or http://127.0.0.1:8000")
+    if len(url) > _LONGEST_ADDRESS:
+        raise ValueError(f"is longer than {_LONGEST_ADDRESS:,} characters")
+    if _UNFIT.search(url):
+        raise ValueError(
+            "has spaces, control characters or backslashes in it; leave them out, or encode them with %"
+        )
     try:
         parts = urlsplit(url)
-        _ = parts.port
+        port = parts.port
     except ValueError:
         raise wrong from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+    if (
+        parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or parts.query
+        or parts.fragment
+        or port == 0
+    ):
         raise wrong
     if "@" in url:
         raise ValueError("names a user or a password, which have no place in it: it is shown to others")
+    if not is_host(parts.hostname):
+        raise ValueError(
+            f"has a host that not every program reads alike: {parts.hostname[:60]!a}; write it in letters and digits of ASCII"
+        )
     return url.rstrip("/")
 
 

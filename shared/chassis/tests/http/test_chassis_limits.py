@@ -10,10 +10,14 @@ import httpx
 import pytest
 import uvicorn
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Message
 
+from chassis.http.bodies import waiting as bodies
+from chassis.http.bodies.waiting import WaitingBodies
 from chassis.http.limits import MAX_HEAD_BYTES, Limits, RequestLimit
 from chassis.http.server import server
 from chassis.testing import eventually
@@ -27,8 +31,8 @@ LARGE = 24 * 1024 * 1024
 class Site:
     """Served under limits."""
 
-    def __init__(self) -> None:
-        self.limits = QUICK
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
         self.may_answer = asyncio.Event()
         self.in_hand = 0
         self.disconnected = 0
@@ -94,7 +98,7 @@ async def start() -> AsyncIterator[Start]:
     asyncio.get_running_loop().set_exception_handler(lambda _, context: wrong.append(context))
 
     async def start(limits: Limits) -> Site:
-        site = Site()
+        site = Site(limits)
         site.server = server(site.app, "127.0.0.1", 0, limits=limits)
         started.append((site, asyncio.create_task(site.server.serve())))
         await eventually(lambda: site.server.started)
@@ -282,6 +286,88 @@ async def test_with_all_requests_taken_others_are_asked_to_wait_and_health_is_to
     site.may_answer.set()
     await eventually(lambda: not site.server.server_state.tasks)
     assert (await site.get("/page")).status_code == 200
+
+
+A_BODY_TO_COME = "POST /{} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"
+
+
+async def test_bodies_that_never_come_take_no_place_from_others(start: Start, connect: Connect) -> None:
+    site = await start(replace(PATIENT, connections=64, body_seconds=60))
+    waiting = [await connect(site, A_BODY_TO_COME.format("echo")) for _ in range(2 * site.limits.connections)]
+    for _ in range(10):
+        assert (await site.get("/page")).status_code == 200
+    # Whoever holds the places loses the oldest of them.
+    answer = await waiting[0].all()
+    assert answer.startswith("HTTP/1.1 503")
+    assert "retry-after: 5" in answer
+    assert "connection: close" in answer
+    assert "this one has waited longest" in answer
+    assert (await site.get("/page")).status_code == 200
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{site.port}", trust_env=False) as client:
+        assert (await client.post("/echo", content=b"x" * 200_000)).content == b"x" * 200_000
+
+
+async def test_an_answer_does_not_wait_for_a_body_that_nobody_wants(start: Start, connect: Connect) -> None:
+    """It is sent at once; what still comes is thrown away, and then the connection is closed."""
+    site = await start(PATIENT)
+    client = await connect(site, A_BODY_TO_COME.format("deaf"))
+    head = await asyncio.wait_for(client.reader.readuntil(b"\r\n\r\n"), 20)
+    assert b"connection: close" in head
+    assert await client.reader.readexactly(6) == b'"page"'
+    client.send("x" * 1_000_000)
+    assert await client.all() == ""
+
+
+async def test_an_answer_before_a_body_that_is_there_keeps_the_connection(
+    start: Start, connect: Connect
+) -> None:
+    site = await start(PATIENT)
+    request = "POST /deaf HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+    client = await connect(site, 2 * request)
+    for _ in range(2):
+        head = await asyncio.wait_for(client.reader.readuntil(b"\r\n\r\n"), 20)
+        assert b"connection: close" not in head
+        await client.reader.readexactly(6)
+
+
+async def test_a_client_that_asks_first_is_not_asked_for_a_body_that_nobody_wants(
+    start: Start, connect: Connect
+) -> None:
+    site = await start(PATIENT)
+    head = A_BODY_TO_COME.format("deaf").removesuffix("\r\n") + "Expect: 100-continue\r\n\r\n"
+    answer = await (await connect(site, head)).all()
+    assert answer.startswith("HTTP/1.1 200")
+    assert answer.endswith('"page"')
+
+
+async def test_whoever_has_most_bodies_to_come_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "YOUNG_SECONDS", 0.0)
+    places = WaitingBodies(4, 3)
+    never = asyncio.Event()
+
+    async def receive() -> Message:
+        await never.wait()
+        raise AssertionError
+
+    async def wait(network: str) -> str:
+        try:
+            await places.wait(network, receive)
+        except HTTPException as refused:
+            return f"{network} {refused.status_code}"
+        raise AssertionError
+
+    tasks = []
+    for network in ("a", "b", "b", "b", "c"):
+        tasks.append(asyncio.create_task(wait(network)))
+        await eventually(lambda: len(places) >= min(len(tasks), 4))
+    done, _ = await asyncio.wait(tasks, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+    assert {task.result() for task in done} == {"b 503"}
+    await eventually(lambda: len(places) == 4)
+    assert not tasks[0].done()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert len(places) == 0
 
 
 async def test_what_is_no_http_is_told_so_once(start: Start, connect: Connect) -> None:

@@ -1,5 +1,7 @@
 """Addresses that send wrong keys are kept waiting, and nobody else is."""
 
+import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 
 import httpx
@@ -14,18 +16,20 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from chassis import AppSettings
+from chassis.api_keys import ApiKey
 from chassis.http.callers import SERVICE, Caller
 from chassis.http.guard import Guard
 from chassis.http.throttling.wrong_keys import (
     FORGOTTEN_AFTER,
     FREE,
     LONGEST_PAUSE,
+    LOOK_UPS_AT_A_TIME,
     MAX_ADDRESSES,
     MAX_RIGHT_KEYS,
     SlowedAddresses,
     WrongKeys,
 )
-from chassis.testing import serving
+from chassis.testing import eventually, serving
 
 OWN = "the-key-of-the-process"
 RIGHT = {"X-Service-Key": "a-right-key-of-somebody"}
@@ -45,7 +49,10 @@ class Site:
     def __init__(self) -> None:
         self.clock = Clock()
         self.looked_up = 0
-        self.wrong_keys = WrongKeys("kiosk", [OWN], clock=self.clock)
+        self.right = f"Bearer {ApiKey.make().written()}"
+        self.goes_on = asyncio.Event()
+        self.goes_on.set()
+        self.wrong_keys = WrongKeys("kiosk", [hashlib.sha256(OWN.encode()).digest()], clock=self.clock)
         inner = Starlette(
             routes=[Route("/v1/orders", self._orders)],
             middleware=[Middleware(Guard, authorise=self._authorise)],
@@ -54,6 +61,9 @@ class Site:
 
     async def _authorise(self, request: Request) -> Caller:
         self.looked_up += 1
+        await self.goes_on.wait()
+        if request.headers.get("authorization") == self.right:
+            return SERVICE
         if request.headers.get("x-service-key") not in {OWN, RIGHT["X-Service-Key"]}:
             raise HTTPException(401, "send the key")
         return SERVICE
@@ -126,6 +136,47 @@ async def test_right_keys_of_the_same_address_are_not_kept_waiting(
     assert (await guess(http, 1)) == [429]
     elsewhere = wrong(address="203.0.113.10")
     assert (await http.get("/v1/orders", headers=elsewhere)).status_code == 401
+
+
+async def test_an_api_key_that_nobody_has_seen_yet_opens_while_its_address_waits(
+    site: Site, http: httpx.AsyncClient
+) -> None:
+    """Whatever wrong keys come from there, also such as somebody has made to look right."""
+    await guess(http, FREE + 1)
+    address = {"X-Forwarded-For": "203.0.113.9"}
+    for _ in range(2 * LOOK_UPS_AT_A_TIME):
+        wrong_one = {"Authorization": f"Bearer {ApiKey.make().written()}"}
+        assert (await http.get("/v1/orders", headers=address | wrong_one)).status_code == 401
+    assert await guess(http, 1) == [429]
+    right = await http.get("/v1/orders", headers=address | {"Authorization": site.right})
+    assert right.status_code == 200
+
+
+async def test_few_api_keys_of_an_address_that_waits_are_looked_up_at_a_time(
+    site: Site, http: httpx.AsyncClient
+) -> None:
+    await guess(http, FREE + 1)
+    site.looked_up = 0
+    site.goes_on.clear()
+    address = {"X-Forwarded-For": "203.0.113.9"}
+
+    async def ask(key: str) -> int:
+        return (await http.get("/v1/orders", headers=address | {"Authorization": key})).status_code
+
+    # Requests with the same key take one place together.
+    right = [asyncio.create_task(ask(site.right)) for _ in range(3)]
+    asking = [
+        asyncio.create_task(ask(f"Bearer {ApiKey.make().written()}")) for _ in range(LOOK_UPS_AT_A_TIME - 1)
+    ]
+    await eventually(lambda: site.looked_up == LOOK_UPS_AT_A_TIME + 2)
+    assert await ask(f"Bearer {ApiKey.make().written()}") == 429
+    right.append(asyncio.create_task(ask(site.right)))
+    await eventually(lambda: site.looked_up == LOOK_UPS_AT_A_TIME + 3)
+    site.goes_on.set()
+    assert [await each for each in right] == [200] * 4
+    assert {await each for each in asking} == {401}
+    assert await ask(f"Bearer {ApiKey.make().written()}") == 401
+    assert site.wrong_keys._looked_up == {}
 
 
 async def test_who_sends_no_key_is_told_so_however_often(http: httpx.AsyncClient) -> None:

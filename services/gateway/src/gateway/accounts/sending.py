@@ -133,7 +133,11 @@ class Sender:
         raise NotSent(f"{host}:{port}: cannot be reached: {last}")
 
     async def _exchange(self, request: Outgoing, wire: "_Wire", most_bytes: int) -> Answer:
-        url = httpx.URL(request.url)
+        try:
+            url = httpx.URL(request.url)
+        except httpx.InvalidURL:
+            # Its words may quote what is secret in the address.
+            raise NotSent(f"{request.shown}: the address cannot be understood") from None
         if request.query:
             url = url.copy_merge_params(httpx.QueryParams(list(request.query)))
         target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)

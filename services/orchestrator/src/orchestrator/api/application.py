@@ -69,6 +69,7 @@ def http_api(
         answers=database,
         shown_once=SHOWN_ONCE,
         quotas=KeyQuotas(database),
+        unseen=lambda slug: str(UnknownBrandError(slug)),
         description=DESCRIPTION,
         license_info={"name": "MIT"},
         openapi_tags=[

@@ -142,15 +142,44 @@ def take_turn(keyword: Keyword, name: str, priority: Priority, *, now: datetime)
             return Decision(learned)  # its article came from elsewhere meanwhile
 
 
-def ask_again(keyword: Keyword, name: str, priority: Priority, command: Command | None) -> Payload | None:
-    """What a keyword nobody answered for asks once more; None if that was done, or if the stage was asked by somebody else.
+@dataclass(frozen=True, slots=True)
+class SecondRequest:
+    """What a keyword that nobody answered for asks once more."""
 
-    It is to be sent under the id of the first: whoever has that one, or had it, does nothing twice, and pays for nothing twice.
+    payload: Payload
+    stage: Stage
+    event_id: UUID | None
+    """The id to send it under: that of the first. None: a new one."""
+
+
+def ask_again(
+    keyword: Keyword,
+    name: str,
+    priority: Priority,
+    command: Command | None,
+    article: ArticleContext | None = None,
+) -> SecondRequest | None:
+    """What a keyword that nobody answered for asks once more; None if it has done so, or if somebody else asked for the stage.
+
+    Research and writing cost something: the second request has the id of the first, so whoever has or had that one does nothing
+    twice. Publishing and posting are answered from what is there, whichever command asks. The second request has a new id, because
+    who has carried out the first, and whose answer is lost, takes a copy of it for a duplicate and answers nothing.
+
+    `article` is what is stored of the keyword's article, None while there is none.
     """
-    if command is None or command.again or command.stage is not keyword.stage:
+    stage = keyword.stage
+    if stage is None or (command is not None and command.again and command.stage is stage):
         return None
-    messages = take_turn(keyword, name, priority, now=keyword.moved_at).messages
-    return messages[0] if messages else None
+    match keyword.state:
+        case KeywordState.PUBLISHING:
+            return SecondRequest(_publish(keyword), stage, None)
+        case KeywordState.PROMOTING if article is not None and keyword.published_url is not None:
+            return SecondRequest(_promote(keyword, keyword.published_url, article, None), stage, None)
+        case KeywordState.QUEUED | KeywordState.WRITING if command is not None and command.stage is stage:
+            messages = take_turn(keyword, name, priority, now=keyword.moved_at).messages
+            return SecondRequest(messages[0], stage, command.event_id) if messages else None
+        case _:
+            return None
 
 
 def write_again(keyword: Keyword, name: str, *, now: datetime) -> Decision:

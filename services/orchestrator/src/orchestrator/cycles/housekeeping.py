@@ -5,20 +5,23 @@ is worked out from rows: nothing is forgotten when a process dies.
 """
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 import structlog
 
+from envelope.brand.payloads import ArticleContext, ContentGenerated, ContentRefused
 from messaging import Database, Transaction
 from orchestrator.cycles import keyword_rows, overdue
-from orchestrator.cycles.domain import ask_again, give_up
-from orchestrator.cycles.facts import KeywordState
+from orchestrator.cycles.domain import ask_again, decide, give_up
+from orchestrator.cycles.facts import Command, KeywordState, Stage
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_overlooked_turns, next_release
 from orchestrator.outside import tell_of_ends
-from orchestrator.writing import delete_old_workflows
+from orchestrator.writing import article_contexts, delete_old_workflows, stored_outcomes
 
 log = structlog.get_logger(__name__)
 
@@ -66,14 +69,21 @@ class Housekeeping:
     async def look_after_stalled(self) -> int:
         """Takes one batch of keywords nobody answered for, under their brands' locks; returns how many.
 
-        What research or the writers were asked for is asked for once more; what nobody answers to then either has failed.
+        What a stage was asked for is asked for once more; what nobody answers to then either has failed.
         """
         async with self._database.transaction() as tx:
             slugs, now = await overdue.lock_stalled_brands(tx.connection, self._stall_after)
             if not slugs:
                 return 0
             rows = await overdue.load_stalled(tx.connection, slugs, self._stall_after, BATCH)
-            looked_after = [self._ask_again(tx, row, now) or self._given_up(row, now) for row in rows]
+            stored = await _stored_outcomes(tx, rows)
+            articles = await _articles_to_promote(tx, rows)
+            looked_after = [
+                self._caught_up(tx, row, now, stored)
+                or self._ask_again(tx, row, now, articles)
+                or self._given_up(row, now)
+                for row in rows
+            ]
             await keyword_rows.save_keywords(tx.connection, looked_after)
             await tell_of_ends(tx, slugs)
         for row in looked_after:
@@ -86,18 +96,46 @@ class Housekeeping:
             )
         return len(rows)
 
-    def _ask_again(self, tx: Transaction, row: KeywordRow, now: datetime) -> KeywordRow | None:
-        payload = ask_again(row.facts, row.keyword, row.priority, row.command)
-        if payload is None or row.command is None:
+    def _caught_up(
+        self,
+        tx: Transaction,
+        row: KeywordRow,
+        now: datetime,
+        stored: Mapping[UUID, ContentGenerated | ContentRefused],
+    ) -> KeywordRow | None:
+        """A keyword whose article is stored here, although the event that says so is lost; None if it is not stored."""
+        content_id = row.facts.content_id
+        event = stored.get(content_id) if content_id is not None else None
+        if content_id is None or event is None:
             return None
-        tx.send(
-            payload,
+        decision = decide(row.facts, event, now=now, fresh_content_id=content_id, article=None)
+        for payload in decision.messages:
+            tx.send(
+                payload,
+                correlation_id=row.correlation_id,
+                trace=row.trace or row.trace_of_cycle,
+                own_trace=not row.trace,
+            )
+        return None if decision.keyword == row.facts else replace(row, facts=decision.keyword)
+
+    def _ask_again(
+        self, tx: Transaction, row: KeywordRow, now: datetime, articles: Mapping[UUID, ArticleContext]
+    ) -> KeywordRow | None:
+        article = articles.get(row.facts.content_id) if row.facts.content_id else None
+        request = ask_again(row.facts, row.keyword, row.priority, row.command, article)
+        if request is None:
+            return None
+        event_id = tx.send(
+            request.payload,
             correlation_id=row.correlation_id,
-            event_id=row.command.event_id,
+            event_id=request.event_id,
             trace=row.trace or row.trace_of_cycle,
             own_trace=not row.trace,
         )
-        return replace(row, facts=replace(row.facts, moved_at=now), command=replace(row.command, again=True))
+        facts = replace(
+            row.facts, moved_at=now, promoted=row.facts.promoted or request.stage is Stage.PROMOTING
+        )
+        return replace(row, facts=facts, command=Command(request.stage, event_id, again=True))
 
     def _given_up(self, row: KeywordRow, now: datetime) -> KeywordRow:
         twice = row.command is not None and row.command.again and row.command.stage is row.facts.stage
@@ -118,6 +156,27 @@ class Housekeeping:
         if due is None:
             return self._longest_sleep
         return min(max(due, SHORTEST_SLEEP), self._longest_sleep)
+
+
+async def _stored_outcomes(
+    tx: Transaction, rows: Sequence[KeywordRow]
+) -> dict[UUID, ContentGenerated | ContentRefused]:
+    content_ids = [
+        row.facts.content_id
+        for row in rows
+        if row.facts.content_id is not None and row.facts.state is KeywordState.WRITING
+    ]
+    return await stored_outcomes(tx.connection, sorted(content_ids)) if content_ids else {}
+
+
+async def _articles_to_promote(tx: Transaction, rows: Sequence[KeywordRow]) -> dict[UUID, ArticleContext]:
+    """What is stored of the articles whose posts nobody has answered for."""
+    content_ids = [
+        row.facts.content_id
+        for row in rows
+        if row.facts.content_id is not None and row.facts.state is KeywordState.PROMOTING
+    ]
+    return await article_contexts(tx.connection, sorted(content_ids)) if content_ids else {}
 
 
 class Releases:

@@ -1,8 +1,9 @@
 """Lists of keywords as people keep them: one a line, or a table as spreadsheets save it. Pure: no I/O, no clock."""
 
 import csv
-import io
+import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +13,14 @@ from orchestrator.requests import shown
 SEPARATORS: Final = ",;\t"
 COLUMNS: Final = ("keyword", "priority", "distinct")
 _YES_OR_NO: Final = {"": None, "yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+MAX_ENTRIES: Final = 10_000
+MAX_LINES: Final = 100_000
+"""With the empty ones, which are left out."""
+MAX_LINE: Final = 10_000
+"""Characters; of a table's row, which may go over several lines."""
+
+_FIRST_LINE: Final = re.compile(r"[^\r\n]*")
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +43,14 @@ def read_lines(body: bytes) -> list[Listed]:
     """One keyword a line; empty lines are left out.
 
     Raises:
-        ListError: it is not UTF-8.
+        ListError: it is not UTF-8, or too long.
     """
-    lines = _text(body).replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return [Listed(number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip()]
+    listed: list[Listed] = []
+    for number, line in enumerate(_lines(body), start=1):
+        if keyword := line.strip():
+            _demand_room(listed, number)
+            listed.append(Listed(number, keyword))
+    return listed
 
 
 def read_table(body: bytes) -> list[Listed]:
@@ -46,19 +59,75 @@ def read_table(body: bytes) -> list[Listed]:
     Cells are separated by commas, semicolons or tabs, whichever the header has, and quoted as in RFC 4180.
 
     Raises:
-        ListError: it is not UTF-8, the header is missing or has other columns, a row has too few or too many cells, a quote does
-            not end, a priority is none, or `distinct` is neither yes nor no.
+        ListError: it is not UTF-8, or too long; the header is missing or has other columns, a row has too few or too many cells,
+            a quote does not end, a priority is none, or `distinct` is neither yes nor no.
     """
-    text = _text(body)
-    header = text.partition("\n")[0]
+    text = _short_enough(_text(body))
+    header = _FIRST_LINE.match(text, 0, MAX_LINE)[0]  # type: ignore[index]  # it matches nothing, too
     separator = max(SEPARATORS, key=Counter(header).__getitem__)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    source = _RowLines(text)
+    rows = csv.reader(source, delimiter=separator, strict=True)
+    listed: list[Listed] = []
     try:
         columns = _columns(next(rows, []))
-        listed = [_row(rows.line_num, columns, row) for row in rows if any(cell.strip() for cell in row)]
+        source.end_row()
+        for row in rows:
+            source.end_row()
+            if any(cell.strip() for cell in row):
+                _demand_room(listed, rows.line_num)
+                listed.append(_row(rows.line_num, columns, row))
     except csv.Error as error:
         raise ListError(f'line {rows.line_num}: {error}; quote a cell as "it says ""so"""') from error
     return listed
+
+
+class _RowLines:
+    """The lines of a table; refuses a row that is too long before anybody takes it to pieces."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = _LINE.finditer(text)
+        self._number = 0
+        self._row = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)[0]
+        self._number += 1
+        self._row += len(line)
+        if self._row > MAX_LINE:
+            raise _too_long_a_line(self._number)
+        return line
+
+    def end_row(self) -> None:
+        self._row = 0
+
+
+def _demand_room(listed: list[Listed], line: int) -> None:
+    if len(listed) == MAX_ENTRIES:
+        raise ListError(
+            f"line {line}: the list has more than {MAX_ENTRIES:,} entries, which is the limit; split the list"
+        )
+
+
+def _lines(body: bytes) -> list[str]:
+    text = _text(body).replace("\r\n", "\n").replace("\r", "\n")
+    lines = _short_enough(text).split("\n")
+    for number, line in enumerate(lines, start=1):
+        if len(line) > MAX_LINE:
+            raise _too_long_a_line(number)
+    return lines
+
+
+def _short_enough(text: str) -> str:
+    if max(text.count("\n"), text.count("\r")) > MAX_LINES:
+        raise ListError(f"the list has more than {MAX_LINES:,} lines; leave the empty ones out")
+    return text
+
+
+def _too_long_a_line(line: int) -> ListError:
+    return ListError(f"line {line}: has more than {MAX_LINE:,} characters; write one keyword a line")
 
 
 def _text(body: bytes) -> str:

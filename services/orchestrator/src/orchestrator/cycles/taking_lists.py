@@ -1,5 +1,6 @@
 """A route that takes keywords as a list of text, too: it reaches the route as the JSON that says the same."""
 
+import asyncio
 import json
 from collections.abc import Callable, Coroutine
 from http import HTTPStatus
@@ -38,7 +39,7 @@ class TakesLists(APIRoute):
             if read is None:
                 return await handle(request)
             try:
-                body = _as_json(read(await request.body()))
+                body = await asyncio.to_thread(_as_json, read, await request.body())
             except ListError as error:
                 raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
             return await handle(_with_json(request, body))
@@ -46,7 +47,8 @@ class TakesLists(APIRoute):
         return handler
 
 
-def _as_json(listed: list[Listed]) -> bytes:
+def _as_json(read: Callable[[bytes], list[Listed]], text: bytes) -> bytes:
+    listed = read(text)
     for each in listed:
         try:
             checked_keyword(each.keyword)

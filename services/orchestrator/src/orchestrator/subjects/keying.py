@@ -10,7 +10,7 @@ from uuid import UUID
 
 from chassis import Connection
 from orchestrator.subjects.domain import Place
-from orchestrator.subjects.keys import SubjectKey
+from orchestrator.subjects.keys import SubjectKey, prepare
 from orchestrator.subjects.naming import Join, Split, SubjectNames
 
 IN_THE_MAKING: Final = "('queued', 'writing', 'publishing', 'promoting')"
@@ -31,6 +31,7 @@ async def load_names(connection: Connection, slugs: Collection[str]) -> dict[str
     languages = await connection.fetch(
         "select slug, language from brands where slug = any ($1::text[])", list(slugs)
     )
+    await prepare({row["language"] for row in languages})
     decisions = await connection.fetch(
         """
         select brand_slug, kind, keyword, other, includes_own from subject_decisions

@@ -24,6 +24,7 @@ from orchestrator.writing.store import (
     find_content,
     lock_storing,
     mark_published,
+    stored_outcomes,
 )
 from orchestrator.writing.versions import (
     Text,
@@ -86,5 +87,6 @@ __all__ = [
     "measure_edited",
     "prose_of",
     "set_standing",
+    "stored_outcomes",
     "versions_of",
 ]

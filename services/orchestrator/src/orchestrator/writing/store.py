@@ -11,11 +11,12 @@ import asyncpg
 from pydantic import TypeAdapter
 
 from chassis import Connection
-from envelope.brand.payloads import ArticleContext, ContentPublished
+from envelope.brand.payloads import ArticleContext, ContentGenerated, ContentPublished, ContentRefused
 from orchestrator.writing.article import Article, Source
 from orchestrator.writing.domain import free_slug
 from orchestrator.writing.quality import Fingerprint, Measure
 
+_MAX_DETAIL: Final = 2000
 _MEASURES: Final = TypeAdapter(tuple[Measure, ...])
 
 
@@ -269,6 +270,37 @@ async def article_contexts(connection: Connection, content_ids: Sequence[UUID]) 
         )
         for row in rows
     }
+
+
+async def stored_outcomes(
+    connection: Connection, content_ids: Sequence[UUID]
+) -> dict[UUID, ContentGenerated | ContentRefused]:
+    """What was told of these articles when they were stored, as it is by now; articles that are not stored are left out."""
+    rows = await connection.fetch(
+        """
+        select content_id, brand_slug, keyword, word_count, held_for, decision from content
+        where content_id = any ($1::uuid[])
+        """,
+        list(content_ids),
+    )
+    return {row["content_id"]: _stored_outcome(row) for row in rows}
+
+
+def _stored_outcome(row: Any) -> ContentGenerated | ContentRefused:
+    if row["decision"] == "rejected" or row["held_for"]:
+        return ContentRefused(
+            brand_slug=row["brand_slug"],
+            content_id=row["content_id"],
+            keyword=row["keyword"],
+            reason="rejected" if row["decision"] == "rejected" else "needs_review",
+            detail="; ".join(row["held_for"])[:_MAX_DETAIL],
+        )
+    return ContentGenerated(
+        brand_slug=row["brand_slug"],
+        content_id=row["content_id"],
+        keyword=row["keyword"],
+        word_count=row["word_count"],
+    )
 
 
 async def mark_published(connection: Connection, events: Sequence[ContentPublished]) -> None:

@@ -15,6 +15,11 @@ from publisher.plates import is_opaque, plate_on_pages
 MAX_PIXELS: Final = 4_000_000
 """16 MB of memory while it is decoded."""
 _FORMATS: Final = ("PNG", "JPEG", "WEBP")
+MAX_SCANS: Final = 100
+"""Of a JPEG, each of which goes over all pixels: some 0.2 s for a hundred. Programs write about ten."""
+_SCAN: Final = b"\xff\xda"
+_PROFILE: Final = b"iCCP"
+"""The kind of a PNG's chunk; each is unpacked to at most 1 MB."""
 _LONGEST: Final = 16
 """Times the shorter side."""
 _SMALLEST: Final = 32
@@ -62,6 +67,7 @@ def _decoded(file: bytes) -> Image.Image:
         raise UnusableLogoError(
             "SVG is not taken: such a file can run scripts and load things from elsewhere; export the logo as PNG"
         )
+    _demand_little_work(file)
     try:
         # The head alone: how large it is is known before anything is decoded.
         picture = Image.open(BytesIO(file), formats=_FORMATS)
@@ -81,6 +87,18 @@ def _decoded(file: bytes) -> Image.Image:
         return ImageOps.exif_transpose(picture)
     except Exception as error:  # whatever a decoder stumbles over, the file is the reason
         raise _broken() from error
+
+
+def _demand_little_work(file: bytes) -> None:
+    """Raises UnusableLogoError: a small file would take long to decode. Counts bytes, decodes nothing."""
+    if file.startswith(b"\xff\xd8") and (scans := file.count(_SCAN)) > MAX_SCANS:
+        raise UnusableLogoError(
+            f"the logo is a JPEG of {scans:,} scans, more than {MAX_SCANS}; export it again, or as PNG"
+        )
+    if file.startswith(b"\x89PNG") and (profiles := file.count(_PROFILE)) > 1:
+        raise UnusableLogoError(
+            f"the logo is a PNG with {profiles:,} colour profiles, more than one; export the logo again"
+        )
 
 
 def _plain(picture: Image.Image) -> Image.Image:

@@ -77,7 +77,7 @@ class WordPress:
             )
             post: dict[str, Any] = {
                 "title": _as_html(edition.title),
-                "content": edition.marked_html,
+                "content": _content(edition),
                 "excerpt": _as_html(edition.excerpt),
                 "status": "publish",
                 "tags": work.remote["tags"],
@@ -176,6 +176,15 @@ async def _uploaded(account: Account, picture: Picture) -> int | None:
         # The first is answered with 500, and is for good all the same.
         return None
     return int(_post(expect(answer, errors=_ERRORS))["id"])
+
+
+def _content(edition: Edition) -> str:
+    """The text; where its home is elsewhere, with a link there at the end, as WordPress has no field for a canonical address."""
+    if edition.canonical_url is None:
+        return edition.marked_html
+    address = escape(edition.canonical_url)
+    home = f'<p><em>First published at <a href="{address}">{address}</a>.</em></p>'
+    return f"{edition.html}\n{home}\n{marked(edition.content_id, edition.mark)}"
 
 
 def _as_html(text: str) -> str:

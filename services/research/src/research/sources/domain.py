@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from chassis.hosts import is_host
+
 MAX_URLS: Final = 30
 MAX_FEEDS: Final = 10
 MAX_HOSTS: Final = 200
@@ -34,6 +36,10 @@ def checked_address(address: str) -> str:
         raise ValueError(problem) from None
     if parts.scheme not in _PORTS or not parts.hostname:
         raise ValueError(problem)
+    if not is_host(parts.hostname):
+        raise ValueError(
+            "has a host that not every program reads alike; write it in letters and digits of ASCII"
+        )
     if "@" in parts.netloc:
         raise ValueError("names a user or a password, which have no place in it; leave them out")
     if port not in {None, _PORTS[parts.scheme]}:
@@ -48,10 +54,10 @@ def checked_host(host: str) -> str:
         ValueError: it is none.
     """
     problem = "is no host; write it like example.org, without https:// and without a path"
-    try:
-        plain = host.strip().removesuffix(".").encode("idna").decode("ascii").lower()
-    except UnicodeError:
-        raise ValueError(problem) from None
+    host = host.strip().removesuffix(".")
+    if not is_host(host):
+        raise ValueError(problem)
+    plain = host.encode("idna").decode("ascii").lower()
     if not _HOST.fullmatch(plain):
         raise ValueError(problem)
     return plain

@@ -32,6 +32,7 @@ async def ask(
     fresh = await store.add(tx.connection, [post for _, posts in wanted for post in posts])
     standing = await store.named(tx.connection, [post.post_id for _, posts in wanted for post in posts])
     now: datetime = await tx.connection.fetchval("select clock_timestamp()")
+    begun = set(fresh)
     others: list[tuple[Message, BrandSlug]] = []
     for message, posts in wanted:
         stands = [standing[post.post_id] for post in posts]
@@ -45,6 +46,12 @@ async def ask(
             if post.post_id in fresh:
                 # A batch may hold the command twice.
                 fresh.discard(post.post_id)
+                send_next(tx, post, caused_by=message)
+            elif post.post_id in begun:
+                continue
+            elif post.state in {State.NEW, State.SENDING}:
+                # Whoever asks again has waited for hours: the command that was to bring it on its way may be lost. A second one
+                # does nothing twice.
                 send_next(tx, post, caused_by=message)
             elif post.state is State.POSTED:
                 tx.send(posted(urls, post, post.post_url), caused_by=message)

@@ -1,12 +1,21 @@
 """Pictures of articles, read where the publisher serves its sites."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
-from chassis.http.client import PassingError, ServiceClient, Unchanged, UnusableAnswerError
+from chassis.http.client import (
+    PassingError,
+    ServiceClient,
+    UnavailableError,
+    Unchanged,
+    UnusableAnswerError,
+)
 from receipts import NotSent, Refused
 
 _SITES: Final = "/sites/"
+AGAIN_AFTER: Final = timedelta(seconds=30)
+"""How long after the publisher was away it is asked again, if it says nothing itself."""
 
 
 class PublishedPictures:
@@ -28,6 +37,10 @@ class PublishedPictures:
             )
         try:
             answer = await self._pages.get(f"{_SITES}{place}", about=f"the picture {url}")
+        except UnavailableError as problem:
+            # An outage says nothing about this post: no attempt is counted.
+            after = problem.after or AGAIN_AFTER
+            raise NotSent("publisher", str(problem), datetime.now(UTC) + after) from problem
         except PassingError as problem:
             raise NotSent("picture", str(problem)) from problem
         except UnusableAnswerError as problem:

@@ -10,14 +10,14 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import APIRouter, FastAPI, Header, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.security import APIKeyHeader
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.http import idempotency
-from chassis.http.callers import Authorise, Caller, Scope, caller_of
+from chassis.http.admission import Admission, NeededScope, UnseenBrand, unseen_brand
+from chassis.http.callers import Authorise, Caller, Scope
 from chassis.http.conditional import entity_tag, is_known
 from chassis.http.guard import DATABASE_AWAY, MAX_BODY_BYTES, Guard, shown_size
 from chassis.http.idempotency import Answers, Idempotency
@@ -136,6 +136,7 @@ def api(
     answers: Answers | None = None,
     shown_once: Sequence[str] = (),
     quotas: Quotas | None = None,
+    unseen: UnseenBrand = unseen_brand,
     **described: Any,
 ) -> FastAPI:
     """An application behind the guard, whose routes come from `router`.
@@ -153,6 +154,7 @@ def api(
         answers: where answers to POSTs with an `Idempotency-Key` are kept, together with their effects.
         shown_once: paths of routes whose answers must not be kept.
         quotas: counts what each caller asks.
+        unseen: the sentence for a caller who is bound to other brands than that of the path.
         described: further arguments of FastAPI, for its document.
     """
     app = FastAPI(
@@ -172,7 +174,13 @@ def api(
     # Within the guard: whoever has no key does not get a word into our traces.
     app.add_middleware(TracedApi)
     app.add_middleware(
-        Guard, authorise=authorise, larger_bodies=larger_bodies, files=files, lists=lists, quotas=quotas
+        Guard,
+        authorise=authorise,
+        larger_bodies=larger_bodies,
+        files=files,
+        lists=lists,
+        quotas=quotas,
+        admit=Admission(app.router.routes, unseen),
     )
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -192,10 +200,6 @@ def file_body(*media_types: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": dict.fromkeys(media_types, anything)}}
 
 
-# The guard has checked the key before a route sees a request; here it is for the OpenAPI document alone.
-_KEY: Final = APIKeyHeader(name="X-Service-Key", scheme_name="ServiceKey", auto_error=False)
-
-
 def needs(scope: Scope, *, of_all_brands: bool = False) -> Any:
     """What a route depends on: a caller with the scope, which the document names; others are refused with 403.
 
@@ -205,21 +209,7 @@ def needs(scope: Scope, *, of_all_brands: bool = False) -> Any:
         scope: that the caller's key needs.
         of_all_brands: whether a caller who is bound to brands is refused likewise, before anything is looked up.
     """
-
-    async def caller_with(request: Request, _: Annotated[str | None, Security(_KEY)]) -> Caller:
-        caller = caller_of(request)
-        if scope not in caller.scopes:
-            raise HTTPException(
-                HTTPStatus.FORBIDDEN, f"this takes a key with the scope '{scope}', which yours has not"
-            )
-        if of_all_brands and caller.brands is not None:
-            raise HTTPException(
-                HTTPStatus.FORBIDDEN,
-                "this concerns all brands, and takes a key that is bound to none; yours is bound",
-            )
-        return caller
-
-    return Security(caller_with, scopes=[scope.value])
+    return Security(NeededScope(scope, of_all_brands), scopes=[scope.value])
 
 
 MayRead = Annotated[Caller, needs(Scope.READ)]

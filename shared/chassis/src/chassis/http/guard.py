@@ -1,4 +1,4 @@
-"""What stands before the routes of an API: the key, the size, and that a body is JSON that is quickly looked through.
+"""What stands before the routes of an API: the key, its scope, the size, and that a body is JSON that is quickly looked through.
 
 Where a route takes a file or a list instead, it is handed on as it came: nothing here looks into it.
 
@@ -6,12 +6,10 @@ It is an ASGI middleware, because a web framework reads and parses the body befo
 would learn what is wrong with his body, and would have it held in memory, before he is told that he lacks the key.
 """
 
-import asyncio
 import re
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pydantic_core import from_json
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,7 +19,8 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.database.pool import DatabaseUnavailableError
-from chassis.http.callers import Authorise, remember
+from chassis.http.bodies.values import TooManyValuesError, ValueCounter
+from chassis.http.callers import Authorise, Caller, remember
 from chassis.http.problems import ProblemResponse
 from chassis.http.service_key import API_PREFIX
 from chassis.http.throttling.quotas import Quotas, refusal_of, telling
@@ -33,15 +32,15 @@ MAX_VALUES: Final = 10_000
 MAX_VALUES_OF_LARGER: Final = 25_000
 """The same, where the route lets larger bodies through."""
 TEXTS: Final = frozenset({"text/plain", "text/csv"})
-MAX_DISCARD_BYTES: Final = 32 * 1024 * 1024
-MAX_DISCARD_SECONDS: Final = 5.0
-"""How much of a refused body is read, and thrown away, before the answer."""
 FILES_AT_A_TIME: Final = 2
 """Files are held in memory while they are received and kept; there are more clients than memory for them."""
 
 DATABASE_AWAY: Final = HTTPException(
     HTTPStatus.SERVICE_UNAVAILABLE, "the database is away; try again in a few seconds", {"Retry-After": "5"}
 )
+
+Admit: TypeAlias = Callable[[Request, Caller], bool]
+"""Whether the route of a request reads a body; raises HTTPException if the caller may not ask for it."""
 
 
 class Guard:
@@ -55,6 +54,7 @@ class Guard:
         files: paths likewise, where the body of a POST or PUT is a file of so many bytes at most.
         lists: paths likewise, where a body may also be text that says so, instead of JSON: it is handed on as it came.
         quotas: counts what each caller asks; None: all may ask as often as they like.
+        admit: decides by the head of a request, before its body is read; None: whoever has a key is admitted.
     """
 
     def __init__(
@@ -67,8 +67,10 @@ class Guard:
         files: Mapping[str, int] | None = None,
         lists: Collection[str] = (),
         quotas: Quotas | None = None,
+        admit: Admit | None = None,
     ) -> None:
         self._app = app
+        self._admit = admit
         self._quotas = quotas
         self._authorise = authorise
         self._max_body_bytes = max_body_bytes
@@ -81,42 +83,53 @@ class Guard:
         if scope["type"] != "http" or not scope["path"].startswith(API_PREFIX):
             await self._app(scope, receive, send)
             return
-        incoming = _Incoming(receive)
-        request = Request(scope, incoming)
+        request = Request(scope, receive)
         try:
             caller = await self._authorise(request)
             remember(request, caller)
             if self._quotas is not None and (standing := await self._quotas(caller)) is not None:
                 send = telling(standing, send)
                 if standing.is_exceeded:
-                    await incoming.discard()
                     await refusal_of(standing)(scope, receive, send)
                     return
-            if (
-                request.method in {"POST", "PUT"}
-                and (size := _size_at(scope["path"], self._files)) is not None
-            ):
-                await self._take_file(request, size, send)
-                return
-            larger = _size_at(scope["path"], self._larger_bodies)
-            body = await _read(request, larger or self._max_body_bytes)
-            is_text = self._takes_text(request, body)
-            if body and not is_text:
-                _look_through(body, MAX_VALUES_OF_LARGER if larger else MAX_VALUES)
+            await self._take(request, caller, send)
         except (HTTPException, DatabaseUnavailableError) as error:
-            await incoming.discard()
             refusal = error if isinstance(error, HTTPException) else DATABASE_AWAY
             await ProblemResponse.of(refusal)(scope, receive, send)
-            return
         except ClientDisconnect:
             return
+
+    async def _take(self, request: Request, caller: Caller, send: Send) -> None:
+        """Reads the body that the route takes, and hands it on; raises HTTPException for one that it does not."""
+        if self._admit is not None and not self._admit(request, caller):
+            await self._hand_on(request, b"", send)
+            return
+        path = request.scope["path"]
+        if request.method in {"POST", "PUT"} and (size := _size_at(path, self._files)) is not None:
+            await self._take_file(request, size, send)
+            return
+        larger = _size_at(path, self._larger_bodies)
+        max_values = MAX_VALUES_OF_LARGER if larger else MAX_VALUES
+        may_be_text = self._may_be_text(request)
+        counter = None if may_be_text else ValueCounter(max_values)
+        try:
+            body = await _read(request, larger or self._max_body_bytes, counter)
+            is_text = may_be_text and body.lstrip()[:1] != b"{"
+            if body and not is_text:
+                _look_through(body, max_values, is_counted=counter is not None)
+        except TooManyValuesError:
+            raise _too_many_values(max_values) from None
+        await self._hand_on(request, body, send, is_text=is_text)
+
+    async def _hand_on(self, request: Request, body: bytes, send: Send, *, is_text: bool = False) -> None:
         if not is_text:
             # A client that speaks JSON and did not care to say so is understood all the same.
-            MutableHeaders(scope=scope)["content-type"] = "application/json"
-        await self._app(scope, _replay(body, receive), send)
+            MutableHeaders(scope=request.scope)["content-type"] = "application/json"
+        await self._app(request.scope, _replay(body, request.receive), send)
 
-    def _takes_text(self, request: Request, body: bytes) -> bool:
-        if media_type(request.headers) not in TEXTS or body.lstrip()[:1] == b"{":
+    def _may_be_text(self, request: Request) -> bool:
+        """Whether the body says that it is a list; one that opens like a JSON object is JSON all the same."""
+        if media_type(request.headers) not in TEXTS:
             return False
         return any(regex.match(request.url.path) for regex in self._lists)
 
@@ -135,27 +148,6 @@ class Guard:
             self._files_in_hand -= 1
 
 
-class _Incoming:
-    """The server's `receive`, which remembers whether the body has come to its end."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self._ended = False
-
-    async def __call__(self) -> Message:
-        message = await self._receive()
-        self._ended = not message.get("more_body", False)
-        return message
-
-    async def discard(self) -> None:
-        """Reads on for a while: a client still sending when the connection closes would never see the answer."""
-        size = 0
-        with suppress(TimeoutError):
-            async with asyncio.timeout(MAX_DISCARD_SECONDS):
-                while not self._ended and size < MAX_DISCARD_BYTES:
-                    size += len((await self()).get("body", b""))
-
-
 def _compiled(sizes: Mapping[str, int] | None) -> list[tuple[re.Pattern[str], int]]:
     return [(compile_path(path)[0], size) for path, size in (sizes or {}).items()]
 
@@ -169,7 +161,7 @@ def shown_size(size: int) -> str:
     return f"{size / 1e6:g} MB" if size >= 1e6 else f"{size / 1000:g} kB"  # noqa: PLR2004  (a megabyte)
 
 
-async def _read(request: Request, max_bytes: int) -> bytes:
+async def _read(request: Request, max_bytes: int, counter: ValueCounter | None = None) -> bytes:
     if _announced_size(request.headers) > max_bytes:
         raise _too_large(max_bytes)
     body = bytearray()
@@ -177,10 +169,15 @@ async def _read(request: Request, max_bytes: int) -> bytes:
         body += chunk
         if len(body) > max_bytes:
             raise _too_large(max_bytes)
+        if counter is not None:
+            counter.feed(chunk)
     return bytes(body)
 
 
-def _look_through(body: bytes, max_values: int) -> None:
+def _look_through(body: bytes, max_values: int, *, is_counted: bool) -> None:
+    """Raises TooManyValuesError, or HTTPException 422 for what is no JSON."""
+    if not is_counted:
+        ValueCounter(max_values).feed(body)
     try:
         # This parser bounds the depth of nesting and refuses lone surrogates, unlike the one of the framework.
         document = from_json(body, allow_inf_nan=False)
@@ -189,10 +186,14 @@ def _look_through(body: bytes, max_values: int) -> None:
             HTTPStatus.UNPROCESSABLE_ENTITY, f"the request body is not valid JSON: {problem}"
         ) from problem
     if _has_more_values_than(max_values, document):
-        raise HTTPException(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            f"the request body has more than {max_values:,} fields and entries; split it over several requests",
-        )
+        raise TooManyValuesError
+
+
+def _too_many_values(limit: int) -> HTTPException:
+    return HTTPException(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        f"the request body has more than {limit:,} fields and entries; split it over several requests",
+    )
 
 
 def _has_more_values_than(limit: int, document: Any) -> bool:

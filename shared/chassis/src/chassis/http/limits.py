@@ -11,9 +11,10 @@ from enum import Enum, auto
 from http import HTTPStatus
 from typing import ClassVar, Final, assert_never, cast
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from chassis.http.bodies.waiting import has_body
 from chassis.http.headers import SAFE_HEADERS
 from chassis.http.problems import MEDIA_TYPE, ProblemResponse, problem
 
@@ -44,9 +45,27 @@ class Limits:
         """At a time; fewer than connections, so that there is one left to ask for health."""
         return max(1, self.connections // 2)
 
+    @property
+    def bodies(self) -> int:
+        """That are awaited at a time; requests that wait for theirs are not among those in hand."""
+        return max(1, self.connections // 4)
+
+    @property
+    def bodies_of_one(self) -> int:
+        """Likewise, of one client's network."""
+        return max(1, self.connections // 8)
+
+    @property
+    def lingering(self) -> int:
+        """Answered requests of whose bodies the rest is thrown away before their connections close."""
+        return max(1, self.connections // 16)
+
 
 class RequestLimit:
-    """ASGI middleware: 503 for what comes while `limit` requests are in hand; health and metrics are always answered."""
+    """ASGI middleware: 503 for what comes while `limit` requests are in hand; health and metrics are always answered.
+
+    A request that waits for its body is not in hand: a client may announce one that never comes.
+    """
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self._app = app
@@ -67,9 +86,27 @@ class RequestLimit:
             return
         self._in_hand += 1
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, self._uncounted(receive) if has_body(scope) else receive, send)
         finally:
             self._in_hand -= 1
+
+    def _uncounted(self, receive: Receive) -> Receive:
+        """`receive`, which does not count the request until its body has ended."""
+        is_ended = False
+
+        async def receiving() -> Message:
+            nonlocal is_ended
+            if is_ended:
+                return await receive()
+            self._in_hand -= 1
+            try:
+                message = await receive()
+            finally:
+                self._in_hand += 1
+            is_ended = not message.get("more_body", False)
+            return message
+
+        return receiving
 
 
 def limited_protocol(bounds: Limits) -> type[asyncio.Protocol]:

@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from chassis.http.bodies.waiting import RequestBodies, WaitingBodies
 from chassis.http.headers import SafeHeaders
 from chassis.http.limits import Limits, limited_protocol
 
@@ -58,8 +59,9 @@ def server(
     Of `proxies`, addresses and networks, it believes what they say of the client's address in `X-Forwarded-For`; of nobody else.
     """
     limits = limits or Limits()
+    waiting = WaitingBodies(limits.bodies, limits.bodies_of_one)
     config = uvicorn.Config(
-        SafeHeaders(app),
+        SafeHeaders(RequestBodies(app, waiting, limits.lingering)),
         host=host,
         port=port,
         log_config=None,

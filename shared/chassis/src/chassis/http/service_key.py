@@ -17,6 +17,7 @@ from chassis.service_keys import hash_of, keys_of
 
 API_PREFIX: Final = "/v1/"
 """Everything under it asks for a key."""
+API_KEY_BEGINS: Final = "be_"
 
 
 class ServiceKey:
@@ -30,7 +31,7 @@ class ServiceKey:
 
     async def __call__(self, request: Request) -> Caller:
         if not hmac.compare_digest(_hash_given(request), self._hash):
-            raise HTTPException(401, "send the service key in the header X-Service-Key")
+            raise HTTPException(401, _what_was_wrong(request))
         return SERVICE
 
 
@@ -77,6 +78,21 @@ class PairKeys:
                 403, f"the key of {refused} opens what {refused} reads, and not this; send the service key"
             )
         return await self._otherwise(request)
+
+
+def _what_was_wrong(request: Request) -> str:
+    """Says what is true of the kind of key that was sent."""
+    given = request.headers.get("x-service-key", "")
+    if given.startswith(API_KEY_BEGINS):
+        return "this is an API key, not the service key; send it in the header Authorization, as “Bearer be_…”, without X-Service-Key"
+    if given:
+        return (
+            "this is not the service key of this process; send the one of its SERVICE_KEY in the header X-Service-Key, or an API"
+            " key in the header Authorization, as “Bearer be_…”"
+        )
+    if request.headers.get("authorization", "").lower().startswith(f"bearer {API_KEY_BEGINS}"):
+        return "this process takes no API keys; send the service key in the header X-Service-Key"
+    return "no key was sent that this process takes; send the service key in the header X-Service-Key"
 
 
 def _routes(opens: Iterable[str]) -> list[tuple[str, re.Pattern[str]]]:

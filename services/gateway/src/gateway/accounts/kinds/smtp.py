@@ -25,6 +25,16 @@ def _sender(text: str) -> str:
     return text
 
 
+def _authority(text: str) -> str:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+    except (ssl.SSLError, ValueError):
+        raise ValueError(
+            "is no certificate: give what stands in the authority's PEM file, from -----BEGIN CERTIFICATE----- on"
+        ) from None
+    return text
+
+
 class SmtpSettings(KindSettings):
     host: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.-]{1,253}$")]
     port: Annotated[int, Field(ge=1, le=65_535)] = 587
@@ -32,7 +42,7 @@ class SmtpSettings(KindSettings):
     """Without `starttls` or `tls`, everybody on the way reads mail and password."""
     sender: Annotated[str, AfterValidator(_sender)]
     """`Acme <news@acme.example>`"""
-    authority: Annotated[str, StringConstraints(max_length=20_000)] | None = None
+    authority: Annotated[str, StringConstraints(max_length=20_000), AfterValidator(_authority)] | None = None
     """Certificate of the authority that is believed beside the usual ones, PEM: of a mail server of one's own."""
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import quote
 
 from messaging import Database
 from monitor.dead_letters import waiting_alike
@@ -14,11 +13,10 @@ _MOST_TYPES: Final = 5
 
 
 class DeadLetters:
-    """`public_url`: where this service's API is found from outside, for links; None: none is given."""
+    """They have a command and no link: the API takes a key in a header, which nobody can send by opening an address."""
 
-    def __init__(self, database: Database, public_url: str | None) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._public_url = public_url
 
     async def look(self) -> Sequence[Condition]:
         async with self._database.connection() as connection:
@@ -35,12 +33,8 @@ class DeadLetters:
                     filter(None, [", ".join(each["types"][:_MOST_TYPES]), each["reason"], each["frame"]])
                 ),
                 command=f"brandctl dead-letters list --group {each['group']}",
-                link=self._link(each["group"]),
                 brand=each["brand_slug"],
                 count=each["count"],
             )
             for each in groups
         ]
-
-    def _link(self, group: str) -> str | None:
-        return self._public_url and f"{self._public_url}/v1/dead-letters?state=open&group={quote(group)}"

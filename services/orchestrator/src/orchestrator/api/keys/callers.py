@@ -11,6 +11,7 @@ from chassis.api_keys import ApiKey, is_one_of
 from chassis.http.callers import Caller
 from messaging import Database
 from orchestrator.api.keys import store
+from orchestrator.api.keys.lookup import LockLookup
 
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="Brand Engine"'}
 
@@ -20,10 +21,11 @@ class ClosedKeyError(ValueError):
 
 
 class KeyHolders:
-    """Looks keys up by their primary key, so that one that is revoked is so at once on every replica."""
+    """Looks keys up with each request, so that one that is revoked is so at once on every replica."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._locks = LockLookup(database)
         self._noted: dict[str, int] = {}
         """By id, the minute of which this process has noted that the key was used."""
 
@@ -33,20 +35,18 @@ class KeyHolders:
         Raises:
             ClosedKeyError: it opens nothing.
         """
-        async with self._database.connection() as connection:
-            found = await store.find_lock(connection, key_id)
-            if not is_one_of(hashed, *(found.hashes if found else (None, None))) or found is None:
-                raise ClosedKeyError("this API key is not known; make one with `brandctl keys create`")
-            if found.is_revoked:
-                raise ClosedKeyError("this API key was revoked; ask for another one")
-            if found.expired_at is not None:
-                day = found.expired_at.date()
-                raise ClosedKeyError(
-                    f"this API key expired on {day}; make another with `brandctl keys create`"
-                )
-            if self._noted.get(key_id) != found.minute:
+        found = await self._locks.find(key_id)
+        if not is_one_of(hashed, *(found.hashes if found else (None, None))) or found is None:
+            raise ClosedKeyError("this API key is not known; make one with `brandctl keys create`")
+        if found.is_revoked:
+            raise ClosedKeyError("this API key was revoked; ask for another one")
+        if found.expired_at is not None:
+            day = found.expired_at.date()
+            raise ClosedKeyError(f"this API key expired on {day}; make another with `brandctl keys create`")
+        if self._noted.get(key_id) != found.minute:
+            async with self._database.connection() as connection:
                 await store.note_use(connection, key_id)
-                self._noted[key_id] = found.minute
+            self._noted[key_id] = found.minute
         return found.caller
 
 

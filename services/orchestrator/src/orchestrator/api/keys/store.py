@@ -62,18 +62,21 @@ class TakenNameError(ValueError):
     """A key that is not revoked has the name already."""
 
 
-async def find_lock(connection: Connection, key_id: str) -> Lock | None:
-    row = await connection.fetchrow(
+async def find_locks(connection: Connection, key_ids: Collection[str]) -> dict[str, Lock]:
+    """Those that there are, by their ids."""
+    rows = await connection.fetch(
         """
         select key_id, name, scopes, brands, per_minute, secret_hash, case when former_until > now() then former_hash end as former_hash,
                revoked_at is not null as is_revoked, case when expires_at <= now() then expires_at end as expired_at,
                (extract(epoch from now()) / 60)::int as minute
-        from api_keys where key_id = $1
+        from api_keys where key_id = any($1)
         """,
-        key_id,
+        list(key_ids),
     )
-    if row is None:
-        return None
+    return {row["key_id"]: _lock(row) for row in rows}
+
+
+def _lock(row: asyncpg.Record) -> Lock:
     brands = None if row["brands"] is None else frozenset(row["brands"])
     scopes = frozenset(map(Scope, row["scopes"]))
     return Lock(

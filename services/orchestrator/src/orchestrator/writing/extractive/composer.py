@@ -23,7 +23,11 @@ from orchestrator.writing.extractive.units import Unit, units_of
 from orchestrator.writing.quality import independent
 from orchestrator.writing.writer import InsufficientSourcesError
 
-EXTRACTIVE_LABEL = "Extractive digest – no AI model configured"  # noqa: RUF001 - the label's own dash
+EXTRACTIVE_LABEL = (
+    "How this was made: a digest that a program put together from paragraphs of the sources below, word for word."
+    " No person has reviewed it."
+)
+"""For readers."""
 _ADVICE = ". Add documents on the topic to what research reads, or choose another keyword."
 MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5

@@ -7,62 +7,26 @@ reader could not see. If the request is refused, nothing is noted, and nothing o
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.routing import BaseRoute, Match, Route, compile_path
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as RequestScope
 
 from chassis.database.pool import DatabaseUnavailableError, Whole
 from chassis.http.audit import log
 from chassis.http.audit.changes import Document, difference, hashed
+from chassis.http.audit.operations import Operation, Operations
 from chassis.http.callers import Scope, caller_of, remember
 from chassis.http.guard import DATABASE_AWAY
 from chassis.http.idempotency import HeldAnswer
 from chassis.http.problems import ProblemResponse
-from chassis.http.service_key import API_PREFIX
-
-_READING: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-_OF_A_BRAND: Final = f"{API_PREFIX}brands/{{slug}}"
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """What is known of a route that changes something."""
-
-    name: str
-    of_a_brand: bool
-    """Its path names the brand."""
-    depth: int | None
-    """So many parts of its path are the address of what it changes; None: it makes something, or that cannot be read."""
-
-
-def operation_of(method: str, route: Route, shown: Collection[str]) -> Operation:
-    """`shown`: paths of the routes that answer GET."""
-    path = route.path
-    declared: dict[Any, Any] = getattr(route, "responses", {})
-    gives_location = any("Location" in answer.get("headers", ()) for answer in declared.values())
-    item: str | None
-    if method == "POST":
-        item = None if path in shown or gives_location else _nearest(path, shown)
-    else:
-        item = path if path in shown else None
-    depth = None if item is None else item.count("/") + 1
-    return Operation(f"{method} {path}", path.startswith(_OF_A_BRAND), depth)
-
-
-def _nearest(path: str, shown: Collection[str]) -> str | None:
-    """The thing that an action belongs to: `/v1/cycles/{cycle_id}` of `/v1/cycles/{cycle_id}/pause`."""
-    while path := path.rpartition("/")[0]:
-        if path.endswith("}") and path in shown:
-            return path
-    return None
 
 
 class Audited:
@@ -70,31 +34,26 @@ class Audited:
 
     Args:
         app: what it stands before.
-        routes: of the application, as they are once all are there.
+        operations: of the application.
         database: of the process.
-        changes_nothing: paths as routes have them of requests that change nothing, though they are no GET.
-        shown_once: likewise, whose answers nobody is to see again.
+        shown_once: paths as routes have them, whose answers nobody is to see again.
     """
 
     def __init__(
         self,
         app: ASGIApp,
         *,
-        routes: list[BaseRoute],
+        operations: Operations,
         database: log.Storing,
-        changes_nothing: Iterable[str] = (),
         shown_once: Iterable[str] = (),
     ) -> None:
         self._app = app
-        self._routes = routes
+        self._operations = operations
         self._database = database
-        self._changes_nothing = frozenset(changes_nothing)
-        self._operations: dict[tuple[str, str], Operation] = {}
-        """By method and path as the route has it; filled as they are asked for."""
         self._shown_once = [compile_path(path)[0] for path in shown_once]
 
     async def __call__(self, scope: RequestScope, receive: Receive, send: Send) -> None:
-        operation = self._operation(scope)
+        operation = self._operations.of(scope)
         if operation is None:
             await self._app(scope, receive, send)
             return
@@ -107,32 +66,6 @@ class Audited:
             return
         await held.send_on(scope, receive, send)
 
-    def _operation(self, scope: RequestScope) -> Operation | None:
-        if (
-            scope["type"] != "http"
-            or scope["method"] in _READING
-            or not scope["path"].startswith(API_PREFIX)
-            or "\0" in scope["path"]
-            or scope["path"] in self._changes_nothing
-        ):
-            return None
-        for route in self._routes:
-            if isinstance(route, Route) and route.matches(scope)[0] is Match.FULL:
-                if route.path in self._changes_nothing:
-                    return None
-                key = scope["method"], route.path
-                if key not in self._operations:
-                    self._operations[key] = operation_of(scope["method"], route, self._shown())
-                return self._operations[key]
-        return None
-
-    def _shown(self) -> set[str]:
-        return {
-            route.path
-            for route in self._routes
-            if isinstance(route, Route) and "GET" in (route.methods or ())
-        }
-
     def _whole(self) -> AbstractAsyncContextManager[Whole]:
         """That of the request, if it has one already, because its answer is kept."""
         outer = self._database.joined()
@@ -141,11 +74,10 @@ class Audited:
     async def _carry_out(
         self, operation: Operation, whole: Whole, scope: RequestScope, receive: Receive, held: HeldAnswer
     ) -> None:
-        item, before = None, None
-        if operation.depth is not None:
-            item = "/".join(scope["path"].split("/")[: operation.depth])
-            # One change after the other, so that each has before it what the other left behind.
-            await whole.connection.execute("select pg_advisory_xact_lock($1)", _lock_of(item))
+        item, before = operation.item(scope["path"]), None
+        if item is not None:
+            # Of several replicas, each waits here with one request (see InTurn). One change after the other, so that each has before it what the other left behind.
+            await whole.connection.execute("select pg_advisory_xact_lock($1)", lock_of(item))
             before = await self._read(scope, item)
         await self._app(scope, receive, held)
         if not held.is_answer:
@@ -217,7 +149,8 @@ def _document(held: HeldAnswer) -> Document | None:
     return document if isinstance(document, dict) else {"answer": document}
 
 
-def _lock_of(item: str) -> int:
+def lock_of(item: str) -> int:
+    """Of the advisory lock that changes of a thing take, one after the other."""
     return int.from_bytes(
         hashlib.blake2b(f"audit\n{item}".encode(), digest_size=8).digest(), "big", signed=True
     )

@@ -10,7 +10,10 @@ from starlette.middleware import Middleware
 
 from chassis.http.api import MayOperate, View, add_routes, router
 from chassis.http.audit import log
+from chassis.http.audit.operations import Operations
 from chassis.http.audit.recording import Audited
+from chassis.http.audit.turns import InTurn
+from chassis.http.guard import Guard
 
 MAX_PAGE: Final = 500
 _TEXT: Final = 500
@@ -65,15 +68,18 @@ def keep_audit_log(
         changes_nothing: paths of routes that change nothing, though they are no GET; those that ask others over the network.
         shown_once: paths of routes whose answers nobody is to see again.
     """
+    operations = Operations(app.router.routes, changes_nothing)
     # Innermost: a request that is answered as it was before makes no change.
-    noting = Middleware(
-        Audited,
-        routes=app.router.routes,
-        database=database,
-        changes_nothing=changes_nothing,
-        shown_once=shown_once,
+    app.user_middleware.append(
+        Middleware(Audited, operations=operations, database=database, shown_once=shown_once)
     )
-    app.user_middleware.append(noting)
+    # Next to the guard, outside of the transaction that an answer is kept in.
+    guard = next(
+        place
+        for place, each in enumerate(app.user_middleware)
+        if isinstance(each.cls, type) and issubclass(each.cls, Guard)
+    )
+    app.user_middleware.insert(guard + 1, Middleware(InTurn, operations=operations))
     add_routes(app, _routes(database))
 
 

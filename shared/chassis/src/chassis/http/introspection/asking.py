@@ -1,5 +1,6 @@
 """Who has an API key, as the service says that keeps their hashes."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from http import HTTPStatus
@@ -21,6 +22,8 @@ GOOD_FOR_SECONDS: Final = 10.0
 _MOST_KNOWN: Final = 1_000
 _ASKING_SECONDS: Final = 5.0
 """Somebody waits for the answer."""
+_AT_A_TIME: Final = 8
+"""Keys that are asked about; the others wait in order, so that a flood of wrong ones holds a right one up for moments."""
 _MOST_ANSWERED: Final = 2_000_000
 """Bytes: a key may be for many brands."""
 _CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="Brand Engine"'}
@@ -44,22 +47,42 @@ class KeysKeptElsewhere:
         self._otherwise = otherwise
         self._clock = clock
         self._known: dict[ApiKey, tuple[Caller, float]] = {}
+        self._places = asyncio.Semaphore(_AT_A_TIME)
 
     async def __call__(self, request: Request) -> Caller:
         """Raises HTTPException: 401 for a key that opens nothing, 503 while the keeper is away."""
         scheme, _, text = request.headers.get("authorization", "").partition(" ")
-        if "x-service-key" in request.headers or scheme.lower() != "bearer":
+        if "x-service-key" in request.headers:
             return await self._otherwise(request)
+        if scheme.lower() != "bearer":
+            raise _refused(
+                "send an API key in the header Authorization, as “Bearer be_…”, or the service key in the header X-Service-Key"
+            )
         key = ApiKey.read(text.strip())
         if key is None:
             raise _refused("this is no API key: one begins with “be_”; copy all of it")
+        if (caller := self._remembered(key)) is not None:
+            return caller
+        try:
+            # With the wait for a place: a keeper that hangs costs nobody more than one that was asked at once.
+            async with asyncio.timeout(_ASKING_SECONDS), self._places:
+                # While this request waited, another one may have had the same key looked up.
+                return self._remembered(key) or await self._learned(key)
+        except TimeoutError as error:
+            raise self._away() from error
+
+    def _remembered(self, key: ApiKey) -> Caller | None:
         caller, until = self._known.get(key, (None, 0.0))
-        if caller is None or self._clock() >= until:
-            self._known.pop(key, None)
-            caller = await self._asked(key)
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[key] = caller, self._clock() + GOOD_FOR_SECONDS
+        if caller is not None and self._clock() >= until:
+            del self._known[key]
+            return None
+        return caller
+
+    async def _learned(self, key: ApiKey) -> Caller:
+        caller = await self._asked(key)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[key] = caller, self._clock() + GOOD_FOR_SECONDS
         return caller
 
     async def _asked(self, key: ApiKey) -> Caller:

@@ -2,26 +2,30 @@
 
 What waits is answered before any key is looked up, so that guessing costs the database nothing, and is counted. That a key is not
 guessed is up to its length: whoever sends a right one is not kept waiting for others at the same address, as behind one router.
+
+An API key tells by its checksum that somebody has made it, so it is looked up all the while; only so many at a time.
 """
 
 import hashlib
 import math
 import secrets
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-from prometheus_client import Counter
+import prometheus_client
 from prometheus_client.registry import Collector
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from chassis.api_keys import ApiKey
 from chassis.http.callers import is_known
 from chassis.http.problems import ProblemResponse
 from chassis.http.service_key import API_PREFIX
+from chassis.networks import network_of
 
 FREE: Final = 20
 """Wrong keys of one address before it waits: somebody who has mistyped his, or not heard that it was changed."""
@@ -30,12 +34,12 @@ LONGEST_PAUSE: Final = 60.0
 """Seconds; doubled with each wrong key. No longer: a client that has got its new key meanwhile waits for it, too."""
 FORGOTTEN_AFTER: Final = 900.0
 """Seconds without another wrong key."""
+LOOK_UPS_AT_A_TIME: Final = 16
+"""Of different API keys, of an address that waits. A look-up takes milliseconds: nobody else's right key finds no place for long."""
 MAX_ADDRESSES: Final = 10_000
 """Of whom something is known, the latest; some 2 MB."""
 MAX_RIGHT_KEYS: Final = 1_000
 """That are known by sight, the latest used."""
-_NETWORK_BITS: Final = 64
-"""Of an IPv6 address: the rest of it is the client's own choice."""
 _REFUSED: Final = 401
 _SLOWED: Final = 429
 
@@ -52,19 +56,21 @@ class WrongKeys:
 
     Args:
         prefix: of the metric's name.
-        right: keys that are known from the start, as the process's own service key.
+        right: SHA-256 of keys that are known from the start, as the process's own service key.
         clock: seconds that only grow.
     """
 
     def __init__(
-        self, prefix: str, right: Iterable[str] = (), *, clock: Callable[[], float] = time.monotonic
+        self, prefix: str, right: Iterable[bytes] = (), *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock = clock
         self._salt = secrets.token_bytes(32)
         self._addresses: OrderedDict[str, _Address] = OrderedDict()
-        self._own = frozenset(map(self._seen_as, right))
+        self._own = frozenset(right)
+        self._looked_up: dict[str, Counter[str]] = {}
+        """API keys that are being looked up, with how many requests have each, by network."""
         self._right: OrderedDict[bytes, None] = OrderedDict()
-        self._counted = Counter(
+        self._counted = prometheus_client.Counter(
             f"{prefix}_wrong_keys",
             "Requests with a key that was refused, or that was not looked up because its address has sent many wrong ones.",
             ("answer",),
@@ -80,15 +86,39 @@ class WrongKeys:
     def wait(self, address: str, key: str) -> float:
         """Seconds until a key of this address is looked at; 0: now."""
         # Mostly nobody has sent a wrong one, and no address is looked into.
-        known = self._addresses.get(_network(address)) if self._addresses else None
+        network = network_of(address) if self._addresses else ""
+        known = self._addresses.get(network)
         if known is None or (wait := known.until - self._clock()) <= 0 or self._is_right(key):
             return 0.0
+        if is_api_key(key):
+            under_way = self._looked_up.get(network, Counter())
+            if key in under_way or len(under_way) < LOOK_UPS_AT_A_TIME:
+                return 0.0
+            wait = FIRST_PAUSE
         self._counted.labels("slowed").inc()
         return wait
 
+    @contextmanager
+    def looking_up(self, address: str, key: str) -> Iterator[None]:
+        """Around a request whose key is being looked up."""
+        if not is_api_key(key) or self._is_right(key):
+            yield
+            return
+        network = network_of(address)
+        under_way = self._looked_up.setdefault(network, Counter())
+        under_way[key] += 1
+        try:
+            yield
+        finally:
+            under_way[key] -= 1
+            if not under_way[key]:
+                del under_way[key]
+            if not under_way:
+                self._looked_up.pop(network, None)
+
     def was_wrong(self, address: str) -> None:
         self._counted.labels("refused").inc()
-        now, network = self._clock(), _network(address)
+        now, network = self._clock(), network_of(address)
         known = self._addresses.setdefault(network, _Address())
         if now - known.last > FORGOTTEN_AFTER:
             known.wrong = 0
@@ -108,8 +138,9 @@ class WrongKeys:
             self._right.popitem(last=False)
 
     def _is_right(self, key: str) -> bool:
-        seen = self._seen_as(key)
-        return seen in self._own or seen in self._right
+        if self._seen_as(key) in self._right:
+            return True
+        return bool(self._own) and hashlib.sha256(key.encode()).digest() in self._own
 
     def _seen_as(self, key: str) -> bytes:
         """Not the key itself, and of no use to another process."""
@@ -147,7 +178,14 @@ class SlowedAddresses:
                     self._wrong_keys.was_right(key)
             await send(message)
 
-        await self._app(scope, receive, sending)
+        with self._wrong_keys.looking_up(address, key):
+            await self._app(scope, receive, sending)
+
+
+def is_api_key(sent: str) -> bool:
+    """Whether what a header holds is an API key that somebody has made, right or wrong."""
+    scheme, _, text = sent.partition(" ")
+    return scheme.lower() == "bearer" and ApiKey.read(text.strip()) is not None
 
 
 def _key_of(scope: Scope) -> str | None:
@@ -156,15 +194,3 @@ def _key_of(scope: Scope) -> str | None:
         return None
     headers = Headers(scope=scope)
     return headers.get("x-service-key") or headers.get("authorization") or None
-
-
-def _network(address: str) -> str:
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(parsed, IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return str(parsed.ipv4_mapped)
-        return str(IPv6Address(int(parsed) >> _NETWORK_BITS << _NETWORK_BITS))
-    return str(parsed)

@@ -1,0 +1,1 @@
+"""The bodies of requests: waiting for them, and counting what is in them."""

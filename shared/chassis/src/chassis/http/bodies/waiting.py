@@ -1,0 +1,193 @@
+"""Requests whose bodies are still on their way: how many may wait for them, and what becomes of bodies that nobody wants.
+
+A client may announce a body and never send it. Such a request costs a connection, and must not cost others their place.
+"""
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from chassis.networks import network_of
+
+YOUNG_SECONDS: Final = 0.5
+"""A body that has been awaited for less is on its way: most come with the next packet."""
+LINGER_SECONDS: Final = 5.0
+LINGER_BYTES: Final = 32 * 1024 * 1024
+"""Of a body that nobody wants, so much is read and thrown away after the answer: a client that still sends when the
+connection closes may lose the answer."""
+
+_FULL: Final = HTTPException(
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "too many requests wait for their bodies, and this one has waited longest; send it again in a few seconds",
+    {"Retry-After": "5", "Connection": "close"},
+)
+
+
+def has_body(scope: Scope) -> bool:
+    """Whether the head of a request announces a body."""
+    headers = Headers(scope=scope)
+    return "transfer-encoding" in headers or headers.get("content-length", "0").strip("0") != ""
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    network: str
+    since: float
+    patience: asyncio.Timeout
+
+
+class WaitingBodies:
+    """The requests that wait for their bodies.
+
+    Once a client's network, or all of them, have too many, the oldest of the network that has most loses its place.
+    So whoever fills the places loses his own, and a body that comes at once is always waited for.
+
+    Args:
+        most: that may wait, half as many apart that have just begun.
+        most_of_one: likewise, of one network.
+    """
+
+    def __init__(self, most: int, most_of_one: int) -> None:
+        self._most = most
+        self._most_of_one = most_of_one
+        self._waiting: dict[_Waiting, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    async def wait(self, network: str, receive: Receive) -> Message:
+        """The next message of a request.
+
+        Raises:
+            HTTPException: 503; it has lost its place.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(None) as patience:
+                waiting = _Waiting(network, loop.time(), patience)
+                self._waiting[waiting] = None
+                try:
+                    self._make_room(loop.time())
+                    return await receive()
+                finally:
+                    del self._waiting[waiting]
+        except TimeoutError:
+            raise _FULL from None
+
+    def _make_room(self, now: float) -> None:
+        if len(self._waiting) <= self._most_of_one:
+            return
+        patient = [each for each in self._waiting if each.patience.when() is None]
+        old = [each for each in patient if now - each.since >= YOUNG_SECONDS]
+        if len(patient) > self._most * 3 // 2:
+            old = patient  # so many at once that the connections would not be enough for them
+        if not old:
+            return
+        network, count = Counter(each.network for each in old).most_common(1)[0]
+        if count > self._most_of_one or len(old) > self._most:
+            next(each for each in old if each.network == network).patience.reschedule(now)
+
+
+class RequestBodies:
+    """ASGI middleware around everything: bounds who waits for a body, and answers without waiting for one.
+
+    An answer that is there before the body is sent at once, and closes the connection. What still comes is thrown away.
+
+    Args:
+        app: what it stands before.
+        waiting: requests whose bodies are awaited.
+        most_lingering: answered requests whose bodies are read on for a while; those beyond are closed at once.
+    """
+
+    def __init__(self, app: ASGIApp, waiting: WaitingBodies, most_lingering: int) -> None:
+        self._app = app
+        self._waiting = waiting
+        self._most_lingering = most_lingering
+        self._lingering = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not has_body(scope):
+            await self._app(scope, receive, send)
+            return
+        exchange = _Exchange(scope, receive, send, self._waiting)
+        await self._app(scope, exchange.receive, exchange.send)
+        if exchange.last is None:
+            return
+        if exchange.may_linger and self._lingering < self._most_lingering:
+            self._lingering += 1
+            try:
+                await exchange.linger()
+            finally:
+                self._lingering -= 1
+        await send(exchange.last)
+
+
+class _Exchange:
+    """One request with a body, and its answer."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, waiting: WaitingBodies) -> None:
+        client = scope.get("client")
+        self._network = network_of(client[0]) if client else ""
+        self._receive = receive
+        self._send = send
+        self._waiting = waiting
+        self._ended = False
+        self._asks_first = Headers(scope=scope).get("expect", "").lower() == "100-continue"
+        """The client sends the body once it hears that somebody wants it."""
+        self._is_answered = False
+        self.last: Message | None = None
+        """The end of the answer, where the body is not there yet: it closes the connection."""
+
+    @property
+    def may_linger(self) -> bool:
+        return not self._asks_first
+
+    async def receive(self) -> Message:
+        self._asks_first = False
+        if self._ended or self._is_answered:
+            return await self._receive()
+        return self._noted(await self._waiting.wait(self._network, self._receive))
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._is_answered = True
+            if not await self._has_come():
+                MutableHeaders(scope=message)["connection"] = "close"
+        if (
+            message["type"] == "http.response.body"
+            and not message.get("more_body", False)
+            and not self._ended
+        ):
+            await self._send({**message, "more_body": True})
+            self.last = {"type": "http.response.body", "body": b""}
+            return
+        await self._send(message)
+
+    async def linger(self) -> None:
+        """Reads the body on for a while."""
+        await self._discard(LINGER_SECONDS)
+
+    async def _has_come(self) -> bool:
+        """Whether all of the body has come already, without waiting for any of it."""
+        if self._asks_first:
+            return False
+        await self._discard(0)
+        return self._ended
+
+    async def _discard(self, seconds: float) -> None:
+        size = 0
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not self._ended and size < LINGER_BYTES:
+                    size += len(self._noted(await self._receive()).get("body", b""))
+
+    def _noted(self, message: Message) -> Message:
+        self._ended = not message.get("more_body", False)
+        return message
