@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "site": "brandctl.publisher.site:app",
     "sources": "brandctl.research.sources:app",
     "spend": "brandctl.gateway.spend:app",
+    "subjects": "brandctl.orchestrator.subjects:app",
     "targets": "brandctl.publisher.targets:app",
     "topology": "brandctl.topology:app",
     "workflows": "brandctl.orchestrator.workflows:app",

@@ -215,6 +215,19 @@ class _Firings(BaseModel):
     items: tuple[Firing, ...]
 
 
+class Subject(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    key: str
+    keywords: tuple[str, ...]
+    articles: int
+    in_hand: bool
+
+
+class _Subjects(BaseModel):
+    items: tuple[Subject, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Brand:
     slug: str
@@ -249,6 +262,7 @@ class Orchestrator(ServiceClient):
         *,
         priority: str | None,
         refresh: bool,
+        distinct: bool,
         key: str | None,
     ) -> dict[str, Any]:
         """Hands in keywords as JSON, text or CSV; returns what is answered. The same `key` again begins no other cycle."""
@@ -258,7 +272,11 @@ class Orchestrator(ServiceClient):
             f"{_of(slug)}/research",
             content=body,
             headers=headers,
-            params={"priority": priority, "refresh": "true" if refresh else None},
+            params={
+                "priority": priority,
+                "refresh": "true" if refresh else None,
+                "distinct": "true" if distinct else None,
+            },
         )
         self._read(_Submitted, answer)
         return answer
@@ -336,6 +354,23 @@ class Orchestrator(ServiceClient):
         """The latest."""
         answer = self._ask("GET", f"{_schedule(slug, name)}/firings")
         return self._read(_Firings, answer).items, answer
+
+    def subjects(
+        self, slug: str, *, keyword: str | None, after: str | None, limit: int
+    ) -> tuple[tuple[Subject, ...], dict[str, Any]]:
+        """Those that have an article or are in hand, or the one that `keyword` names; also as they were answered."""
+        wanted = {"keyword": keyword, "after": after, "limit": limit}
+        answer = self._ask("GET", f"{_of(slug)}/subjects", params=wanted)
+        return self._read(_Subjects, answer).items, answer
+
+    def subject_decisions(self, slug: str) -> Iterator[dict[str, Any]]:
+        """The joins and splits that hold, the latest first."""
+        for page in self._pages(f"{_of(slug)}/subject-decisions", {}):
+            yield from page["items"]
+
+    def decide_subject(self, slug: str, decision: dict[str, Any]) -> dict[str, Any]:
+        """Joins two subjects or splits one; `changed` says whether they were otherwise."""
+        return self._ask("POST", f"{_of(slug)}/subject-decisions", json=decision)
 
     def make_audit(self, slug: str) -> tuple[Audit, dict[str, Any]]:
         """Looks the brand over; also as it was answered."""

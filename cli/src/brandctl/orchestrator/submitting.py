@@ -27,7 +27,7 @@ def submit(
     file: Annotated[
         str | None,
         typer.Option(
-            help="A list: one keyword a line, or a table (.csv) with the columns `keyword` and, if they differ, `priority`."
+            help="A list: one keyword a line, or a table (.csv) with the columns `keyword` and, if they differ, `priority` and `distinct` (yes or no)."
             " - is standard input."
         ),
     ] = None,
@@ -42,6 +42,13 @@ def submit(
         bool,
         typer.Option(
             "--refresh", help="Write articles that stand on them anew, at their addresses, from new research."
+        ),
+    ] = False,
+    distinct: Annotated[
+        bool,
+        typer.Option(
+            "--distinct",
+            help="They are subjects of their own: write them even if they fold with one that is there.",
         ),
     ] = False,
     key: Annotated[
@@ -64,6 +71,7 @@ def submit(
         brandctl submit acme "cold brew" "moka pot"
         brandctl submit acme --file keywords.csv --wait
         brandctl submit acme "cold brew" --refresh --wait
+        brandctl submit acme "blues guitars" --distinct
         sort keywords.txt | brandctl submit acme --file - --priority low
     """
     if bool(keywords) == (file is not None):
@@ -75,7 +83,7 @@ def submit(
         media_type = _CSV if is_table(file, as_csv=as_csv) else _TEXT
     with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
         answer = orchestrator.submit_list(
-            brand, body, media_type, priority=priority, refresh=refresh, key=key
+            brand, body, media_type, priority=priority, refresh=refresh, distinct=distinct, key=key
         )
         cycle_id = UUID(answer["cycle_id"])
         if as_json:

@@ -47,7 +47,9 @@ class Desk:
         self.database = database
         self._message_of = message_of
 
-    async def hand_in(self, *keywords: str, room: Room = ROOM, refresh: bool = False) -> Cycle:
+    async def hand_in(
+        self, *keywords: str, room: Room = ROOM, refresh: bool = False, distinct: bool = False
+    ) -> Cycle:
         wanted = NewCycle(
             CycleId(new_event_id()),
             str(new_event_id()),
@@ -57,6 +59,7 @@ class Desk:
             None,
             b"",
             refresh=refresh,
+            distinct=frozenset(keywords if distinct else ()),
         )
         return await begin_cycle(self.database, wanted, room)
 

@@ -217,7 +217,7 @@ async def test_articles_of_the_version_before_and_of_cycles_long_gone_stand(desk
     first = await desk.hand_in("cold brew")
     content_id, _ = await desk.publish(first, "cold brew")
     async with desk.database.connection() as connection:
-        assert await connection.fetchval("select subject from content") is None
+        assert await connection.fetchval("select subject_key from content") is None
         await connection.execute("delete from cycles")
 
     again = await desk.hand_in("cold brews")

@@ -19,7 +19,7 @@ from messaging import Context, Database, Unprocessable, WaitFor
 from messaging.testing import written
 from orchestrator.brands import upsert_brand
 from orchestrator.computing import Computing
-from orchestrator.subjects import key_of
+from orchestrator.subjects.keys import key_of
 from orchestrator.writing import Article, ContentWorkflow, Quick, Source, handlers
 from orchestrator.writing.approval import stances_on
 from orchestrator.writing.durable import Asked, Command, Openings
@@ -213,7 +213,7 @@ class Explaining:
 async def test_what_was_planned_for_a_small_table_does_not_read_a_large_one_whole(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate]
 ) -> None:
-    await store(orchestrator_database, "oven", subject="oven")
+    await store(orchestrator_database, "oven", subject_key=key_of("oven", "en"))
     named = (BRAND, key_of("oven", "en"))
 
     with kept_plans():

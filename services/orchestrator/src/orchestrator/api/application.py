@@ -25,6 +25,7 @@ from orchestrator.placements import placement_routes
 from orchestrator.removal import BrandErasingError
 from orchestrator.review import agent_of, answer_refusals, review_routes, waits_of
 from orchestrator.schedule import schedule_routes
+from orchestrator.subjects import subject_routes
 from orchestrator.workflows import workflow_routes
 from orchestrator.writing import content_routes
 
@@ -91,6 +92,7 @@ def http_api(
         app,
         brand_routes(database, writers, agent_of, waits_of),
         cycle_routes(database, room),
+        subject_routes(database),
         schedule_routes(database),
         calendar_routes(database),
         audit_routes(database, room),

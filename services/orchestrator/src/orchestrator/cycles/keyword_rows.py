@@ -57,6 +57,8 @@ class KeywordRow:
     """The one that its next step continues, whenever that is; empty: none is known."""
     trace_of_cycle: TraceHeaders = field(default_factory=dict)
     """The one that its cycle began in."""
+    is_distinct: bool = False
+    """Whether it is a subject of its own, whatever it folds with."""
 
 
 async def keywords_of(
@@ -133,7 +135,7 @@ _KEYWORD_COLUMNS = f"""
                (select a.published_url from content as a where a.content_id = k.content_id), k.published_url) end as published_url,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
            k.moved_at, k.command_id, k.command_stage, k.asked_again, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
-           k.follows, k.standing_id, k.standing_why, k.refresh, k.renews, k.trace, c.trace as trace_of_cycle,
+           k.follows, k.standing_id, k.standing_why, k.refresh, k.renews, k.is_distinct, k.trace, c.trace as trace_of_cycle,
            (select held_for[1] from content as a
             where a.content_id = coalesce(k.standing_id, k.content_id) and a.taken_down_at is not null) as taken_down,
            (select 'its article was deleted by ' || d.deleted_by || ': ' || d.reason
@@ -144,7 +146,7 @@ _KEYWORD_COLUMNS = f"""
            case when k.follows then (
                     select format('waits for “%s” on the same subject (/v1/cycles/%s)', h.keyword, s.cycle_id)
                     from subjects as s join keywords as h using (cycle_id, position)
-                    where (s.brand_slug, s.key) = (c.brand_slug, k.subject))
+                    where (s.brand_slug, s.key) = (c.brand_slug, coalesce(k.subject_key, k.subject)))
                 when k.state = 'queued' then r.reason else w.reason end as waits,
            case when k.state = 'queued' then r.until else w.until end as until
     from keywords as k join cycles as c using (cycle_id) join brands as b on b.slug = c.brand_slug
@@ -208,6 +210,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         read_placements(row["placements"]),
         _read_trace(row["trace"]),
         _read_trace(row["trace_of_cycle"]),
+        row["is_distinct"],
     )
 
 

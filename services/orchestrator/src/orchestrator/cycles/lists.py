@@ -11,7 +11,8 @@ from envelope.brand.payloads import Priority
 from orchestrator.requests import shown
 
 SEPARATORS: Final = ",;\t"
-COLUMNS: Final = ("keyword", "priority")
+COLUMNS: Final = ("keyword", "priority", "distinct")
+_YES_OR_NO: Final = {"": None, "yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 MAX_ENTRIES: Final = 10_000
 MAX_LINES: Final = 100_000
 """With the empty ones, which are left out."""
@@ -30,6 +31,8 @@ class Listed:
     """Counted from 1; of a cell over several lines, the last."""
     keyword: str
     priority: Priority | None = None
+    is_distinct: bool | None = None
+    """Whether it is a subject of its own, where the list says so."""
 
 
 class ListError(ValueError):
@@ -51,13 +54,13 @@ def read_lines(body: bytes) -> list[Listed]:
 
 
 def read_table(body: bytes) -> list[Listed]:
-    """Rows under a header that names the column `keyword`, and the column `priority` if there is one; empty rows are left out.
+    """Rows under a header that names the column `keyword`, and the columns `priority` and `distinct` if there are such; empty rows are left out.
 
     Cells are separated by commas, semicolons or tabs, whichever the header has, and quoted as in RFC 4180.
 
     Raises:
         ListError: it is not UTF-8, or too long; the header is missing or has other columns, a row has too few or too many cells,
-            a quote does not end, or a priority is none.
+            a quote does not end, a priority is none, or `distinct` is neither yes nor no.
     """
     text = _short_enough(_text(body))
     header = _FIRST_LINE.match(text, 0, MAX_LINE)[0]  # type: ignore[index]  # it matches nothing, too
@@ -144,7 +147,7 @@ def _columns(header: list[str]) -> list[str]:
     for place, name in enumerate(columns):
         if name not in COLUMNS:
             raise ListError(
-                f"line 1: the column {shown(header[place])} is not known; leave it out: there are `keyword` and `priority`"
+                f"line 1: the column {shown(header[place])} is not known; leave it out: there are `keyword`, `priority` and `distinct`"
             )
         if name in columns[:place]:
             raise ListError(f"line 1: the column `{name}` is there twice; leave one out")
@@ -162,4 +165,9 @@ def _row(line: int, columns: list[str], row: list[str]) -> Listed:
         raise ListError(
             f"line {line}: the priority {shown(cells['priority'])} is none; say {', '.join(Priority)}, or leave it empty"
         )
-    return Listed(line, cells["keyword"], Priority(priority) if priority else None)
+    distinct = cells.get("distinct", "").casefold()
+    if distinct not in _YES_OR_NO:
+        raise ListError(
+            f"line {line}: {shown(cells['distinct'])} in the column `distinct` is neither yes nor no; say one, or leave it empty"
+        )
+    return Listed(line, cells["keyword"], Priority(priority) if priority else None, _YES_OR_NO[distinct])

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from chassis.http.api import View
 from envelope.brand.payloads import Priority
-from orchestrator.cycles.domain import fold_duplicates
+from orchestrator.cycles.domain import fold, fold_duplicates
 from orchestrator.cycles.facts import Bucket, CycleState, KeywordState, percent
 from orchestrator.cycles.keyword_rows import PAGE, KeywordRow
 from orchestrator.cycles.store import Cycle
@@ -72,6 +72,11 @@ class ResearchRequest(RequestBody):
     """One for each keyword where they differ; null is `priority`."""
     refresh: bool = False
     """Whether an article that stands on a keyword's subject is written anew, at its address, from new research."""
+    distinct: bool = False
+    """Whether the keywords are subjects of their own: each is written even if another keyword or an article has a subject that it
+    folds with. The same spelling handed in as distinct again, whatever its case, is the same subject."""
+    each_distinct: Annotated[tuple[bool | None, ...], Field(max_length=MAX_KEYWORDS)] = ()
+    """One for each keyword where they differ; null is `distinct`."""
 
     @model_validator(mode="after")
     def _one_for_each(self) -> Self:
@@ -79,7 +84,20 @@ class ResearchRequest(RequestBody):
             raise ValueError(
                 f"there are {len(self.priorities):,} priorities for {len(self.keywords):,} keywords; give one for each, or none"
             )
+        if self.each_distinct and len(self.each_distinct) != len(self.keywords):
+            raise ValueError(
+                f"there are {len(self.each_distinct):,} values in each_distinct for {len(self.keywords):,} keywords; give one for each, or none"
+            )
         return self
+
+    def distinct_ones(self, *, distinct: bool = False) -> frozenset[str]:
+        """Those of the keywords of `asked` that are subjects of their own; with `distinct`, those too that do not say."""
+        own = self.each_distinct or (None,) * len(self.keywords)
+        otherwise = distinct or self.distinct
+        first: dict[str, tuple[str, bool]] = {}
+        for keyword, given in zip(self.keywords, own, strict=True):
+            first.setdefault(fold(keyword), (keyword, otherwise if given is None else given))
+        return frozenset(keyword for keyword, is_distinct in first.values() if is_distinct)
 
     def asked(self, priority: Priority | None = None) -> dict[str, Priority]:
         """Each keyword once, as it came first, with its priority; `priority` is that of those that have none of their own."""

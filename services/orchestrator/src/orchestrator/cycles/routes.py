@@ -66,6 +66,10 @@ Refresh = Annotated[
     bool,
     Query(description="As the field of that name, for lists, which have no other place for it."),
 ]
+Distinct = Annotated[
+    bool,
+    Query(description="As the field of that name, for lists whose table has no such column."),
+]
 UNDER_WAY: Final = refusal(
     HTTPStatus.CONFLICT, "The same request, with the same Idempotency-Key, is under way."
 )
@@ -100,15 +104,17 @@ def _handing_in(database: Database, room: Room) -> APIRouter:
         response: Response,
         priority: OfList = None,
         refresh: Refresh = False,
+        distinct: Distinct = False,
         idempotency_key: IdempotencyKey = None,
     ) -> CycleAccepted:
         """Accepts the keywords as one cycle. Each is researched, written, published and promoted by itself.
 
         They come as JSON; as `text/plain`, one a line; or as `text/csv`, under a header with the column `keyword` and, if they
-        differ, `priority`. Of one brand only so many are in hand at a time: the others wait, and those of a higher priority go
+        differ, `priority` and `distinct`. Of one brand only so many are in hand at a time: the others wait, and those of a higher priority go
         first.
         """
         asked = request.asked(priority)
+        own = request.distinct_ones(distinct=distinct)
         wanted = NewCycle(
             cycle_id=CycleId(new_event_id()),
             correlation_id=str(new_event_id()),
@@ -116,9 +122,12 @@ def _handing_in(database: Database, room: Room) -> APIRouter:
             priority=priority or request.priority,
             keywords=tuple(asked),
             idempotency_key=idempotency_key if caller == SERVICE else None,
-            request_digest=_digest(priority or request.priority, asked, refresh=refresh or request.refresh),
+            request_digest=_digest(
+                priority or request.priority, asked, refresh=refresh or request.refresh, distinct=own
+            ),
             priorities=asked,
             refresh=refresh or request.refresh,
+            distinct=own,
         )
         cycle = await begin_cycle(database, wanted, room)
         chains.name_chain(cycle.correlation_id, also={CYCLE_ID: str(cycle.cycle_id)})
@@ -230,10 +239,14 @@ def _summary(cycle: Cycle | None, cycle_id: UUID) -> CycleSummary:
     return CycleSummary.of_cycle(_known(cycle, cycle_id))
 
 
-def _digest(priority: Priority, asked: Mapping[str, Priority], *, refresh: bool) -> bytes:
+def _digest(
+    priority: Priority, asked: Mapping[str, Priority], *, refresh: bool, distinct: frozenset[str]
+) -> bytes:
     told: list[object] = [priority, list(asked)]
     if any(each is not priority for each in asked.values()):
         told.append(list(asked.values()))
     if refresh:
         told.append("refresh")
+    if distinct:
+        told.append({"distinct": sorted(distinct)})
     return hashlib.sha256(json.dumps(told).encode()).digest()

@@ -108,6 +108,8 @@ class NewCycle:
     """Of keywords that have another one than the cycle."""
     refresh: bool = False
     """Whether articles that stand on the keywords are written anew."""
+    distinct: frozenset[str] = frozenset()
+    """Those of the keywords that are subjects of their own, whatever they fold with."""
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
@@ -134,14 +136,15 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
         return False
     await connection.execute(
         """
-        insert into keywords (cycle_id, position, keyword, rank, refresh, awaits_turn)
-        select $1, position, keyword, rank, $4, true
-        from unnest($2::text[], $3::smallint[]) with ordinality as asked (keyword, rank, position)
+        insert into keywords (cycle_id, position, keyword, rank, refresh, awaits_turn, is_distinct)
+        select $1, position, keyword, rank, $4, true, is_distinct
+        from unnest($2::text[], $3::smallint[], $5::bool[]) with ordinality as asked (keyword, rank, is_distinct, position)
         """,
         cycle.cycle_id,
         list(cycle.keywords),
         [RANKS.index(cycle.priorities.get(keyword, cycle.priority)) for keyword in cycle.keywords],
         cycle.refresh,
+        [keyword in cycle.distinct for keyword in cycle.keywords],
     )
     return True
 

@@ -58,6 +58,8 @@ def _as_json(read: Callable[[bytes], list[Listed]], text: bytes) -> bytes:
     told: dict[str, Any] = {"keywords": [each.keyword for each in listed]}
     if any(each.priority for each in listed):
         told["priorities"] = [each.priority for each in listed]
+    if any(each.is_distinct is not None for each in listed):
+        told["each_distinct"] = [each.is_distinct for each in listed]
     return json.dumps(told).encode()
 
 

@@ -170,6 +170,7 @@ async def _in_hand(
             (row.cycle_id, row.position),
             row.keyword,
             refresh=row.refresh,
+            is_distinct=row.is_distinct,
         )
         for row in rows
     ]

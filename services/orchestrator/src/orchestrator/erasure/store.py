@@ -13,7 +13,7 @@ from orchestrator.writing import lock_storing
 OWN: Final = "orchestrator"
 GATEWAY: Final = "gateway"
 _OF_THE_BRAND: Final = (
-    "schedules", "audits", "links", "link_rounds", "accounts_in_trouble", "subjects", "cycles", "content", "former_addresses", "deleted_articles",
+    "schedules", "audits", "links", "link_rounds", "accounts_in_trouble", "subjects", "subject_decisions", "cycles", "content", "former_addresses", "deleted_articles",
 )  # fmt: skip
 """Tables with a `brand_slug`, in an order in which nothing refers to what is gone; their own parts go with their rows."""
 

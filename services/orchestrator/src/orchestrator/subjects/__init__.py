@@ -1,7 +1,21 @@
 """One article for each subject: which keywords name the same one, who has it in hand, and who waits for that."""
 
-from orchestrator.subjects.domain import SubjectKey, key_of
+from orchestrator.subjects.backfill import backfill_keys
+from orchestrator.subjects.contents import KeywordOfContent, name_contents
 from orchestrator.subjects.following import Candidate, settle, take_in_hand
-from orchestrator.subjects.store import key_articles
+from orchestrator.subjects.keying import key_articles, load_names
+from orchestrator.subjects.keys import SubjectKey
+from orchestrator.subjects.routes import subject_routes
 
-__all__ = ["Candidate", "SubjectKey", "key_articles", "key_of", "settle", "take_in_hand"]
+__all__ = [
+    "Candidate",
+    "KeywordOfContent",
+    "SubjectKey",
+    "backfill_keys",
+    "key_articles",
+    "load_names",
+    "name_contents",
+    "settle",
+    "subject_routes",
+    "take_in_hand",
+]

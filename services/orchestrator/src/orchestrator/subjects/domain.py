@@ -1,115 +1,20 @@
-"""What makes two keywords one subject, and what follows for the one that comes second. Pure: no I/O, no clock, no randomness.
+"""What follows for a keyword whose subject another one has in hand, or has an article. Pure: no I/O, no clock, no randomness.
 
-Two keywords of which a reader would say that they are the same word for word have one key: case, spacing, hyphens, punctuation, the
-possessive, singular and plural do not count, nor which of two comes first that "and" or "vs" joins. What goes further (synonyms,
-"brewing" for "brew", another order of words: a milk chocolate is no chocolate milk) changes a subject too often; articles that come out
-alike nevertheless are told by their texts.
+What makes two keywords one subject is in `keys`.
 """
 
-import re
-import unicodedata
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final, NewType, TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
-SubjectKey = NewType("SubjectKey", str)
+from orchestrator.subjects.keys import SubjectKey
+
 Place: TypeAlias = tuple[UUID, int]
 """A keyword: its cycle and its position there."""
 
 MOST_TRIES: Final = 2
 """So many keywords of those that were handed in together are tried, one after the other, if one fails; the rest fail with the last."""
-
-_BETWEEN: Final = re.compile(r"[\s_/,;:!?\"()\[\]{}«»„“”‚‘…|·•-]+|[‐‑‒–—―−]+")  # noqa: RUF001  (dashes and quotes as people type them)
-_POSSESSIVE: Final = re.compile(r"['’](?:s\b)?")  # noqa: RUF001
-_JOINED_BY: Final = {"and": "and", "&": "and", "vs": "vs", "versus": "vs"}
-_SHORT: Final = 3
-"""Letters of a word that is left as it is: most such are names (DNS, AWS), and none needs its plural folded."""
-
-_IRREGULAR: Final = {
-    "children": "child",
-    "feet": "foot",
-    "geese": "goose",
-    "https": "https",
-    "knives": "knife",
-    "leaves": "leaf",
-    "lens": "lens",
-    "lenses": "lens",
-    "loaves": "loaf",
-    "men": "man",
-    "mice": "mouse",
-    "news": "news",
-    "shelves": "shelf",
-    "series": "series",
-    "species": "species",
-    "teeth": "tooth",
-    "wives": "wife",
-    "wolves": "wolf",
-    "women": "woman",
-}
-_IE: Final = frozenset(
-    [
-        "brownies",
-        "calories",
-        "cookies",
-        "freebies",
-        "genies",
-        "hoodies",
-        "movies",
-        "rookies",
-        "selfies",
-        "smoothies",
-        "veggies",
-        "zombies",
-    ]
-)
-_ENDS_ES: Final = re.compile(
-    r"(?:sses|xes|zzes|shes|[^aeiou]ches|[eo]aches|[^ao]uses|[^aeiou]oes|wiches|[aeiou]{2}ches)$"
-)
-"""Of plurals that add "es" and not "s" to the word; "houses", "caches" and "shoes" add "s"."""
-_IRREGULAR_OES: Final = frozenset(("shoes", "toes", "canoes", "oboes"))
-
-
-def key_of(keyword: str, language: str) -> SubjectKey:
-    """The key of the subject that a keyword names; plurals are folded where the `language` (a tag such as `en-GB`) is English."""
-    text = unicodedata.normalize("NFKC", keyword).casefold()
-    words = [word for part in _BETWEEN.split(_POSSESSIVE.sub("", text)) if (word := part.rstrip("."))]
-    if language.partition("-")[0].casefold() == "en":
-        words = [_singular(word) for word in words]
-    return SubjectKey(_in_order(words) or " ".join(text.split()))
-
-
-def _singular(word: str) -> str:
-    """What a word may be the plural of; a word that is none stays, or becomes one that means nothing else."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    if len(word) <= _SHORT or not (word.isascii() and word.isalpha()):
-        return word
-    if not word.endswith("s") or word.endswith(("ss", "us")):
-        return word
-    if word.endswith("ies") and len(word) > _SHORT + 1 and word not in _IE:
-        return f"{word[:-3]}y"
-    if len(word) > _SHORT + 1 and _ENDS_ES.search(word) and word not in _IRREGULAR_OES:
-        return word[:-2]
-    return word[:-1]
-
-
-def _in_order(words: list[str]) -> str:
-    """The words as one, so that spacing and hyphens do not count; on both sides of one "and" or "vs", in the order of letters."""
-    places = [place for place, word in enumerate(words) if word in _JOINED_BY]
-    if len(places) == 1 and 0 < places[0] < len(words) - 1:
-        (place,) = places
-        one, other = sorted((_together(words[:place]), _together(words[place + 1 :])))
-        return f"{one} {_JOINED_BY[words[place]]} {other}"
-    return _together(words)
-
-
-def _together(words: list[str]) -> str:
-    text = ""
-    for word in words:
-        # "Python 3 11" is not "Python 311".
-        text += f" {word}" if text[-1:].isdigit() and word[:1].isdigit() else word
-    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import assert_never
 from uuid import UUID
 
 from chassis import Connection
-from orchestrator.subjects import store
+from orchestrator.subjects import keying, store
 from orchestrator.subjects.domain import (
     Fate,
     Outcome,
@@ -16,12 +16,13 @@ from orchestrator.subjects.domain import (
     Standing,
     Subject,
     Verdict,
-    key_of,
     on_its_turn,
     told,
     told_of_holder,
     verdict,
 )
+from orchestrator.subjects.former_keys import former_key_of
+from orchestrator.subjects.keys import SubjectKey
 from orchestrator.subjects.store import Follower, Named
 
 
@@ -36,6 +37,8 @@ class Candidate:
     keyword: str
     refresh: bool = False
     """Whether it writes an article that stands anew."""
+    is_distinct: bool = False
+    """Whether it is a subject of its own, whatever it folds with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +56,52 @@ async def take_in_hand(
     Of the others, those whose article stands have ended, those whose subject is in hand wait for it, and those for which there is no
     room are left as they are.
     """
-    await store.key_articles(connection, {each.brand_slug for each in candidates})
-    named = {each.place: (each.brand_slug, key_of(each.keyword, each.language)) for each in candidates}
-    chosen = _choose(candidates, named, await store.load_subjects(connection, named.values()), room)
+    names = await keying.load_names(connection, {each.brand_slug for each in candidates})
+    await keying.key_what_has_none(connection, names)
+    named = {
+        each.place: (each.brand_slug, names[each.brand_slug].key(each.keyword, is_distinct=each.is_distinct))
+        for each in candidates
+    }
+    subjects = await store.load_subjects(connection, named.values())
+    chosen = _choose(candidates, named, subjects, room)
     lost = set(chosen.claims) - await store.claim(connection, chosen.claims)
+    going = [each for each in chosen.going if named[each.place] not in lost]
+    former = {each.place: former_key_of(each.keyword, each.language) for each in candidates}
+    if going:
+        await keying.claim_former(
+            connection, [(each.brand_slug, former[each.place], each.place) for each in going], now
+        )
     following = chosen.following + [each for each in chosen.going if named[each.place] in lost]
     if following:
+        followed = _former_keys_of_holders(following, going, named, subjects, former)
         await store.follow(
-            connection, [Follower(each.place, each.keyword, named[each.place]) for each in following]
+            connection,
+            [Follower(each.place, each.keyword, named[each.place]) for each in following],
+            followed,
         )
     if chosen.ended:
         await store.complete(connection, chosen.ended, now)
-    going = {
-        each.place: chosen.renewals.get(each.place) for each in chosen.going if named[each.place] not in lost
-    }
-    if renewals := {place: content_id for place, content_id in going.items() if content_id is not None}:
+    sent = {each.place: chosen.renewals.get(each.place) for each in going}
+    if renewals := {place: content_id for place, content_id in sent.items() if content_id is not None}:
         await store.renew(connection, renewals)
-    return Taken(going, others_ended=bool(chosen.ended))
+    return Taken(sent, others_ended=bool(chosen.ended))
+
+
+def _former_keys_of_holders(
+    following: Sequence[Candidate],
+    going: Sequence[Candidate],
+    named: Mapping[Place, Named],
+    subjects: Mapping[Named, Subject],
+    former: Mapping[Place, SubjectKey],
+) -> dict[Named, SubjectKey]:
+    """By subject, the former key of the keyword that has it in hand."""
+    held = {named[each.place]: former[each.place] for each in going}
+    for each in following:
+        name = named[each.place]
+        if name not in held:
+            holder = subjects[name].keyword
+            held[name] = former_key_of(holder, each.language) if holder else former[each.place]
+    return held
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +153,11 @@ def _choose(
 
 async def settle(connection: Connection, slugs: Sequence[str], *, now: datetime) -> bool:
     """Ends the keywords of these brands that wait for one that has ended, or has them take their turns; whether any has ended."""
-    waited_for = await store.subjects_waited_for(connection, slugs)
-    if not waited_for:
+    waiting = await store.brands_with_followers(connection, slugs)
+    if not waiting:
         return False
-    await store.key_articles(connection, {slug for slug, _ in waited_for})
+    await keying.key_what_has_none(connection, await keying.load_names(connection, waiting))
+    waited_for = await store.subjects_waited_for(connection, waiting)
     subjects = await store.load_subjects(connection, waited_for)
     settled = {name: subject for name, subject in subjects.items() if verdict(subject) is not Verdict.WAIT}
     if not settled:

@@ -13,7 +13,8 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from orchestrator.subjects.domain import Fate, Place, Standing, Subject, SubjectKey, key_of
+from orchestrator.subjects.domain import Fate, Place, Standing, Subject
+from orchestrator.subjects.keys import SubjectKey
 
 Named: TypeAlias = tuple[str, SubjectKey]
 """A subject: the slug of its brand, and its key."""
@@ -41,26 +42,6 @@ class Follower:
     subject: Named
 
 
-async def key_articles(connection: Connection, slugs: Collection[str]) -> None:
-    """Notes the subject of these brands' articles of which it is not known: the version before stores them without."""
-    rows = await connection.fetch(
-        """
-        select c.content_id, c.keyword, b.language from content as c join brands as b on b.slug = c.brand_slug
-        where c.brand_slug = any ($1::text[]) and c.subject is null
-        """,
-        list(slugs),
-    )
-    if rows:
-        await connection.execute(
-            """
-            update content as c set subject = n.subject from unnest($1::uuid[], $2::text[]) as n (content_id, subject)
-            where c.content_id = n.content_id and c.subject is null
-            """,
-            [row["content_id"] for row in rows],
-            [key_of(row["keyword"], row["language"]) for row in rows],
-        )
-
-
 async def load_subjects(connection: Connection, named: Collection[Named]) -> dict[Named, Subject]:
     """Each of them, also those that nobody has handed in before."""
     wanted = list(dict.fromkeys(named))
@@ -74,7 +55,7 @@ async def load_subjects(connection: Connection, named: Collection[Named]) -> dic
             left join lateral (
                 select content_id, keyword, published_url from (
                     select content_id, keyword, published_url, created_at from content
-                    where brand_slug = w.slug and subject = w.key and {STANDS}
+                    where brand_slug = w.slug and subject_key = w.key and {STANDS}
                     union all
                     select content_id, keyword, published_url, created_at from content
                     where content_id = h.standing_id and brand_slug = w.slug and {STANDS}
@@ -112,12 +93,12 @@ async def claim(connection: Connection, claims: Mapping[Named, tuple[Place | Non
         return set()
     rows = await connection.fetch(
         """
-        insert into subjects as s (brand_slug, key, cycle_id, position)
-        select slug, key, cycle_id, position
+        insert into subjects as s (brand_slug, key, cycle_id, position, claimed_at, carried_at)
+        select slug, key, cycle_id, position, now(), now()
         from unnest($1::text[], $2::text[], $3::uuid[], $4::int[]) as n (slug, key, cycle_id, position)
         order by slug, key
         on conflict (brand_slug, key) do update
-            set cycle_id = excluded.cycle_id, position = excluded.position, claimed_at = clock_timestamp()
+            set cycle_id = excluded.cycle_id, position = excluded.position, claimed_at = now(), carried_at = now()
             where (s.brand_slug, s.key, s.cycle_id, s.position) in (
                 select * from unnest($1::text[], $2::text[], $5::uuid[], $6::int[]))
         returning brand_slug, key
@@ -146,40 +127,57 @@ async def renew(connection: Connection, renewals: Mapping[Place, UUID]) -> None:
     )
 
 
-async def follow(connection: Connection, following: Iterable[Follower]) -> None:
-    """They wait for the keyword that has their subject in hand, and keep their place among those that wait for a turn."""
+async def follow(
+    connection: Connection, following: Iterable[Follower], former: Mapping[Named, SubjectKey]
+) -> None:
+    """They wait for the keyword that has their subject in hand, and keep their place among those that wait for a turn.
+
+    Replicas of the version before find that keyword by its `former` key.
+    """
     followers = list(following)
     await connection.execute(
         """
-        update keywords as k set follows = true, awaits_turn = false, subject = n.subject
-        from unnest($1::uuid[], $2::int[], $3::text[]) as n (cycle_id, position, subject)
+        update keywords as k set follows = true, awaits_turn = false, subject_key = n.key, subject = n.former
+        from unnest($1::uuid[], $2::int[], $3::text[], $4::text[]) as n (cycle_id, position, key, former)
         where k.cycle_id = n.cycle_id and k.position = n.position
         """,
         [each.place[0] for each in followers],
         [each.place[1] for each in followers],
         [each.subject[1] for each in followers],
+        [former[each.subject] for each in followers],
     )
+
+
+async def brands_with_followers(connection: Connection, slugs: Sequence[str]) -> list[str]:
+    rows = await connection.fetch(
+        """
+        select distinct brand_slug from cycles
+        where brand_slug = any ($1::text[]) and ended_at is null and following > 0
+        """,
+        list(slugs),
+    )
+    return [row["brand_slug"] for row in rows]
 
 
 async def subjects_waited_for(connection: Connection, slugs: Sequence[str]) -> list[Named]:
     rows = await connection.fetch(
         """
-        select distinct c.brand_slug, k.subject from cycles as c join keywords as k using (cycle_id)
+        select distinct c.brand_slug, k.subject_key from cycles as c join keywords as k using (cycle_id)
         where c.brand_slug = any ($1::text[]) and c.ended_at is null and c.following > 0 and k.follows and k.state = 'queued'
         """,
         list(slugs),
     )
-    return [(row["brand_slug"], SubjectKey(row["subject"])) for row in rows]
+    return [(row["brand_slug"], SubjectKey(row["subject_key"])) for row in rows]
 
 
 async def followers_of(connection: Connection, named: Sequence[Named]) -> list[Follower]:
     """The keywords that wait for these subjects."""
     rows = await connection.fetch(
         """
-        select k.cycle_id, k.position, k.keyword, c.brand_slug, k.subject
+        select k.cycle_id, k.position, k.keyword, c.brand_slug, k.subject_key
         from unnest($1::text[], $2::text[]) as n (slug, key)
             join cycles as c on c.brand_slug = n.slug and c.ended_at is null and c.following > 0
-            join keywords as k on k.cycle_id = c.cycle_id and k.subject = n.key
+            join keywords as k on k.cycle_id = c.cycle_id and k.subject_key = n.key
         where k.follows and k.state = 'queued'
         """,
         [slug for slug, _ in named],
@@ -189,7 +187,7 @@ async def followers_of(connection: Connection, named: Sequence[Named]) -> list[F
         Follower(
             (row["cycle_id"], row["position"]),
             row["keyword"],
-            (row["brand_slug"], SubjectKey(row["subject"])),
+            (row["brand_slug"], SubjectKey(row["subject_key"])),
         )
         for row in rows
     ]

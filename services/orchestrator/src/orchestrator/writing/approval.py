@@ -9,7 +9,7 @@ import asyncpg
 
 from chassis import Connection
 from orchestrator.brands import Approval, Brand
-from orchestrator.subjects import SubjectKey, key_articles, key_of
+from orchestrator.subjects import SubjectKey, key_articles, load_names
 
 EVERYTHING = "its brand wants to see every article before it is published"
 FIRST = "its brand wants to see the first article on a keyword before it is published"
@@ -58,7 +58,8 @@ class Stance:
 
 async def wish_to_see(connection: Connection, brand: Brand, keyword: str) -> tuple[str, ...]:
     """Why a new article of the brand waits for a person, however good it is; empty if it need not."""
-    named = brand.slug, key_of(keyword, brand.language)
+    names = await load_names(connection, [brand.slug])
+    named = brand.slug, names[brand.slug].key(keyword)
     return wishes(brand, (await stances_on(connection, [named]))[named])
 
 
@@ -81,7 +82,7 @@ async def stances_on(
     wanted = list(dict.fromkeys(named))
     rows = await _look(connection, wanted)
     if unkeyed := {row["slug"] for row in rows if row["without_subject"]}:
-        await key_articles(connection, sorted(unkeyed))
+        await key_articles(connection, await load_names(connection, unkeyed))
         rows = await _look(connection, wanted)
     return {
         (row["slug"], SubjectKey(row["subject"])): Stance(row["unwanted_id"], row["has_article"])
@@ -95,11 +96,11 @@ async def _look(connection: Connection, named: Sequence[tuple[str, SubjectKey]])
     return await connection.fetch(
         """
         select n.slug, n.subject,
-               (select true from content where brand_slug = n.slug and subject is null limit 1) is not null as without_subject,
-               (select true from content where brand_slug = n.slug and subject = n.subject and held_for = '{}' limit 1) is not null
+               (select true from content where brand_slug = n.slug and subject_key is null limit 1) is not null as without_subject,
+               (select true from content where brand_slug = n.slug and subject_key = n.subject and held_for = '{}' limit 1) is not null
                    as has_article,
                (select content_id from content
-                where brand_slug = n.slug and subject = n.subject and decision in ('rejected', 'taken_down')
+                where brand_slug = n.slug and subject_key = n.subject and decision in ('rejected', 'taken_down')
                 order by created_at desc limit 1) as unwanted_id
         from unnest($1::text[], $2::text[]) as n (slug, subject)
         """,

@@ -66,7 +66,7 @@ class NewContent:
     measures: Sequence[Measure] = ()
     held_for: Sequence[str] = ()
     fingerprint: Fingerprint | None = None
-    subject: str | None = None
+    subject_key: str | None = None
 
     @property
     def slug(self) -> str:
@@ -93,7 +93,7 @@ class NewContent:
             "measures": _MEASURES.dump_python(tuple(self.measures), mode="json"),
             "held_for": list(self.held_for),
             "fingerprint": None if self.fingerprint is None else sorted(self.fingerprint),
-            "subject": self.subject,
+            "subject_key": self.subject_key,
         }
 
 
@@ -109,7 +109,7 @@ async def insert_content(
     measures: Sequence[Measure] = (),
     held_for: Sequence[str] = (),
     fingerprint: Fingerprint | None = None,
-    subject: str | None = None,
+    subject_key: str | None = None,
 ) -> None:
     """As `insert_contents`, of one."""
     new = NewContent(
@@ -122,7 +122,7 @@ async def insert_content(
         measures,
         held_for,
         fingerprint,
-        subject,
+        subject_key,
     )
     await insert_contents(connection, [new])
 
@@ -131,7 +131,7 @@ async def insert_contents(connection: Connection, new: Sequence[NewContent]) -> 
     """Stores articles unless they are there already, each under an address no other article of its brand has.
 
     Of those that want the same one, that with the smallest id has it, which is the oldest.
-    Of an article without a `subject` it is found from its keyword when somebody asks. With `held_for` it is a draft, whose address
+    Of an article without a `subject_key` it is found from its keyword when somebody asks. With `held_for` it is a draft, whose address
     is settled once it may be published: until then it keeps no other article from having it.
     """
     waiting = {each.content_id: each.columns() for each in new}
@@ -139,11 +139,11 @@ async def insert_contents(connection: Connection, new: Sequence[NewContent]) -> 
         inserted = await connection.fetch(
             """
             insert into content (content_id, brand_slug, keyword, research_id, slug, title, meta_description,
-                                 body_markdown, word_count, key_points, label, sources, measures, held_for, fingerprint, subject)
+                                 body_markdown, word_count, key_points, label, sources, measures, held_for, fingerprint, subject_key)
             select n.* from json_to_recordset($1::text::json) as n (
                 content_id uuid, brand_slug text, keyword text, research_id uuid, slug text, title text, meta_description text,
                 body_markdown text, word_count int, key_points text[], label text, sources jsonb, measures jsonb, held_for text[],
-                fingerprint bigint[], subject text)
+                fingerprint bigint[], subject_key text)
             where not exists (select from former_addresses as f where (f.brand_slug, f.slug) = (n.brand_slug, n.slug))
             order by n.content_id
             on conflict do nothing returning content_id

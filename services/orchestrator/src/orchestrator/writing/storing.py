@@ -16,7 +16,7 @@ from messaging import Transaction
 from orchestrator.brands import Brand, find_brands
 from orchestrator.placements import placed_as
 from orchestrator.removal import Late, deleted_among, late_among
-from orchestrator.subjects import SubjectKey, key_of
+from orchestrator.subjects import KeywordOfContent, SubjectKey, name_contents
 from orchestrator.writing.approval import Stance, stances_on, wishes
 from orchestrator.writing.article import Source
 from orchestrator.writing.durable import Command, Workflow, finish, put_down
@@ -173,6 +173,7 @@ class _Storing:
         brands: Mapping[str, Brand],
         late: Mapping[str, Sequence[Other]],
         stances: Mapping[tuple[str, SubjectKey], Stance],
+        keys: Mapping[UUID, tuple[SubjectKey, bool]],
     ) -> None:
         self._tx = tx
         self._brands = brands
@@ -180,13 +181,14 @@ class _Storing:
         self._late = {slug: list(others) for slug, others in late.items()}
         """By brand, the articles that not all of these were compared with."""
         self._stances = dict(stances)
+        self._keys = keys
         self._new: dict[UUID, NewContent] = {}
 
     @classmethod
     async def begin(cls, tx: Transaction, written: Sequence[tuple[Ended, Written]]) -> Self:
         """Reads what is to be known of all of them, once nobody else can store any."""
         if not written:
-            return cls(tx, {}, {}, {})
+            return cls(tx, {}, {}, {}, {})
         await lock_storing(tx.connection)
         brands = await find_brands(tx.connection, {each.command.brand_slug for each, _ in written})
         compared: dict[str, frozenset[UUID]] = {}
@@ -194,10 +196,22 @@ class _Storing:
             slug = each.command.brand_slug
             compared[slug] = compared.get(slug, result.judged.compared) & result.judged.compared
         late = await others_of(tx.connection, compared, but=frozenset[UUID]().union(*compared.values()))
-        stances = await stances_on(
-            tx.connection, [_named(each, brands.get(each.brand.slug, each.brand)) for each, _ in written]
+        keys = await name_contents(
+            tx.connection,
+            [
+                KeywordOfContent(
+                    each.command.brand_slug,
+                    each.command.content_id,
+                    each.command.keyword,
+                    each.brand.language,
+                )
+                for each, _ in written
+            ],
         )
-        return cls(tx, brands, late, stances)
+        stances = await stances_on(
+            tx.connection, [(each.brand.slug, keys[each.command.content_id][0]) for each, _ in written]
+        )
+        return cls(tx, brands, late, stances, keys)
 
     async def store(self, ended: Ended, written: Written) -> None:
         command, slug = ended.command, ended.command.brand_slug
@@ -205,7 +219,7 @@ class _Storing:
         own = {command.content_id, command.renews, *written.judged.compared}
         since = [each for each in self._late[slug] if each.content_id not in own]
         judged = await judge_again(written.judged, since, self._bodies) if since else written.judged
-        named = _named(ended, brand)
+        named = slug, self._keys[command.content_id][0]
         held_for = (*judged.held_for, *wishes(brand, self._stances[named]))
         if command.revision is not None:
             await _store_again(self._tx, ended, judged, written.sources, held_for)
@@ -239,7 +253,8 @@ class _Storing:
             measures=judged.measures,
             held_for=held_for,
             fingerprint=judged.fingerprint,
-            subject=named[1],
+            # Whoever asks next notes that it is distinct with its key.
+            subject_key=None if self._keys[command.content_id][1] else named[1],
         )
         if held_for:
             announcement: ContentRefused | ContentGenerated = ended.refused(NEEDS_REVIEW, "; ".join(held_for))
@@ -272,11 +287,6 @@ class _Storing:
     async def finish(self) -> None:
         if self._new:
             await insert_contents(self._tx.connection, list(self._new.values()))
-
-
-def _named(ended: Ended, brand: Brand) -> tuple[str, SubjectKey]:
-    """The subject, as the brand's language has it."""
-    return brand.slug, key_of(ended.command.keyword, brand.language)
 
 
 async def _store_again(

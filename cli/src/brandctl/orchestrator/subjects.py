@@ -1,0 +1,112 @@
+"""`brandctl subjects`: which keywords are one subject, and a person's word on that."""
+
+from typing import Annotated, Any, Final
+
+import typer
+
+from brandctl.asking import AsJson, KeyFile
+from brandctl.listing import Listing
+from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Subject
+from brandctl.terminal import note, print_json, printable
+
+app = typer.Typer(
+    name="subjects",
+    no_args_is_help=True,
+    help=f"""Which keywords are one subject: a brand gets one article on each.
+
+Keywords are folded where they say the same word for word. Where that is wrong, a person splits a keyword off; where two are one all the
+same, a person joins them. Both hold under all later rules.
+
+{Orchestrator.help()}
+
+For example:
+
+    brandctl subjects list acme
+    brandctl subjects list acme --keyword "blues guitars"
+    brandctl subjects join acme "moka pot" "stovetop espresso"
+    brandctl subjects split acme "blues guitars"
+""",
+)
+
+Brand = Annotated[str, typer.Argument(metavar="BRAND", help="Slug of the brand.")]
+Keyword = Annotated[str, typer.Argument(metavar="KEYWORD", help="As it is spelled.")]
+_SUBJECTS: Final = Listing[Subject](
+    {
+        "keywords": lambda subject: ", ".join(subject.keywords),
+        "articles": lambda subject: str(subject.articles),
+        "in hand": lambda subject: "yes" if subject.in_hand else "",
+        "key": lambda subject: subject.key,
+    },
+    nothing="no article, and nothing in hand",
+)
+_DECISIONS: Final = Listing[dict[str, Any]](
+    {
+        "decided": lambda each: (
+            f"{each['kind']} {each['keyword']}" + (f" = {each['other']}" if each["other"] else "")
+        ),
+        "by": lambda each: each["decided_by"],
+        "at": lambda each: each["decided_at"][:16],
+    },
+    nothing="nobody has joined or split any",
+)
+
+
+@app.command(name="list")
+def list_subjects(
+    brand: Brand,
+    keyword: Annotated[
+        str | None, typer.Option(help="The one that this keyword names.", show_default="all")
+    ] = None,
+    decisions: Annotated[
+        bool, typer.Option("--decisions", help="List what was joined and split instead.")
+    ] = False,
+    after: Annotated[str | None, typer.Option(help="The last key of the page before.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many.")] = 50,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Lists the subjects of a brand, with the keywords on each, or what was joined and split."""
+    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        if decisions:
+            decided = list(orchestrator.subject_decisions(brand))
+            _DECISIONS.show(decided, {"items": decided}, as_json=as_json)
+            return
+        found, answer = orchestrator.subjects(brand, keyword=keyword, after=after, limit=limit)
+    _SUBJECTS.show(found, answer, as_json=as_json, more=answer.get("next"))
+
+
+@app.command()
+def join(
+    brand: Brand,
+    keyword: Keyword,
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="The keyword whose subject it is.")],
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Makes the subjects of two keywords one; every article that stands is kept. The same again changes nothing."""
+    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        answer = orchestrator.decide_subject(brand, {"kind": "join", "keyword": keyword, "other": other})
+    _show(answer, f"{answer.get('keyword')} and {answer.get('other')} are one subject", as_json=as_json)
+
+
+@app.command()
+def split(
+    brand: Brand,
+    keyword: Keyword,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Gives a keyword a subject to itself, or takes a join of it back. The same again changes nothing."""
+    with Orchestrator.at(orchestrator_url, key_file) as orchestrator:
+        answer = orchestrator.decide_subject(brand, {"kind": "split", "keyword": keyword})
+    _show(answer, f"{answer.get('keyword')} is a subject of its own", as_json=as_json)
+
+
+def _show(answer: dict[str, Any], told: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(answer)
+    else:
+        note(printable(told) + ("" if answer.get("changed") else "; it was so already"))

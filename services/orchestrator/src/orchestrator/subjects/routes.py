@@ -1,0 +1,90 @@
+"""Requests about subjects: which there are, and what a person says of them."""
+
+from datetime import datetime
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+
+from chassis import Connection
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, router
+from chassis.http.callers import Caller
+from messaging import Database
+from orchestrator.brands import BrandSlug, Slug, UnknownBrandError, find_brand, seen_slug
+from orchestrator.subjects.deciding import decisions_of, join_subjects, split_subject, stored_subjects
+from orchestrator.subjects.models import (
+    MAX_KEYWORD,
+    DecisionMade,
+    DecisionRequest,
+    DecisionsView,
+    DecisionView,
+    SubjectsView,
+    SubjectView,
+)
+
+PAGE: Final = 50
+MAX_PAGE: Final = 500
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="At most so many.")]
+
+
+def subject_routes(database: Database) -> APIRouter:
+    routes = router("/brands/{slug}", tags=["brands"])
+
+    @routes.get("/subjects", summary="List the subjects of a brand", responses=UNKNOWN)
+    async def get_subjects(
+        caller: MayRead,
+        slug: Slug,
+        keyword: Annotated[
+            str | None, Query(max_length=MAX_KEYWORD, description="The one that this keyword names.")
+        ] = None,
+        after: Annotated[str, Query(max_length=2_000, description="`next` of the page before.")] = "",
+        limit: Limit = PAGE,
+    ) -> SubjectsView:
+        """Those that have an article or are in hand. Keywords that fold to one key are one subject, and get one article."""
+        async with database.connection() as connection:
+            brand = await _brand(connection, slug, caller)
+            found = await stored_subjects(connection, brand, keyword=keyword, after=after, limit=limit + 1)
+        page = found[:limit]
+        return SubjectsView(
+            items=tuple(map(SubjectView.of, page)), next=page[-1].key if len(found) > limit else None
+        )
+
+    @routes.get("/subject-decisions", summary="List joins and splits of subjects", responses=UNKNOWN)
+    async def get_subject_decisions(
+        caller: MayRead,
+        slug: Slug,
+        after: Annotated[datetime | None, Query(description="`next` of the page before.")] = None,
+        limit: Limit = PAGE,
+    ) -> DecisionsView:
+        """Those that hold, the latest first."""
+        async with database.connection() as connection:
+            brand = await _brand(connection, slug, caller)
+            found = await decisions_of(connection, brand, after=after, limit=limit + 1)
+        page = found[:limit]
+        return DecisionsView(
+            items=tuple(map(DecisionView.of, page)), next=page[-1].decided_at if len(found) > limit else None
+        )
+
+    @routes.post("/subject-decisions", summary="Join two subjects, or split one", responses=UNKNOWN)
+    async def post_subject_decision(caller: MayOperate, slug: Slug, request: DecisionRequest) -> DecisionMade:
+        """What is in hand goes on, and what stands is kept; it counts from the next keyword on, and whatever rules come later.
+
+        The same again changes nothing.
+        """
+        async with database.transaction() as tx:
+            brand = await _brand(tx.connection, slug, caller)
+            if request.other is not None:
+                changed = await join_subjects(
+                    tx.connection, brand, request.keyword, request.other, by=caller.name
+                )
+            else:
+                changed = await split_subject(tx.connection, brand, request.keyword, by=caller.name)
+        return DecisionMade(kind=request.kind, keyword=request.keyword, other=request.other, changed=changed)
+
+    return routes
+
+
+async def _brand(connection: Connection, slug: str, caller: Caller) -> BrandSlug:
+    brand = seen_slug(slug, caller)
+    if await find_brand(connection, brand) is None:
+        raise UnknownBrandError(slug)
+    return brand
