@@ -1,5 +1,8 @@
 """Each rule notices what it is there for: manifests are broken in one place, and that rule must say so."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from manifests import encryption, policies
@@ -39,6 +42,22 @@ PUBLIC = {
         ],
     }
 }
+
+
+def without_path(path: str) -> Callable[[dict[str, Any]], object]:
+    def change(ingress: dict[str, Any]) -> None:
+        paths = ingress["rules"][0]["http"]["paths"]
+        paths.remove(next(each for each in paths if each["path"] == path))
+
+    return change
+
+
+def own_host(host: str, service: str = "publisher") -> Callable[[dict[str, Any]], object]:
+    """One more host, of which every path leads to the service."""
+    backend = {"service": {"name": service, "port": {"name": "http"}}}
+    paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
+    return lambda ingress: ingress["rules"].append({"host": host, "http": {"paths": paths}})
+
 
 MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
     "restricted": [
@@ -290,6 +309,14 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ("health", ingress_path(lambda it: it.update(path="/health", pathType="Prefix"))),
         ("research", ingress_path(lambda it: it["backend"]["service"].update(name="research"))),
         ("default backend", spec("Ingress", "sites", lambda it: it.update(defaultBackend={}))),
+        *(
+            (f"without {prefix}", spec("Ingress", "sites", without_path(prefix)))
+            for prefix in ("/s/", "/preview/", "/sites", "/robots.txt", "/assets")
+        ),
+        ("a path without a page", ingress_path(lambda it: it.update(path="/shop"))),
+        ("every path of every host", spec("Ingress", "sites", own_host("*.example.com"))),
+        ("every path of the public host", spec("Ingress", "sites", own_host("sites.example.com"))),
+        ("every path of the API", spec("Ingress", "sites", own_host("blog.example.com", "orchestrator"))),
         ("another name", spec("Ingress", "sites", lambda it: it["rules"][0].update(host="a.example.com"))),
         ("no certificate", spec("Ingress", "sites", lambda it: it.pop("tls"))),
     ],

@@ -7,20 +7,10 @@ from itertools import product
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
-from manifests.cluster import GATEWAY, Cluster, Labels, Resource, identity, selects
+from manifests.cluster import GATEWAY, Cluster, Labels, identity, selects
+from manifests.ingress import ingress_paths
 
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
-INSIDE_PATHS: Final = (
-    "/metrics",
-    "/health",
-    "/health/live",
-    "/health/ready",
-    "/docs",
-    "/redoc",
-    "/openapi.json",
-)
-"""Answered without a key, and therefore for the inside alone."""
-
 _AMQP, _MANAGEMENT, _BROKER_METRICS = 5672, 15672, 15692
 _POSTGRES, _POSTGRES_STATUS, _POSTGRES_METRICS = 5432, 8000, 9187
 _METRICS: Final = 9464
@@ -61,11 +51,6 @@ _READS: Final = (
     ("monitor", GATEWAY),
     ("orchestrator", GATEWAY),
 )
-_PUBLIC: Final = ("publisher", "social")
-_API: Final = "orchestrator"
-_API_PATH: Final = "/v1"
-"""Every route below it asks for the service key."""
-_ISSUERS: Final = frozenset({"cert-manager.io/cluster-issuer", "cert-manager.io/issuer"})
 _INGRESS_CONTROLLERS: Final = ("traefik", "ingress-nginx")
 
 
@@ -348,73 +333,3 @@ def _ports_in_use(cluster: Cluster) -> Iterator[int]:
                 for port in rule.get("ports") or []:
                     numbers = (port.get("port"), port.get("endPort"))
                     yield from (number for number in numbers if isinstance(number, int))
-
-
-# -- from the outside ------------------------------------------------------------------------------------------------
-
-
-def the_outside_sees_only_what_is_meant_for_it(cluster: Cluster) -> Iterator[str]:
-    for ingress in cluster.of_kind("Ingress"):
-        yield from (f"{identity(ingress)}: {what}" for what in _of_ingress(ingress))
-        for _, path in ingress_paths(ingress):
-            yield from (f"{identity(ingress)}: {what}" for what in _of_path(path))
-    if any(cluster.of_kind("Ingress")):
-        for service in _PUBLIC:
-            yield from _of_public_url(cluster, service, f"{service.upper()}_PUBLIC_URL")
-
-
-def _of_ingress(ingress: Resource) -> Iterator[str]:
-    if not ingress["spec"].get("ingressClassName"):
-        yield "ingressClassName is missing: which controller takes it is left to chance"
-    if "defaultBackend" in ingress["spec"]:
-        yield "a defaultBackend would be reached by every path"
-    if ingress["spec"].get("tls") and not _ISSUERS & ingress["metadata"].get("annotations", {}).keys():
-        yield f"nobody issues its certificate: {' or '.join(sorted(_ISSUERS))} is missing"
-
-
-def _of_path(path: Mapping[str, Any]) -> Iterator[str]:
-    service = path["backend"]["service"]["name"]
-    if service not in {*_PUBLIC, _API}:
-        yield f"{service} is not for the outside"
-    if service == _API and not f"{path.get('path')}/".startswith(f"{_API_PATH}/"):
-        yield f"{path.get('path')} of {_API} is not below {_API_PATH}"
-    if reached := [inside for inside in INSIDE_PATHS if _reaches(path, inside)]:
-        yield f"{path.get('path')} lets {', '.join(reached)} out"
-
-
-def _of_public_url(cluster: Cluster, service: str, variable: str) -> Iterator[str]:
-    """The links that a service writes must lead to it."""
-    url = urlsplit(cluster.settings.get(variable, ""))
-    taken = {
-        (host, path["backend"]["service"]["name"])
-        for ingress in cluster.of_kind("Ingress")
-        for host, path in ingress_paths(ingress)
-    }
-    encrypted = {
-        host
-        for ingress in cluster.of_kind("Ingress")
-        for each in ingress["spec"].get("tls", [])
-        for host in each.get("hosts", [])
-    }
-    if (url.hostname, service) not in taken:
-        yield f"{variable}: no Ingress takes {url.hostname} to {service}"
-    if url.scheme == "https" and url.hostname not in encrypted:
-        yield f"{variable}: is https, and no Ingress has a certificate for {url.hostname}"
-
-
-def ingress_paths(ingress: Resource) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
-    """Host and path of every line of an Ingress."""
-    for rule in ingress["spec"].get("rules", []):
-        yield from ((rule.get("host"), path) for path in rule.get("http", {}).get("paths", []))
-
-
-def _reaches(path: Mapping[str, Any], inside: str) -> bool:
-    prefix = str(path.get("path", "/"))
-    match path.get("pathType"):
-        case "Exact":
-            return prefix == inside
-        case "Prefix":
-            return f"{inside}/".startswith(f"{prefix.rstrip('/')}/")
-        case _:
-            # What else there is depends on the controller: plain prefixes at worst.
-            return inside.startswith(prefix)
