@@ -69,7 +69,9 @@ def subject_routes(database: Database) -> APIRouter:
         )
 
     @routes.post("/subject-decisions", summary="Join two subjects, or split one", responses=UNKNOWN)
-    async def create_subject_decision(caller: MayOperate, slug: Slug, request: DecisionRequest) -> DecisionMade:
+    async def create_subject_decision(
+        caller: MayOperate, slug: Slug, request: DecisionRequest
+    ) -> DecisionMade:
         """What is in hand goes on, and what stands is kept; it counts from the next keyword on, and whatever rules come later.
 
         The same again changes nothing.
