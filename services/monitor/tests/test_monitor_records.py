@@ -405,3 +405,26 @@ async def test_open_dead_letters_are_counted_by_queue_with_those_that_have_none(
     assert counted.pop("publisher-commands") == 2
     assert counted.pop("social-commands") == 1
     assert set(counted.values()) == {0}
+
+
+@pytest.mark.parametrize("word_first", [True, False])
+async def test_one_command_settles_the_letters_of_all_that_it_replaces(
+    database: Database, record: Record, new_death: NewDeath, new_envelope: NewEnvelope, word_first: bool
+) -> None:
+    events, by = [uuid4() for _ in range(3)], uuid4()
+
+    async def tell() -> None:
+        for _ in range(2):
+            for event_id in events:
+                await resolve(database, dead=event_id, replay=by)
+
+    if word_first:
+        await tell()
+    dead = await record(*(new_death(new_envelope(event_id)) for event_id in events))
+    other, *_ = await record(new_death(new_envelope(uuid4())))
+    if not word_first:
+        await tell()
+
+    found = [await row(database, each) for each in dead]
+    assert [(each["state"], each["resolution"]) for each in found] == [("resolved", f"handled as {by}")] * 3
+    assert (await row(database, other))["state"] == "open"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from envelope import new_event_id
 from messaging import RetryLater
 from tests.fixtures.models.scripted_model import SECTIONS, Reply
 
@@ -157,3 +158,43 @@ async def test_nothing_is_sent_for_a_brand_that_is_paused(writing: Any) -> None:
     assert refused.status_code == 409
     assert "nothing of it may be begun now" in refused.json()["detail"]
     assert await writing.sent() == []
+
+
+async def settled_letters(writing: Any) -> list[tuple[Any, ...]]:
+    return [
+        (each.payload.dead_event_id, each.payload.replay_event_id, each.payload.queue)
+        for each in await writing.sent("dead_letter.resolved")
+    ]
+
+
+async def test_success_settles_the_dead_letters_of_all_commands_that_it_replaces(writing: Any) -> None:
+    first = await fail(writing)
+    assert (await retry(writing)).json()["changed"]
+    second = await fail(writing)
+    assert second.event_id != first.event_id
+    assert await settled_letters(writing) == []
+
+    assert (await retry(writing)).json()["changed"]
+    (third,) = await writing.sent()
+    await writing.carry_out(third)
+
+    assert await settled_letters(writing) == [
+        (former.event_id, third.event_id, "orchestrator-commands") for former in (first, second)
+    ]
+    await writing.carry_out(third)
+    assert await settled_letters(writing) == []
+
+
+async def test_a_command_that_another_one_replaces_unasked_is_settled_too(writing: Any) -> None:
+    first = await fail(writing)
+    again = first.model_copy(update={"event_id": new_event_id()})
+
+    await writing.carry_out(again)
+
+    assert [dead for dead, *_ in await settled_letters(writing)] == [first.event_id]
+
+
+async def test_success_at_once_settles_nothing(writing: Any) -> None:
+    (command,) = await writing.sent()
+    await writing.carry_out(command)
+    assert await settled_letters(writing) == []

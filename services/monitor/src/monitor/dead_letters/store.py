@@ -111,7 +111,8 @@ async def handled_messages(connection: Connection, event_ids: Sequence[UUID]) ->
         "select replay_event_id as event_id, queue, replay_event_id from handled_replays"
         " where replay_event_id = any($1)"
         " union all"
-        " select dead_event_id, queue, replay_event_id from handled_replays where dead_event_id = any($1)",
+        " select dead_event_id, queue, replay_event_id from handled_replays where dead_event_id = any($1)"
+        " union all select event_id, queue, handled_as from settled_messages where event_id = any($1)",
         event_ids,
     )
     return {(row["event_id"], row["queue"]): row["replay_event_id"] for row in rows}
@@ -191,16 +192,32 @@ async def note_handled(connection: Connection, notices: Sequence[DeadLetterResol
         [notice.dead_event_id for notice in notices],
         [notice.queue for notice in notices],
     )
+    # A command may settle the letters of several that it replaces.
+    further = await connection.fetch(
+        "select distinct on (dead_event_id, queue) dead_event_id, queue, replay_event_id"
+        " from unnest($1::uuid[], $2::uuid[], $3::text[]) as n (replay_event_id, dead_event_id, queue)"
+        " where not exists (select from handled_replays as h"
+        " where (h.replay_event_id, h.dead_event_id, h.queue) = (n.replay_event_id, n.dead_event_id, n.queue))",
+        [notice.replay_event_id for notice in notices],
+        [notice.dead_event_id for notice in notices],
+        [notice.queue for notice in notices],
+    )
+    if further:
+        await connection.executemany(
+            "insert into settled_messages (event_id, queue, handled_as) values ($1, $2, $3) on conflict do nothing",
+            [(row["dead_event_id"], row["queue"], row["replay_event_id"]) for row in further],
+        )
 
 
 async def resolve_handled(connection: Connection, replay_event_ids: Sequence[UUID]) -> None:
     """Settles what those replays have settled.
 
-    That is the death each was made for, a death of the replay itself that only the broker believes in, and a death
+    That is the deaths each was made for, a death of the replay itself that only the broker believes in, and a death
     replayed past these records. One that was given up for lost and discarded was handled after all.
     """
     words = await connection.fetch(
-        "select replay_event_id, dead_event_id, queue from handled_replays where replay_event_id = any($1)",
+        "select replay_event_id, dead_event_id, queue from handled_replays where replay_event_id = any($1)"
+        " union all select handled_as, event_id, queue from settled_messages where handled_as = any($1)",
         replay_event_ids,
     )
     # Found by their ids alone, and judged here: what the database knows of states is as old as its statistics, and by them it
@@ -261,7 +278,15 @@ async def rename_queues(connection: Connection, names: Mapping[str, str]) -> lis
         former,
         today,
     )
-    return [row["replay_event_id"] for row in (*handled, *dead) if row["replay_event_id"] is not None]
+    further = await connection.fetch(
+        "update settled_messages s set queue = f.today from unnest($1::text[], $2::text[]) as f (former, today)"
+        " where s.queue = f.former returning s.handled_as as replay_event_id",
+        former,
+        today,
+    )
+    return [
+        row["replay_event_id"] for row in (*handled, *dead, *further) if row["replay_event_id"] is not None
+    ]
 
 
 async def claim(connection: Connection, dead: UUID, brands: Collection[str] | None = None) -> Claimed | None:
@@ -390,6 +415,9 @@ async def forget_settled(connection: Connection, older_than: timedelta) -> None:
     )
     await connection.execute(
         "delete from handled_replays where handled_at < now() - $1::interval", older_than
+    )
+    await connection.execute(
+        "delete from settled_messages where handled_at < now() - $1::interval", older_than
     )
 
 

@@ -60,5 +60,11 @@ async def tell_of_ends(tx: Transaction, brands: Collection[str] | None = None) -
             correlation_id=chain,
             trace=tx.trace_under_way(chain) or json.loads(row["trace"] or "{}"),
         )
-        log.info("cycle_ended", brand=row["brand_slug"], cycle_id=str(row["cycle_id"]), state=row["ended_as"])
+        log.info(
+            "cycle_ended",
+            brand=row["brand_slug"],
+            cycle_id=str(row["cycle_id"]),
+            correlation_id=chain,
+            state=row["ended_as"],
+        )
     return len(rows)

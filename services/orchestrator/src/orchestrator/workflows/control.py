@@ -69,7 +69,10 @@ async def retry(
                 event_id = await _send_again(tx, workflow, row)
                 sent_before = event_id if row.command is None else row.command.event_id
                 steps_id = event_id if anew else workflow.steps_id or sent_before
-                await store.enter_command(tx.connection, workflow, event_id, steps_id, by=caller.name)
+                former_ids = [sent_before] if workflow.revision is None and row.command is not None else []
+                await store.enter_command(
+                    tx.connection, workflow, event_id, steps_id, by=caller.name, former_ids=former_ids
+                )
             case _ as unreachable:
                 assert_never(unreachable)
         return Controlled(await _now(tx, content_id, stuck_after), changed=True)

@@ -183,25 +183,44 @@ async def lock_writing(connection: Connection, content_id: UUID) -> None:
 
 
 async def enter_command(
-    connection: Connection, workflow: Workflow, event_id: UUID, steps_id: UUID, *, by: str
+    connection: Connection,
+    workflow: Workflow,
+    event_id: UUID,
+    steps_id: UUID,
+    *,
+    by: str,
+    former_ids: Sequence[UUID] = (),
 ) -> None:
-    """Notes the command that is to be carried out from now on, and whose steps it goes on with; those before stand back."""
+    """Notes the command that is to be carried out from now on, and whose steps it goes on with; those before stand back.
+
+    Args:
+        connection: in the transaction that sends the command.
+        workflow: the article's.
+        event_id: the command's.
+        steps_id: under which its writer keeps its steps.
+        by: who has it sent.
+        former_ids: commands for the same work that it replaces, besides the one noted last.
+    """
     await connection.execute(
         """
         with forgotten as (delete from writing_waits where content_id = $1)
-        insert into writings as w (content_id, event_id, steps_id, revision, retries, retried_at, retried_by)
-        values ($1, $2, $3, $4, 1, clock_timestamp(), $5)
+        insert into writings as w (content_id, event_id, steps_id, revision, retries, retried_at, retried_by, former_ids)
+        values ($1, $2, $3, $4, 1, clock_timestamp(), $5, $6)
         on conflict (content_id) do update
             set event_id = excluded.event_id, steps_id = excluded.steps_id, revision = excluded.revision, attempt = 0,
                 starts = 0, first_begun_at = null, begun_at = null, in_hand_until = null, problem = null,
                 failed_at = null, retries = w.retries + 1, retried_at = excluded.retried_at,
-                retried_by = excluded.retried_by, changed_at = clock_timestamp()
+                retried_by = excluded.retried_by, changed_at = clock_timestamp(),
+                former_ids = excluded.former_ids || case
+                    when w.revision is distinct from excluded.revision then '{}'
+                    else array_append(w.former_ids, w.event_id) end
         """,
         workflow.content_id,
         event_id,
         steps_id,
         workflow.revision,
         by,
+        former_ids,
     )
 
 

@@ -10,7 +10,8 @@ from uuid import UUID
 
 import structlog
 
-from envelope import DomainMessage
+from envelope import DeadLetterResolved, DomainMessage
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
 from messaging import Transaction
 from orchestrator.brands import Brand, find_brands
@@ -19,7 +20,7 @@ from orchestrator.removal import Late, deleted_among, late_among
 from orchestrator.subjects import KeywordOfContent, SubjectKey, name_contents
 from orchestrator.writing.approval import Stance, stances_on, wishes
 from orchestrator.writing.article import Source
-from orchestrator.writing.durable import Command, Workflow, finish, put_down
+from orchestrator.writing.durable import Command, PutDown, Workflow, finish, put_down
 from orchestrator.writing.judging import Judged, Other, bodies_of, judge_again, others_of
 from orchestrator.writing.store import NewContent, insert_contents, listed, lock_storing
 from orchestrator.writing.versions import Text, put_back, renew, revise
@@ -43,6 +44,8 @@ REASONS: Final = (
 )
 STEPS: Final = ("store", "announce")
 """Those that are done here, of a command that came to an article."""
+COMMANDS_QUEUE: Final = CATALOGUE.type_of(ContentGenerate).queue
+"""Where a command to write an article dies."""
 _log = structlog.get_logger(__name__)
 
 Message: TypeAlias = DomainMessage[ContentGenerate]
@@ -131,8 +134,10 @@ async def write_down(tx: Transaction, ended: Sequence[Ended]) -> None:
             tell_too_late(each.message)
         elif isinstance(each.result, NoArticleError):
             await _refuse(tx, each, each.result)
+            _settle_former(tx, each, kept.get(each.content_id))
         elif each.workflow in finished:
             await storing.store(each, each.result)
+            _settle_former(tx, each, kept.get(each.content_id))
     await storing.finish()
 
 
@@ -142,6 +147,20 @@ async def _too_late(tx: Transaction, ended: Sequence[Ended]) -> set[Ended]:
     about = [Late(each.command.brand_slug, each.message.timestamp, each.content_id) for each in ended]
     found = await late_among(tx.connection, about)
     return {each for each, is_late in zip(ended, found, strict=True) if is_late}
+
+
+def _settle_former(tx: Transaction, ended: Ended, writing: PutDown | None) -> None:
+    """Tells the recorder that this command did the work of those that it replaces, so that none of their dead letters stays open.
+
+    One that never died costs a row that is forgotten, and nothing else.
+    """
+    if writing is None:
+        return
+    for former_id in writing.others(ended.delivered.event_id):
+        settled = DeadLetterResolved(
+            dead_event_id=former_id, replay_event_id=ended.delivered.event_id, queue=COMMANDS_QUEUE
+        )
+        tx.send(settled, caused_by=ended.message)
 
 
 def tell_too_late(message: Message) -> None:
@@ -273,6 +292,8 @@ class _Storing:
         self._tx.send(announcement, caused_by=ended.message)
         ended.log.info(
             "article_held" if held_for else "article_written",
+            brand=command.brand_slug,
+            keyword=command.keyword,
             content_id=str(command.content_id),
             **({"reasons": held_for} if held_for else {}),
             measures={each.name: each.value for each in judged.measures},

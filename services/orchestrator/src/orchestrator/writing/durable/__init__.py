@@ -2,6 +2,7 @@
 
 from orchestrator.writing.durable.commands import (
     Command,
+    PutDown,
     is_ours,
     note_problem,
     put_down,
@@ -17,6 +18,7 @@ __all__ = [
     "Command",
     "Opening",
     "Openings",
+    "PutDown",
     "Workflow",
     "delete_old_workflows",
     "finish",

@@ -87,6 +87,10 @@ async def take_up_all(
                             when w.event_id = excluded.event_id then coalesce(w.first_begun_at, excluded.first_begun_at)
                             else excluded.first_begun_at end,
                         problem = case when w.event_id = excluded.event_id then w.problem end,
+                        former_ids = case
+                            when w.revision is distinct from excluded.revision then '{}'
+                            when w.event_id = excluded.event_id then w.former_ids
+                            else array_append(w.former_ids, w.event_id) end,
                         begun_at = excluded.begun_at, in_hand_until = excluded.in_hand_until, failed_at = null,
                         changed_at = excluded.changed_at
                     where w.cancelled_at is null
@@ -130,6 +134,12 @@ class PutDown:
     """The command that is to be carried out."""
     cancelled: bool
     """Nothing is to come of it."""
+    former_ids: frozenset[UUID] = frozenset()
+    """Of the commands for the same article and revision that `event_id` replaces."""
+
+    def others(self, event_id: UUID) -> list[UUID]:
+        """The commands, other than this one, that need not be carried out once this one was."""
+        return sorted({self.event_id, *self.former_ids} - {event_id})
 
 
 async def put_down(connection: Connection, commands: Sequence[Command]) -> dict[UUID, PutDown]:
@@ -144,12 +154,15 @@ async def put_down(connection: Connection, commands: Sequence[Command]) -> dict[
         set in_hand_until = case when w.event_id = any ($2::uuid[]) then null else w.in_hand_until end, changed_at = clock_timestamp()
         from (select content_id from writings where content_id = any ($1::uuid[]) order by content_id for update) as locked
         where w.content_id = locked.content_id
-        returning w.content_id, w.event_id, w.cancelled_at is not null as cancelled
+        returning w.content_id, w.event_id, w.cancelled_at is not null as cancelled, w.former_ids
         """,
         [command.content_id for command in commands],
         [command.event_id for command in commands],
     )
-    return {row["content_id"]: PutDown(row["event_id"], row["cancelled"]) for row in rows}
+    return {
+        row["content_id"]: PutDown(row["event_id"], row["cancelled"], frozenset(row["former_ids"]))
+        for row in rows
+    }
 
 
 async def put_down_to_wait(connection: Connection, command: Command, reason: str, wait: timedelta) -> None:
