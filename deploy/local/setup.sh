@@ -7,7 +7,8 @@
 #   deploy/local/setup.sh servers browser tools       and what tests take: Chromium for pages, promtool and amtool for alerts,
 #                                                     Caddy for the door of the containers
 #
-# PYTHON names the interpreter to make .venv with; Python 3.11 or later.
+# PYTHON names the interpreter to make .venv with; Python 3.11 or later. It is for Debian 12 and 13 and Ubuntu 24.04, in WSL 2 too; elsewhere it
+# says what to do instead.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -23,7 +24,8 @@ as_root() {
     elif command -v sudo >/dev/null 2>&1; then
         sudo "$@"
     else
-        say "Missing Debian packages must be installed, which takes root. As root, run: deploy/local/setup.sh $wanted"
+        say "Missing Debian packages must be installed, which takes root: $packages"
+        say "As root, run: deploy/local/setup.sh $wanted"
         exit 1
     fi
 }
@@ -36,6 +38,7 @@ have_one_of() {
 }
 
 missing_packages() {
+    [ "$(uname -s)" = Linux ] || return 0
     command -v make >/dev/null 2>&1 || echo make
     command -v setpriv >/dev/null 2>&1 || echo util-linux
     if [ ! -x .venv/bin/python ] && ! find_python >/dev/null; then echo python3 python3-venv; fi
@@ -56,10 +59,53 @@ missing_packages() {
     esac
 }
 
+# `ubuntu`, `debian`; empty where nobody says. OS_RELEASE is for tests.
+distribution() { sed -n 's/^ID=//p' "${OS_RELEASE:-/etc/os-release}" 2>/dev/null | tr -d '"'; }
+
 install_packages() {
-    command -v apt-get >/dev/null 2>&1 || { say "Please install: $*"; exit 1; }
-    say "Installing Debian packages: $*"
+    packages=$*
+    command -v apt-get >/dev/null 2>&1 || {
+        say "This machine has no apt-get. Please install what these packages of Debian hold: $packages"
+        say "Or run everything in containers, which takes Docker alone: make up"
+        exit 1
+    }
+    if [ "$(distribution)" = ubuntu ]; then
+        case " $packages " in *" chromium "*)
+            say "Ubuntu has Chromium as a snap alone, which apt-get does not install. Please run: sudo snap install chromium"
+            others=$(printf '%s ' $packages | sed 's/chromium //')
+            [ -z "$others" ] || say "and: sudo apt-get install --no-install-recommends $others"
+            say "Then run again what you have run. For everything but tests no browser is needed."
+            exit 1
+        esac
+    fi
+    say "Installing Debian packages: $packages"
     as_root env DEBIAN_FRONTEND=noninteractive APT_LISTCHANGES_FRONTEND=none sh deploy/local/install-packages.sh "$@"
+}
+
+# Where this script cannot help: says what can.
+check_system() {
+    case $(uname -s) in
+    Linux) ;;
+    Darwin)
+        [ "$wanted" = python ] && return  # linting and types go there, too
+        say "On macOS, demo and tests do not run by themselves: they start servers as Debian has them, and end them as Linux can."
+        say "Run everything in containers, with Docker Desktop, OrbStack or Colima: make up"
+        say "For demo and tests take a virtual machine with Debian 13, such as: brew install lima; limactl start template://debian-13"
+        exit 1
+        ;;
+    *)
+        say "On $(uname -s), this does not run. On Windows, take WSL 2: wsl --install --distribution Debian"
+        say "Or run everything in containers, which takes Docker alone: make up"
+        exit 1
+        ;;
+    esac
+    case $(uname -r) in *[Mm]icrosoft*)
+        case $(pwd -P) in /mnt/[a-z]/*)
+            say "This checkout lies on a disk of Windows, where files have no owners and are slow: servers do not start there."
+            say "Clone it in the file system of WSL: git clone … ~/brand-engine"
+            exit 1
+        esac
+    esac
 }
 
 # -- Python packages ---------------------------------------------------------------------------------------------------
@@ -103,6 +149,7 @@ install_python() {
 # ----------------------------------------------------------------------------------------------------------------------
 
 wanted="${*:-servers}"
+check_system
 # shellcheck disable=SC2046 # a list of words
 set -- $(missing_packages)
 [ $# -eq 0 ] || install_packages "$@"
