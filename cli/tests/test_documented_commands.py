@@ -12,6 +12,7 @@ import typer.main
 
 from brandctl.app import assemble
 from brandctl.gateway.accounts import PLACES, USERS
+from tests.fixtures.commands.brandctl_script import Script
 
 ROOT: Final = Path(__file__).parents[2]
 DOCUMENTS: Final = sorted(
@@ -22,7 +23,8 @@ DOCUMENTS: Final = sorted(
 )
 _BLOCK: Final = re.compile(r"^```(?:sh|bash|console)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _COMMAND: Final = re.compile(
-    r"^(?:\$ )?(?:docker compose run --rm |(?:\S*/)?\.venv/bin/)?brandctl (?P<typed>.*)$", re.MULTILINE
+    r"^(?:[^#\n]*\| )?(?:\$ )?(?:docker compose run --rm |\./|(?:\S*/)?\.venv/bin/)?brandctl (?P<typed>.*)$",
+    re.MULTILINE,
 )
 _OF_THE_SHELL: Final = "<>|&;"
 _ID: Final = "0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f"
@@ -86,3 +88,24 @@ def test_every_documented_command_is_understood(tmp_path: Path, monkeypatch: pyt
             ]
 
     assert wrong == []
+
+
+_ON_THIS_MACHINE: Final = ("demo", "drafts edit")
+
+
+def test_every_documented_command_works_beside_containers(tmp_path: Path) -> None:
+    script = Script(tmp_path)
+    # Of those that differ in what they say about it alone, one.
+    commands = {
+        (*(each for each in arguments[:2]), *(each for each in arguments if each.startswith("--"))): arguments
+        for _, arguments in typed()
+    }
+    assert len(commands) >= 80
+    for arguments in commands.values():
+        done = script(*arguments)
+        assert done.returncode == 0, (arguments, done.stderr)
+        asks_elsewhere = any(re.fullmatch(r"--\w+-url", each) for each in arguments)
+        if asks_elsewhere or " ".join(arguments).startswith(_ON_THIS_MACHINE):
+            assert done.stdout.startswith(f"here: {' '.join(arguments)} (of")
+        else:
+            assert script.arguments() == arguments

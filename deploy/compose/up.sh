@@ -324,6 +324,7 @@ Hand in keywords, and see how they fare:
        -d '{"keywords": ["cold brew", "moka pot"]}'
   curl $api/v1/cycles/<cycle_id> -H "X-Service-Key: \$SERVICE_KEY"
 
+Look after it: ./brandctl --help
 Logs: docker compose logs --follow research     End it: make down (with the data: make down VOLUMES=1)
 END
 }
@@ -340,7 +341,8 @@ check_database
 REVISION=$(git rev-parse --short HEAD 2>/dev/null || true)
 export REVISION
 say 'Building the images; the first time takes some minutes'
-compose build >&2 || fail 'the images could not be built; see above'
+# Along with the operator's command, which would else stay that of the version before.
+COMPOSE_PROFILES=${COMPOSE_PROFILES:+$COMPOSE_PROFILES,}tools compose build >&2 || fail 'the images could not be built; see above'
 remove_unwanted
 clear_changed_networks
 start

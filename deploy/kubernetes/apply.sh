@@ -68,6 +68,16 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 kubectl kustomize "$overlay" >"$work/all.yaml"
 namespace=$(sed -n 's/^namespace: *//p' "$overlay/kustomization.yaml")
+
+# The addresses of examples (RFC 5737): with these, no server finds the others, and no backup leaves.
+if grep -qE 'cidr: (192\.0\.2|198\.51\.100|203\.0\.113)\.' "$work/all.yaml"; then
+    say "Broker and database reach only the addresses that $overlay/kustomization.yaml names, and it still has those of the examples:
+$(grep -E 'cidr: (192\.0\.2|198\.51\.100|203\.0\.113)\.' "$work/all.yaml" | sort -u)
+Put these in their place (patches of NetworkPolicy):
+  of the API server:        kubectl get endpointslices --namespace default kubernetes; kubectl get service --namespace default kubernetes
+  of the store for backups: what its provider publishes, or dig +short HOST"
+    exit 1
+fi
 kubectl apply --filename "$work/all.yaml" --selector 'app.kubernetes.io/component=namespace'
 
 say 'Secrets'

@@ -55,7 +55,7 @@ class ContainerStack:
     def down(self) -> None:
         """`make down VOLUMES=1`, and the images of this run too."""
         self.script("down.sh", VOLUMES="1")
-        images = [f"brand-engine/{service}:{_VERSION}" for service in PROCESSES]
+        images = [f"brand-engine/{service}:{_VERSION}" for service in (*PROCESSES, "brandctl")]
         self._run(["docker", "image", "rm", *images], check=False)
 
     def script(
@@ -63,6 +63,10 @@ class ContainerStack:
     ) -> subprocess.CompletedProcess[str]:
         """Runs one of `deploy/compose`, of another checkout if that is said."""
         return self._run([str(root / "deploy/compose" / name), *arguments], **environment)
+
+    def brandctl(self, *arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        """Runs `./brandctl` in this folder, to whatever end."""
+        return self._run([str(ROOT / "brandctl"), *arguments], check=False, folder=folder)
 
     def left(self) -> list[str]:
         """Containers, networks and volumes of this project."""
@@ -118,11 +122,11 @@ class ContainerStack:
         return httpx.AsyncClient(base_url=self.url(name), headers=headers, timeout=30, trust_env=False)
 
     def _run(
-        self, command: list[str], *, check: bool = True, **environment: str
+        self, command: list[str], *, check: bool = True, folder: Path = ROOT, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             command,
-            cwd=ROOT,
+            cwd=folder,
             env=self.environment | environment,
             capture_output=True,
             text=True,

@@ -160,7 +160,12 @@ def test_what_has_a_host_port_is_where_one_can_be_opened() -> None:
             for each in container["networks"]
             if not networks.get(each, {"internal": True}).get("internal")
         }
-        assert bool(reachable - {"outside"}) == ("ports" in container), name
+        # `./brandctl` publishes one while somebody logs in with a provider.
+        publishes = "ports" in container or name == "brandctl"
+        assert bool(reachable - {"outside"}) == publishes, name
+    assert "logging-in" in MAIN["services"]["brandctl"]["networks"]
+    sharing = {name for name, container in everything().items() if "logging-in" in container["networks"]}
+    assert sharing == {"brandctl"}
 
 
 def test_the_gateway_is_asked_by_those_who_need_it() -> None:

@@ -43,6 +43,7 @@ case "$*" in
 "ps --all"*) cat "$here/statuses" ;;
 "logs "*) echo "the log of $4" ;;
 "compose --project-name "*" down "*) rm -f "$here"/network-* "$here/up-fails" ;;
+"compose "*" build") echo "$COMPOSE_PROFILES" >"$here/profiles-of-build" ;;
 "compose "*" up "*) [ ! -e "$here/up-fails" ] || { cat "$here/up-fails" >&2; exit 1; } ;;
 esac
 """
@@ -108,6 +109,15 @@ def test_it_builds_starts_and_says_where_everything_is(up: Up) -> None:
         assert f"http://localhost:{up.environment[name]}/" in done.stdout
     assert "compose.yaml:compose.observability.yaml compose --project-name pretended" in up.calls()
     assert up.calls().index(" build") < up.calls().index(" up --detach")
+
+
+def test_the_operators_command_is_built_along_and_not_started(up: Up) -> None:
+    """Beside the services of a newer version, that of the version before would otherwise stay."""
+    for profiles, building in (("", "tools\n"), ("other", "other,tools\n")):
+        done = up(COMPOSE_PROFILES=profiles)
+        assert done.returncode == 0, done.stderr
+        assert (up.bin / "profiles-of-build").read_text() == building
+    assert "./brandctl --help" in done.stdout
 
 
 def test_minimal_leaves_the_tools_out(up: Up) -> None:

@@ -315,6 +315,7 @@ async def test_every_table_that_names_brands_is_thought_of(everything: Everythin
             "indexnow_keys",
             "changed_addresses",
             "target_settings",
+            "target_folders",
             "receipts",
         },
         "social": {

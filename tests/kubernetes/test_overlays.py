@@ -121,6 +121,22 @@ def test_articles_are_put_as_files_where_the_component_for_it_is_added(
     assert "Prune=false" in claim["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
 
 
+def test_sites_have_hosts_of_their_own_where_the_component_for_it_is_added(
+    kubectl: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overlay_with = elsewhere / "overlays" / "prod"
+    replace(
+        overlay_with / "kustomization.yaml",
+        "  - ../../components/order\n",
+        "  - ../../components/ingress-own-hosts\n  - ../../components/order\n",
+    )
+    monkeypatch.setenv("KUBECTL", str(kubectl))
+    resources = render(overlay_with)
+    cluster = Cluster("prod", resources)
+    assert [*schemas.problems(resources), *policies.problems(cluster)] == []
+    assert cluster.find("Ingress", "own-hosts") is not None
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("service", ["orchestrator", "social"])
 def test_pages_and_their_pictures_are_read_inside(overlay, name: str, service: str) -> None:

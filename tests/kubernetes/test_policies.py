@@ -1,5 +1,8 @@
 """Each rule notices what it is there for: manifests are broken in one place, and that rule must say so."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from manifests import encryption, policies
@@ -26,6 +29,8 @@ from tests.fixtures.kubernetes.breaking import (
 SOCIAL = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "social"}}}
 RESEARCH = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "research"}}}
 ANYWHERE = {"ipBlock": {"cidr": "0.0.0.0/0"}}
+API_SERVER = {"ipBlock": {"cidr": "192.0.2.10/32"}}
+STORE = {"ipBlock": {"cidr": "198.51.100.20/32"}}
 PUBLIC = {
     "ipBlock": {
         "cidr": "0.0.0.0/0",
@@ -39,6 +44,26 @@ PUBLIC = {
         ],
     }
 }
+
+
+def without_path(path: str) -> Callable[[dict[str, Any]], object]:
+    def change(ingress: dict[str, Any]) -> None:
+        paths = ingress["rules"][0]["http"]["paths"]
+        paths.remove(next(each for each in paths if each["path"] == path))
+
+    return change
+
+
+def first_address(cidr: str) -> Callable[[dict[str, Any]], object]:
+    return lambda policy: policy["egress"][0]["to"][0]["ipBlock"].update(cidr=cidr)
+
+
+def own_host(host: str, service: str = "publisher") -> Callable[[dict[str, Any]], object]:
+    """One more host, of which every path leads to the service."""
+    backend = {"service": {"name": service, "port": {"name": "http"}}}
+    paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
+    return lambda ingress: ingress["rules"].append({"host": host, "http": {"paths": paths}})
+
 
 MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
     "restricted": [
@@ -209,6 +234,11 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
             policy("social", "ingress", {"from": [{"podSelector": {}}], "ports": [{"port": 8013}]}),
         ),
         ("the internet", policy("social", "egress", {"to": [ANYWHERE], "ports": [{"port": 80}]})),
+        *(
+            (f"{name} to every address", spec("NetworkPolicy", name, first_address(cidr)))
+            for name in ("rabbitmq-to-api-server", "postgres-to-api-server", "postgres-to-backup-store")
+            for cidr in ("0.0.0.0/0", "128.0.0.0/1", "::/0")
+        ),
         (
             "what is private, by the door",
             spec("NetworkPolicy", "gateway", lambda it: it["egress"][0]["to"][0]["ipBlock"]["except"].pop(1)),
@@ -234,6 +264,26 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         *(
             (f"{name} past the door", policy(name, "egress", {"to": [PUBLIC], "ports": [{"port": 443}]}))
             for name in ("orchestrator", "research", "publisher", "social", "monitor")
+        ),
+        *(
+            (f"no {name}", without("NetworkPolicy", name))
+            for name in ("rabbitmq-to-api-server", "postgres-to-api-server", "postgres-to-backup-store")
+        ),
+        (
+            "the broker to the store",
+            policy("rabbitmq", "egress", {"to": [STORE], "ports": [{"port": 443}]}),
+        ),
+        (
+            "a service to the API server",
+            policy("social", "egress", {"to": [API_SERVER], "ports": [{"port": 6443}]}),
+        ),
+        (
+            "a store at another port",
+            spec(
+                "ObjectStore",
+                "backups",
+                lambda it: it["configuration"].update(endpointURL="http://minio.example.com:9000"),
+            ),
         ),
         (
             "messages for the gateway",
@@ -290,6 +340,14 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ("health", ingress_path(lambda it: it.update(path="/health", pathType="Prefix"))),
         ("research", ingress_path(lambda it: it["backend"]["service"].update(name="research"))),
         ("default backend", spec("Ingress", "sites", lambda it: it.update(defaultBackend={}))),
+        *(
+            (f"without {prefix}", spec("Ingress", "sites", without_path(prefix)))
+            for prefix in ("/s/", "/preview/", "/sites", "/robots.txt", "/assets")
+        ),
+        ("a path without a page", ingress_path(lambda it: it.update(path="/shop"))),
+        ("every path of every host", spec("Ingress", "sites", own_host("*.example.com"))),
+        ("every path of the public host", spec("Ingress", "sites", own_host("sites.example.com"))),
+        ("every path of the API", spec("Ingress", "sites", own_host("blog.example.com", "orchestrator"))),
         ("another name", spec("Ingress", "sites", lambda it: it["rules"][0].update(host="a.example.com"))),
         ("no certificate", spec("Ingress", "sites", lambda it: it.pop("tls"))),
     ],

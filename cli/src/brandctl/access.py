@@ -1,4 +1,7 @@
-"""Where the services are and with which key they may be asked: options, environment, a local run, or the containers."""
+"""Where the services are and with which key they may be asked: options, environment, a local run, or the containers.
+
+Files of a local run and of the containers are those of the folder `BRANDCTL_CHECKOUT`, or of the current one.
+"""
 
 import json
 import os
@@ -25,8 +28,12 @@ class Access:
     key: str
 
 
-def find_access(given_url: str | None, key_file: Path | None, *, service: str) -> Access:
+def find_access(
+    given_url: str | None, key_file: Path | None, *, service: str, option: str | None = None
+) -> Access:
     """Where to ask and with which key: options first, then the environment, a local run, the containers of `make up`.
+
+    An error names `option`, which is the command's for the address, or `--<service>-url`.
 
     Raises:
         AccessError: none of them names it.
@@ -35,10 +42,7 @@ def find_access(given_url: str | None, key_file: Path | None, *, service: str) -
     local_url, containers_url = local.get(f"{service}_url"), _published(containers, service.upper())
     url = given_url or local_url or containers_url
     if not url:
-        raise AccessError(
-            f"where is the {service} service? Give --{service}-url or set {service.upper()}_URL"
-            f" (no {ENDPOINTS} of a local run here, nor {CONTAINERS} of `make up`)"
-        )
+        raise AccessError(_missing_address(service, option or f"--{service}-url", containers))
     if key_file is None and (named := os.environ.get("SERVICE_KEY_FILE")):
         if os.environ.get("SERVICE_KEY"):
             raise AccessError("SERVICE_KEY and SERVICE_KEY_FILE are both set: keep one of them")
@@ -49,10 +53,23 @@ def find_access(given_url: str | None, key_file: Path | None, *, service: str) -
         return Access(url, key.strip())
     # A key found beside an address is for that address: it must not reach a server that somebody else has named.
     if (told_file := local.get("service_key_file")) and url == local_url:
-        return Access(url, _read_key(ENDPOINTS.parent / told_file))
+        return Access(url, _read_key(_in_checkout(ENDPOINTS).parent / told_file))
     if (key := containers.get("SERVICE_KEY")) and url == containers_url:
         return Access(url, key)
     raise AccessError("with which key? Set SERVICE_KEY, or give --key-file with a file that holds it")
+
+
+def _missing_address(service: str, option: str, containers: Mapping[str, str]) -> str:
+    give = f"{option} or set {service.upper()}_URL"
+    if any(name.endswith("_PORT") for name in containers):
+        return (
+            f"the containers of `make up` give the {service} service no port on this machine ({CONTAINERS} names none)."
+            f" Type ./brandctl instead of brandctl: it runs among the containers. To ask another {service} service, give {give}"
+        )
+    return (
+        f"where is the {service} service? Give {give}"
+        f" (no {ENDPOINTS} of a local run here, and no {CONTAINERS} of `make up` that can be read)"
+    )
 
 
 def find_jaeger(given_url: str | None) -> str:
@@ -65,9 +82,13 @@ def _published(containers: Mapping[str, str], name: str) -> str | None:
     return f"http://127.0.0.1:{port}" if port else None
 
 
+def _in_checkout(file: Path) -> Path:
+    return Path(os.environ.get("BRANDCTL_CHECKOUT", "")) / file
+
+
 def _read_endpoints() -> dict[str, str]:
     try:
-        told = json.loads(ENDPOINTS.read_text())
+        told = json.loads(_in_checkout(ENDPOINTS).read_text())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
@@ -80,7 +101,7 @@ def _read_endpoints() -> dict[str, str]:
 def _read_containers() -> dict[str, str]:
     """The lines `NAME=value` of the file, as Docker Compose reads them; variables of the shell win over it there too."""
     try:
-        lines = CONTAINERS.read_text().splitlines()
+        lines = _in_checkout(CONTAINERS).read_text().splitlines()
     except (OSError, ValueError):
         return {}  # whoever may not read it has to say what is in it
     pairs = (line.partition("=") for line in lines if "=" in line and not line.lstrip().startswith("#"))

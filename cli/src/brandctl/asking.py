@@ -58,6 +58,8 @@ class ServiceClient:
 
     service: ClassVar[str]
     """Its name: options, variables and sentences are made of it."""
+    option: ClassVar[str | None] = None
+    """The option for its address, if it is not `--<service>-url`."""
 
     def __init__(self, access: Access) -> None:
         self._url = access.url.rstrip("/")
@@ -78,7 +80,7 @@ class ServiceClient:
             AccessError: it is not known where it is, or with which key it may be asked.
             ServiceError: the address cannot be one.
         """
-        return cls(find_access(url, key_file, service=cls.service))
+        return cls(find_access(url, key_file, service=cls.service, option=cls.option))
 
     @classmethod
     def address_option(cls) -> OptionInfo:

@@ -46,6 +46,7 @@ class _AuditLog(BaseModel):
 
 class _Client(ServiceClient):
     service = "orchestrator"
+    option = "--url"
 
     def page(self, params: dict[str, Any], *, limit: int) -> tuple[_AuditLog, dict[str, Any]]:
         answer = self._entries("/v1/audit-log", params, limit=limit)

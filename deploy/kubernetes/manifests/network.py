@@ -1,6 +1,6 @@
 """Who may reach whom: everything is closed, and exactly what is needed is open."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from itertools import product
@@ -8,19 +8,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from manifests.cluster import GATEWAY, Cluster, Labels, Resource, identity, selects
+from manifests.ingress import ingress_paths
 
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
-INSIDE_PATHS: Final = (
-    "/metrics",
-    "/health",
-    "/health/live",
-    "/health/ready",
-    "/docs",
-    "/redoc",
-    "/openapi.json",
-)
-"""Answered without a key, and therefore for the inside alone."""
-
 _AMQP, _MANAGEMENT, _BROKER_METRICS = 5672, 15672, 15692
 _POSTGRES, _POSTGRES_STATUS, _POSTGRES_METRICS = 5432, 8000, 9187
 _METRICS: Final = 9464
@@ -29,6 +19,13 @@ _API_SERVER: Final = frozenset({443, 6443})
 _WEB: Final = frozenset({80, 443})
 _OUTWARD: Final = _WEB | {465, 587}
 """The web, and where mail is handed in; not where mail servers talk to each other."""
+_WIDEST_V4: Final = 12
+"""The networks of stores in public clouds are as wide as that."""
+_WIDEST_V6: Final = 32
+_LEADS_TO: Final = "brand-engine/leads-to"
+"""The label of a policy that leads to addresses outside of the cluster's namespaces, and what these are."""
+_STORE: Final = "backup-store"
+_KUBERNETES: Final = "api-server"
 _Network: TypeAlias = IPv4Network | IPv6Network
 _PRIVATE: Final = tuple(
     ip_network(each)
@@ -61,11 +58,6 @@ _READS: Final = (
     ("monitor", GATEWAY),
     ("orchestrator", GATEWAY),
 )
-_PUBLIC: Final = ("publisher", "social")
-_API: Final = "orchestrator"
-_API_PATH: Final = "/v1"
-"""Every route below it asks for the service key."""
-_ISSUERS: Final = frozenset({"cert-manager.io/cluster-issuer", "cert-manager.io/issuer"})
 _INGRESS_CONTROLLERS: Final = ("traefik", "ingress-nginx")
 
 
@@ -123,13 +115,18 @@ def _width(rule: Mapping[str, Any], field: str) -> Iterator[str]:
         selectors = [peer[key] for key in ("podSelector", "namespaceSelector") if key in peer]
         if "ipBlock" in peer:
             numbers = {port.get("port") for port in ports}
-            if not numbers <= _API_SERVER and not (numbers <= _OUTWARD and _is_public(peer["ipBlock"])):
+            if _is_wide(peer["ipBlock"]) and not (numbers <= _OUTWARD and _is_public(peer["ipBlock"])):
                 yield (
-                    "addresses are for the API server, on 443 and 6443, and public ones for the web, on 80 and 443, and mail,"
-                    " on 465 and 587"
+                    f"{peer['ipBlock']['cidr']} is too wide: name the addresses, at most a /{_WIDEST_V4} (IPv6: /{_WIDEST_V6}) at a time;"
+                    " only public addresses may be all of them, for the web, on 80 and 443, and mail, on 465 and 587"
                 )
         elif not any(selectors):
             yield "an empty selector lets everybody through"
+
+
+def _is_wide(block: Mapping[str, Any]) -> bool:
+    cidr = ip_network(block["cidr"])
+    return cidr.prefixlen < (_WIDEST_V4 if cidr.version == 4 else _WIDEST_V6)  # noqa: PLR2004 - its own name
 
 
 def _is_public(block: Mapping[str, Any]) -> bool:
@@ -203,7 +200,7 @@ def _needed(cluster: Cluster) -> Iterator[Way]:
         yield Way("Job/topology", broker, _AMQP)
         yield Way("Job/topology", broker, _MANAGEMENT)
     yield from (Way(name, "kube-system", 53) for name in names)
-    yield from _of_operators(broker, database)
+    yield from _of_operators(cluster, broker, database)
     yield from _of_the_gateway(broker, _of_tls(_AMQP) if encrypted else _AMQP)
 
 
@@ -227,16 +224,36 @@ def _behind_an_ingress(cluster: Cluster) -> set[str]:
     } & _HTTP.keys()
 
 
-def _of_operators(broker: str, database: str) -> Iterator[Way]:
+def _of_operators(cluster: Cluster, broker: str, database: str) -> Iterator[Way]:
     if broker.startswith("RabbitmqCluster/"):
         yield Way("rabbitmq-system", broker, _MANAGEMENT)
         yield from (Way(broker, broker, port) for port in _ERLANG)
-        yield from (Way(broker, "elsewhere", port) for port in _API_SERVER)
+        yield from _to_addresses(cluster, broker, _KUBERNETES, _API_SERVER)
     if database.startswith("Cluster/"):
         for port in (_POSTGRES, _POSTGRES_STATUS):
             yield Way("cnpg-system", database, port)
             yield Way(database, database, port)
-        yield from (Way(database, "elsewhere", port) for port in _API_SERVER)
+        yield from _to_addresses(cluster, database, _KUBERNETES, _API_SERVER)
+    for store in cluster.of_kind("ObjectStore"):
+        yield from _to_addresses(cluster, database, _STORE, {_port_of_store(store)})
+
+
+def _to_addresses(cluster: Cluster, source: str, what: str, ports: Iterable[int]) -> Iterator[Way]:
+    """To all addresses that the policies of the source name for it; to a place that cannot be reached, if they name none."""
+    networks = {
+        peer["ipBlock"]["cidr"]
+        for policy in _applying(cluster, "egress", cluster.pods[source])
+        if policy["metadata"].get("labels", {}).get(_LEADS_TO) == what
+        for rule in policy["spec"].get("egress") or []
+        for peer in rule.get("to") or []
+        if "ipBlock" in peer
+    }
+    yield from (Way(source, target, port) for target in sorted(networks) or [what] for port in ports)
+
+
+def _port_of_store(store: Resource) -> int:
+    url = urlsplit(store["spec"]["configuration"].get("endpointURL", "https://"))
+    return url.port or (80 if url.scheme == "http" else 443)
 
 
 # -- what the policies say -------------------------------------------------------------------------------------------
@@ -281,8 +298,9 @@ def _rule_allows(
 
 def _is_peer(peer: Mapping[str, Any], other: Peer, namespace: str) -> bool:
     if "ipBlock" in peer:
-        # Which addresses the pods of a cluster have is not known; the API server's are outside of all namespaces.
-        return other.name == "elsewhere"
+        # Which addresses the pods of a cluster have is not known; those that are named are outside of all namespaces.
+        block = peer["ipBlock"]
+        return other.name == ("elsewhere" if _is_wide(block) else block["cidr"])
     if "namespaceSelector" in peer:
         if not selects(peer["namespaceSelector"], {NAMESPACE_NAME: other.namespace}):
             return False
@@ -323,13 +341,15 @@ def _inside(cluster: Cluster) -> Iterator[Peer]:
 
 
 def _outside(cluster: Cluster) -> Iterator[Peer]:
-    """One pod in each namespace that a policy names, and one in a namespace that none does."""
+    """One pod in each namespace that a policy names, one in a namespace that none does, and one at each network that a policy names."""
     names = {"elsewhere"}
     for policy in cluster.of_kind("NetworkPolicy"):
         for side, field in (("ingress", "from"), ("egress", "to")):
             for rule in policy["spec"].get(side) or []:
                 for peer in rule.get(field) or []:
                     names |= _namespaces_of(peer.get("namespaceSelector") or {})
+                    if "ipBlock" in peer and not _is_wide(peer["ipBlock"]):
+                        names.add(peer["ipBlock"]["cidr"])
     return (Peer(name, {}, name, {}) for name in sorted(names))
 
 
@@ -348,73 +368,3 @@ def _ports_in_use(cluster: Cluster) -> Iterator[int]:
                 for port in rule.get("ports") or []:
                     numbers = (port.get("port"), port.get("endPort"))
                     yield from (number for number in numbers if isinstance(number, int))
-
-
-# -- from the outside ------------------------------------------------------------------------------------------------
-
-
-def the_outside_sees_only_what_is_meant_for_it(cluster: Cluster) -> Iterator[str]:
-    for ingress in cluster.of_kind("Ingress"):
-        yield from (f"{identity(ingress)}: {what}" for what in _of_ingress(ingress))
-        for _, path in ingress_paths(ingress):
-            yield from (f"{identity(ingress)}: {what}" for what in _of_path(path))
-    if any(cluster.of_kind("Ingress")):
-        for service in _PUBLIC:
-            yield from _of_public_url(cluster, service, f"{service.upper()}_PUBLIC_URL")
-
-
-def _of_ingress(ingress: Resource) -> Iterator[str]:
-    if not ingress["spec"].get("ingressClassName"):
-        yield "ingressClassName is missing: which controller takes it is left to chance"
-    if "defaultBackend" in ingress["spec"]:
-        yield "a defaultBackend would be reached by every path"
-    if ingress["spec"].get("tls") and not _ISSUERS & ingress["metadata"].get("annotations", {}).keys():
-        yield f"nobody issues its certificate: {' or '.join(sorted(_ISSUERS))} is missing"
-
-
-def _of_path(path: Mapping[str, Any]) -> Iterator[str]:
-    service = path["backend"]["service"]["name"]
-    if service not in {*_PUBLIC, _API}:
-        yield f"{service} is not for the outside"
-    if service == _API and not f"{path.get('path')}/".startswith(f"{_API_PATH}/"):
-        yield f"{path.get('path')} of {_API} is not below {_API_PATH}"
-    if reached := [inside for inside in INSIDE_PATHS if _reaches(path, inside)]:
-        yield f"{path.get('path')} lets {', '.join(reached)} out"
-
-
-def _of_public_url(cluster: Cluster, service: str, variable: str) -> Iterator[str]:
-    """The links that a service writes must lead to it."""
-    url = urlsplit(cluster.settings.get(variable, ""))
-    taken = {
-        (host, path["backend"]["service"]["name"])
-        for ingress in cluster.of_kind("Ingress")
-        for host, path in ingress_paths(ingress)
-    }
-    encrypted = {
-        host
-        for ingress in cluster.of_kind("Ingress")
-        for each in ingress["spec"].get("tls", [])
-        for host in each.get("hosts", [])
-    }
-    if (url.hostname, service) not in taken:
-        yield f"{variable}: no Ingress takes {url.hostname} to {service}"
-    if url.scheme == "https" and url.hostname not in encrypted:
-        yield f"{variable}: is https, and no Ingress has a certificate for {url.hostname}"
-
-
-def ingress_paths(ingress: Resource) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
-    """Host and path of every line of an Ingress."""
-    for rule in ingress["spec"].get("rules", []):
-        yield from ((rule.get("host"), path) for path in rule.get("http", {}).get("paths", []))
-
-
-def _reaches(path: Mapping[str, Any], inside: str) -> bool:
-    prefix = str(path.get("path", "/"))
-    match path.get("pathType"):
-        case "Exact":
-            return prefix == inside
-        case "Prefix":
-            return f"{inside}/".startswith(f"{prefix.rstrip('/')}/")
-        case _:
-            # What else there is depends on the controller: plain prefixes at worst.
-            return inside.startswith(prefix)

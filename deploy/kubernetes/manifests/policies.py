@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from manifests import availability, encryption, isolation, network, order, wiring
+from manifests import availability, encryption, ingress, isolation, network, order, wiring
 from manifests.cluster import Cluster
 
 Policy = Callable[[Cluster], Iterator[str]]
@@ -31,7 +31,7 @@ POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
         "narrow": network.every_rule_names_peers_and_ports,
         "reachability": network.only_what_is_needed_can_be_reached,
         "encryption": encryption.connections_are_encrypted_and_verified,
-        "ingress": network.the_outside_sees_only_what_is_meant_for_it,
+        "ingress": ingress.the_outside_sees_only_what_is_meant_for_it,
         "references": wiring.everything_referred_to_is_there,
         "selectors": wiring.selectors_select_what_they_should,
         "scraped": wiring.the_prometheus_operator_takes_what_it_is_for,

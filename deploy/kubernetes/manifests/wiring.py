@@ -17,7 +17,7 @@ from manifests.cluster import (
     selects,
     version_of,
 )
-from manifests.network import ingress_paths
+from manifests.ingress import ingress_paths
 
 _REFERENCES: Final[Mapping[str, str]] = {
     "rabbitmqClusterReference": "RabbitmqCluster",

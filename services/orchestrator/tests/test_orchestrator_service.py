@@ -170,7 +170,8 @@ async def test_three_keywords_go_the_whole_way_with_exactly_one_message_each(
     assert {item["content"]["content_id"] for item in several} == {str(ids[0]), str(ids[1])}
     for item in several:
         alone = await client.get(f"/v1/content/{item['content']['content_id']}")
-        assert (item["content"], item["etag"]) == (alone.json(), alone.headers["ETag"])
+        # A compressed answer has the same tag, marked as weak.
+        assert (item["content"], item["etag"]) == (alone.json(), alone.headers["ETag"].removeprefix("W/"))
     assert {message["correlation_id"] for message in (*requested, *publish, *promote)} == {correlation}
     for queue in ("research-commands", "publisher-commands", "social-commands", "orchestrator-commands"):
         assert await backbone.left_in(queue) == 0, queue

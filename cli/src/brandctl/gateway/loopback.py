@@ -1,5 +1,6 @@
 """Waiting on this machine for a browser that comes back from a provider (RFC 8252, section 7.3), or having its address pasted."""
 
+import os
 import time
 from dataclasses import dataclass
 from html import escape
@@ -27,6 +28,8 @@ class CameBack:
 class Loopback:
     """Listens on this machine alone; use it as a context manager.
 
+    In a container, `BRANDCTL_CALLBACK_HOST` says on which of its addresses. A port of 127.0.0.1 of the machine leads there.
+
     Args:
         port: 0 for any that is free.
 
@@ -36,7 +39,8 @@ class Loopback:
 
     def __init__(self, port: int) -> None:
         try:
-            self._server = _Server(("127.0.0.1", port), _Handler)
+            host = os.environ.get("BRANDCTL_CALLBACK_HOST") or "127.0.0.1"
+            self._server = _Server((host, port), _Handler)
         except OSError as error:
             raise UsageError(
                 f"port {port} is taken: give another one with --port, as it is registered with the provider"

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from brandctl.asking import AsJson, KeyFile
-from brandctl.listing import Listing
+from brandctl.listing import Limit, Listing
 from brandctl.orchestrator.client import Orchestrator, OrchestratorUrl, Subject
 from brandctl.terminal import note, print_json, printable
 
@@ -61,7 +61,7 @@ def list_subjects(
         bool, typer.Option("--decisions", help="List what was joined and split instead.")
     ] = False,
     after: Annotated[str | None, typer.Option(help="The last key of the page before.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many.")] = 50,
+    limit: Limit = 50,
     as_json: AsJson = False,
     orchestrator_url: OrchestratorUrl = None,
     key_file: KeyFile = None,

@@ -21,6 +21,7 @@ WEEKLY = {"keywords": ["tea"], "cron": "0 6 * * SUN"}
 BODIES: dict[str, Any] = {
     "/v1/brands/{slug}": {"name": "Taken over"},
     "/v1/brands/{slug}/research": {"keywords": ["tea"]},
+    "/v1/brands/{slug}/subject-decisions": {"kind": "join", "keyword": "tea", "other": "mate"},
     "/v1/brands/{slug}/erase": {"confirm": "acme"},
     "/v1/drafts/{content_id}/approve": {"version": 1},
     "/v1/drafts/{content_id}/edit": {"version": 1, "title": "Taken over"},

@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from chassis import DatabaseUnavailableError
 from chassis.http.api import add_routes, answer_without_route, api, is_api_path
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
@@ -18,7 +19,7 @@ from publisher.links import measure_routes
 from publisher.logos import FILES, logo_routes
 from publisher.newsletters import newsletter_routes
 from publisher.previews import MADE_ONCE, preview_routes
-from publisher.site_settings import HostProof, site_settings_routes
+from publisher.site_settings import HostProof, OwnHosts, site_settings_routes
 from publisher.targets import target_routes
 from publisher.urls import TAKEN, SiteUrls
 from publisher.views import view_routes
@@ -75,7 +76,7 @@ def create_api(
 
     app.mount("/", others)
     # Outermost, as the layers of the API have nothing to do for visitors.
-    app.add_middleware(_Visitors, sites=sites)
+    app.add_middleware(_Visitors, sites=sites, hosts=OwnHosts(database, urls))
     return app
 
 
@@ -83,15 +84,27 @@ _FOR_WHOEVER_RUNS_IT: Final = TAKEN | {"openapi.json"}
 
 
 class _Visitors:
-    """ASGI middleware: leads to the sites whatever cannot be for the API, by the first part of its path."""
+    """ASGI middleware: leads to the sites whatever cannot be for the API, by the first part of its path.
 
-    def __init__(self, app: ASGIApp, *, sites: ASGIApp) -> None:
+    Under a host that a brand has set, everything is for visitors: a proxy may pass on every path of such a host.
+    """
+
+    def __init__(self, app: ASGIApp, *, sites: ASGIApp, hosts: OwnHosts) -> None:
         self._app = app
         self._sites = sites
+        self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_api = scope["type"] != "http" or _first_part(scope["path"]) in _FOR_WHOEVER_RUNS_IT
-        await (self._app if is_api else self._sites)(scope, receive, send)
+        is_for_api = scope["type"] != "http" or (
+            _first_part(scope["path"]) in _FOR_WHOEVER_RUNS_IT and not await self._is_own_host(scope)
+        )
+        await (self._app if is_for_api else self._sites)(scope, receive, send)
+
+    async def _is_own_host(self, scope: Scope) -> bool:
+        try:
+            return await self._hosts.site_at(scope) is not None
+        except DatabaseUnavailableError:
+            return True  # perhaps: the sites say that they are away
 
 
 def _first_part(path: str) -> str:

@@ -255,9 +255,15 @@ async def test_visitors_are_counted_by_the_route_that_answers_them(
         assert (refused.status_code, refused.headers["content-type"]) == (404, "application/problem+json")
         for path in ("/docs", "/openapi.json"):
             assert (await client.get(path)).status_code == 200
-        for path in ("/v1", "/docs/nothing", "//v1/", "/nothing"):
+        for path, of in (
+            ("/v1", "problem+json"),
+            ("/docs/nothing", "problem+json"),
+            ("//v1/", ""),
+            ("/nothing", ""),
+        ):
             lost = await client.get(ORIGIN + path)
-            assert (lost.status_code, lost.headers["content-type"]) == (404, "text/html; charset=utf-8")
+            kind = f"application/{of}" if of else "text/html; charset=utf-8"
+            assert (lost.status_code, lost.headers["content-type"]) == (404, kind), path
     [counted] = seconds.collect()
     samples = [each for each in counted.samples if each.name.endswith("_count")]
     assert {each.labels["route"]: each.value for each in samples}["/sites/{brand}/{slug}"] == 2

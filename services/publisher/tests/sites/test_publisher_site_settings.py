@@ -281,6 +281,16 @@ async def test_a_site_has_a_host_of_its_own_with_everything_on_it(web: Web) -> N
     assert NEWS in (await web.client.get("/")).text
 
 
+async def test_a_host_of_its_own_shows_nothing_to_those_who_run_the_publisher(web: Web) -> None:
+    await web.publish(slug="other", title="Other")
+    await web.decide(address=NEWS)
+    for path in ("/docs", "/openapi.json", "/v1/brands/daily-grind/site", "/health/live", "/metrics"):
+        answer = await web.client.get(path, headers={"Host": "news.daily-grind.example", **KEY})
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8"), path
+    for host in ("blog.example.org", "publisher:8012", "10.0.0.7:8012", "publisher.brand-engine.svc"):
+        assert (await web.at(host, "/openapi.json")).status_code == 200, host
+
+
 async def test_no_article_is_where_the_publisher_has_something_of_its_own(web: Web) -> None:
     await web.publish(slug="docs", title="Docs")
     await web.publish(slug="other", title="Other")

@@ -1,13 +1,13 @@
 """Requests about subjects: which there are, and what a person says of them."""
 
-from datetime import datetime
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 
 from chassis import Connection
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, Moment, router
 from chassis.http.callers import Caller
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from messaging import Database
 from orchestrator.brands import BrandSlug, Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.subjects.deciding import decisions_of, join_subjects, split_subject, stored_subjects
@@ -21,23 +21,27 @@ from orchestrator.subjects.models import (
     SubjectView,
 )
 
-PAGE: Final = 50
-MAX_PAGE: Final = 500
-Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="At most so many.")]
+_WITHOUT_NUL: Final = r"^[^\x00]*$"
+"""PostgreSQL keeps no such character."""
 
 
 def subject_routes(database: Database) -> APIRouter:
     routes = router("/brands/{slug}", tags=["brands"])
 
     @routes.get("/subjects", summary="List the subjects of a brand", responses=UNKNOWN)
-    async def get_subjects(
+    async def list_subjects(
         caller: MayRead,
         slug: Slug,
         keyword: Annotated[
-            str | None, Query(max_length=MAX_KEYWORD, description="The one that this keyword names.")
+            str | None,
+            Query(
+                max_length=MAX_KEYWORD, pattern=_WITHOUT_NUL, description="The one that this keyword names."
+            ),
         ] = None,
-        after: Annotated[str, Query(max_length=2_000, description="`next` of the page before.")] = "",
-        limit: Limit = PAGE,
+        after: Annotated[
+            str, Query(max_length=2_000, pattern=_WITHOUT_NUL, description="`next` of the page before.")
+        ] = "",
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> SubjectsView:
         """Those that have an article or are in hand. Keywords that fold to one key are one subject, and get one article."""
         async with database.connection() as connection:
@@ -49,11 +53,11 @@ def subject_routes(database: Database) -> APIRouter:
         )
 
     @routes.get("/subject-decisions", summary="List joins and splits of subjects", responses=UNKNOWN)
-    async def get_subject_decisions(
+    async def list_subject_decisions(
         caller: MayRead,
         slug: Slug,
-        after: Annotated[datetime | None, Query(description="`next` of the page before.")] = None,
-        limit: Limit = PAGE,
+        after: Annotated[Moment | None, Query(description="`next` of the page before.")] = None,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> DecisionsView:
         """Those that hold, the latest first."""
         async with database.connection() as connection:
@@ -65,7 +69,9 @@ def subject_routes(database: Database) -> APIRouter:
         )
 
     @routes.post("/subject-decisions", summary="Join two subjects, or split one", responses=UNKNOWN)
-    async def post_subject_decision(caller: MayOperate, slug: Slug, request: DecisionRequest) -> DecisionMade:
+    async def create_subject_decision(
+        caller: MayOperate, slug: Slug, request: DecisionRequest
+    ) -> DecisionMade:
         """What is in hand goes on, and what stands is kept; it counts from the next keyword on, and whatever rules come later.
 
         The same again changes nothing.

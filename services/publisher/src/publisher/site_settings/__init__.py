@@ -3,7 +3,7 @@
 Entered here: `site_settings_routes` is the API, `look` the stylesheet that follows from the settings, `Addresses` whose site a host is.
 """
 
-from publisher.site_settings.addresses import URLS, Addresses
+from publisher.site_settings.addresses import URLS, Addresses, OwnHosts
 from publisher.site_settings.proof import GatewayHostProof, HostProof
 from publisher.site_settings.routes import site_settings_routes
 from publisher.site_settings.store import address_of, settings_of
@@ -14,6 +14,7 @@ __all__ = [
     "Addresses",
     "GatewayHostProof",
     "HostProof",
+    "OwnHosts",
     "address_of",
     "look",
     "readable_by_day",

@@ -14,6 +14,7 @@ from chassis import DatabaseUnavailableError
 from messaging import Database
 from publisher.domain import BrandSlug, PageSlug
 from publisher.site_settings import store
+from publisher.site_settings.hosts import is_public_host
 from publisher.urls import TAKEN, SiteUrls
 
 KNOWN_FOR_SECONDS: Final = 5.0
@@ -22,6 +23,46 @@ URLS: Final = "publisher.urls"
 """Where in a request's scope it stands where everything is found, as the visitor sees it."""
 _ASSETS: Final = "/assets/"
 _NEVER: Final = float("-inf")
+
+
+class OwnHosts:
+    """Which hosts brands have set for their sites, read anew every five seconds."""
+
+    def __init__(
+        self, database: Database, urls: SiteUrls, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._database = database
+        self._urls = urls
+        self._clock = clock
+        self._known: dict[str, tuple[BrandSlug, str]] = {}
+        self._known_until = _NEVER
+        self._reading = asyncio.Lock()
+
+    async def site_at(self, scope: Scope) -> tuple[BrandSlug, str] | None:
+        """The brand whose site is at the request's host, and the origin that it has set.
+
+        Raises:
+            DatabaseUnavailableError: the database is away, and no hosts have been read yet.
+        """
+        host = _host(Headers(scope=scope).get("host", ""))
+        # Probes and other services ask by inner names, and never wait for the database.
+        if host == _host(self._urls.origin.partition("//")[2]) or not is_public_host(host.partition(":")[0]):
+            return None
+        if self._clock() >= self._known_until:
+            async with self._reading:
+                if self._clock() >= self._known_until:
+                    await self._read()
+        return self._known.get(host)
+
+    async def _read(self) -> None:
+        try:
+            async with self._database.connection() as connection:
+                self._known = await store.addresses(connection)
+        except DatabaseUnavailableError:
+            if self._known_until == _NEVER:
+                raise
+            return  # what is known stays known
+        self._known_until = self._clock() + KNOWN_FOR_SECONDS
 
 
 class Addresses:
@@ -40,13 +81,9 @@ class Addresses:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
-        self._database = database
         self._urls = urls
         self._unavailable = unavailable
-        self._clock = clock
-        self._known: dict[str, tuple[BrandSlug, str]] = {}
-        self._known_until = _NEVER
-        self._reading = asyncio.Lock()
+        self._hosts = OwnHosts(database, urls, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -58,7 +95,7 @@ class Addresses:
             await self._app(scope, receive, send)
             return
         try:
-            found = await self._site_at(_host(Headers(scope=scope).get("host", "")))
+            found = await self._hosts.site_at(scope)
         except DatabaseUnavailableError as error:
             await (await self._unavailable(Request(scope), error))(scope, receive, send)
             return
@@ -77,25 +114,6 @@ class Addresses:
         # In place, so that whoever measures requests sees which route was found.
         scope.update({"path": shared + path.removeprefix("/"), URLS: urls})
         await self._app(scope, receive, send)
-
-    async def _site_at(self, host: str) -> tuple[BrandSlug, str] | None:
-        if host == _host(self._urls.origin.partition("//")[2]):
-            return None
-        if self._clock() >= self._known_until:
-            async with self._reading:
-                if self._clock() >= self._known_until:
-                    await self._read()
-        return self._known.get(host)
-
-    async def _read(self) -> None:
-        try:
-            async with self._database.connection() as connection:
-                self._known = await store.addresses(connection)
-        except DatabaseUnavailableError:
-            if self._known_until == _NEVER:
-                raise
-            return  # what is known stays known
-        self._known_until = self._clock() + KNOWN_FOR_SECONDS
 
 
 def _host(text: str) -> str:

@@ -145,7 +145,9 @@ def _reason(headers: dict[str, Any], unreadable: NotAnEnvelope | None) -> tuple[
         return _BROKER_REASONS[broker_reason]
     if unreadable is not None:
         return unreadable.reason, not_readable(unreadable)
-    return Reason.PERMANENT, f"dead-lettered by the broker: {broker_reason or 'no reason given'}"
+    # A broker's own are a word or two; a header that a stranger made up may fill a frame.
+    told = redaction.text(str(broker_reason))[:MAX_MESSAGE_CHARS] if broker_reason else "no reason given"
+    return Reason.PERMANENT, f"dead-lettered by the broker: {told}"
 
 
 def _bounded(headers: dict[str, Any], name: str, limit: int) -> str | None:

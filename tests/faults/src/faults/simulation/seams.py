@@ -28,6 +28,7 @@ import messaging.flow.transactions
 import messaging.observing.spans
 import messaging.storage.crashes
 import messaging.storage.inbox
+import messaging.storage.origins
 import messaging.storage.outbox
 from faults.simulation import bodies
 from faults.simulation.course import Course
@@ -37,6 +38,7 @@ from faults.simulation.process import SimulatedSubscription
 
 _MODULES: Final[dict[str, ModuleType]] = {
     "inbox": messaging.storage.inbox,
+    "origins": messaging.storage.origins,
     "outbox": messaging.storage.outbox,
     "crashes": messaging.storage.crashes,
 }

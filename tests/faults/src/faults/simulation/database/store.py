@@ -16,6 +16,7 @@ import asyncpg
 from chassis.database.pool import STATEMENT_SECONDS
 from faults.simulation.course import Course, Replica
 from faults.simulation.plan import Fault
+from messaging.storage.origins import DeadLetterOrigin
 from messaging.storage.outbox import OutboxRow
 
 
@@ -40,10 +41,11 @@ _NEVER_WAIT: Final = {"commit", "rollback", "crashes.try_turn", "crashes.starts"
 class Open:
     """A transaction that has not ended: its own rows, and who waits for them."""
 
-    __slots__ = ("cleared", "dead", "effects", "inbox", "outbox", "waiting")
+    __slots__ = ("cleared", "dead", "effects", "inbox", "origins", "outbox", "waiting")
 
     def __init__(self) -> None:
         self.inbox: dict[UUID, str] = {}
+        self.origins: dict[UUID, DeadLetterOrigin] = {}
         self.outbox: list[StoredRow] = []
         self.effects: list[UUID] = []
         self.cleared: list[tuple[str, UUID]] = []
@@ -57,6 +59,7 @@ class Store:
     def __init__(self, schedule: Course) -> None:
         self.schedule = schedule
         self.processed: dict[UUID, str] = {}
+        self.origins: dict[UUID, DeadLetterOrigin] = {}
         self.outbox: dict[UUID, StoredRow] = {}
         self.markers: dict[tuple[str, UUID], int] = {}
         self.marked_by: dict[tuple[str, UUID], Replica] = {}
@@ -73,6 +76,7 @@ class Store:
 
     def commit(self, tx: Open) -> None:
         self.processed.update(tx.inbox)
+        self.origins.update(tx.origins)
         for stored in tx.outbox:
             self.outbox[stored.row.id] = stored
             self.sent.append(stored.row)

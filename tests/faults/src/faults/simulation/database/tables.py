@@ -1,12 +1,14 @@
 """The SQL functions of messaging, function by function, over the simulated store: the same contracts, no SQL."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from faults.simulation.database.store import Connection, StoredRow, seconds
 from messaging.storage.inbox import InboxRow
+from messaging.storage.origins import DeadLetterOrigin
 from messaging.storage.outbox import OutboxRow, Pending
 
 # -- inbox -----------------------------------------------------------------------------------------------------------
@@ -56,6 +58,67 @@ async def release(connection: Connection, event_ids: Collection[UUID]) -> None:
             del tx.inbox[event_id]
 
     await connection.perform("inbox.release", apply)
+
+
+# -- what was dead-lettered ------------------------------------------------------------------------------------------
+
+
+async def insert_origins(connection: Connection, rows: Sequence[DeadLetterOrigin]) -> None:
+    store, tx = connection.store, connection.open_transaction()
+
+    def apply() -> None:
+        for row in rows:
+            if row.event_id not in store.origins:
+                tx.origins.setdefault(row.event_id, row)
+
+    await connection.perform("origins.insert", apply)
+
+
+async def find_origins(
+    connection: Connection, event_ids: Collection[UUID], digests: Collection[bytes]
+) -> list[DeadLetterOrigin]:
+    store = connection.store
+
+    def apply() -> list[DeadLetterOrigin]:
+        return [
+            row
+            for event_id, row in sorted(store.origins.items())
+            if event_id in event_ids or (row.digest in digests and row.settled_by is None)
+        ]
+
+    found: list[DeadLetterOrigin] = await connection.perform("origins.find", apply, writes=False)
+    return found
+
+
+async def died_before_upgrade(_connection: Connection, _events: Mapping[UUID, str]) -> set[UUID]:
+    """Every version here knows the table."""
+    return set()
+
+
+async def lock_origins(connection: Connection, event_ids: Collection[UUID]) -> dict[UUID, UUID | None]:
+    store, tx = connection.store, connection.open_transaction()
+    for event_id in sorted(event_ids):
+        while (holder := store.locks.setdefault(("origin", event_id), tx)) is not tx:
+            await connection.wait_for(holder)
+
+    def apply() -> dict[UUID, UUID | None]:
+        known = {**store.origins, **tx.origins}
+        return {event_id: known[event_id].settled_by for event_id in event_ids if event_id in known}
+
+    found: dict[UUID, UUID | None] = await connection.perform("origins.lock", apply, writes=False)
+    return found
+
+
+async def settle_origins(connection: Connection, replays: Mapping[UUID, UUID]) -> None:
+    store, tx = connection.store, connection.open_transaction()
+
+    def apply() -> None:
+        for event_id, replay in replays.items():
+            row = tx.origins.get(event_id) or store.origins.get(event_id)
+            if row is not None and row.settled_by is None:
+                tx.origins[event_id] = replace(row, settled_by=replay)
+
+    await connection.perform("origins.settle", apply)
 
 
 # -- outbox ----------------------------------------------------------------------------------------------------------
@@ -250,6 +313,14 @@ FUNCTIONS: Final[dict[str, dict[str, Any]]] = {
         "delete": delete,
         "give_back": give_back,
         "pending": pending,
+    },
+    "origins": {
+        "insert": insert_origins,
+        "find": find_origins,
+        "died_before_upgrade": died_before_upgrade,
+        "lock": lock_origins,
+        "settle": settle_origins,
+        "forget_old": forget_old,
     },
     "crashes": {
         "try_turn": try_turn,
