@@ -35,11 +35,15 @@ def typed() -> Iterator[tuple[str, list[str]]]:
         for block in _BLOCK.finditer(path.read_text()):
             text = block[1].replace("\\\n", " ")
             for found in _COMMAND.finditer(text):
-                words = shlex.shlex(found["typed"], posix=True, punctuation_chars=_OF_THE_SHELL)
-                words.whitespace_split = True
-                # What the shell does with it is not brandctl's.
-                arguments = takewhile(lambda word: not word or word[0] not in _OF_THE_SHELL, words)
-                yield str(path.relative_to(ROOT)), ["ID" if each == "…" else each for each in arguments]
+                yield str(path.relative_to(ROOT)), _words(found["typed"])
+
+
+def _words(typed: str) -> list[str]:
+    words = shlex.shlex(typed, posix=True, punctuation_chars=_OF_THE_SHELL)
+    words.whitespace_split = True
+    # What the shell does with it is not brandctl's.
+    arguments = takewhile(lambda word: not word or word[0] not in _OF_THE_SHELL, words)
+    return ["ID" if each == "…" else each for each in arguments]
 
 
 def parsed(command: Any, arguments: list[str], parent: Any = None, name: str = "brandctl") -> Any:
@@ -90,6 +94,36 @@ def test_every_documented_command_is_understood(tmp_path: Path, monkeypatch: pyt
     assert wrong == []
 
 
+_INLINE: Final = re.compile(r"`(?:\./)?brandctl ([^`]+)`")
+_SHORTENED: Final = {"MissingParameter", "NoArgsIsHelpError"}
+"""What the parser says of a command that a sentence names without all that it takes."""
+
+
+def runbook_commands() -> Iterator[tuple[str, list[str]]]:
+    """Those that sentences of the runbooks name."""
+    for path in sorted((ROOT / "docs/operations").glob("*.md")):
+        for found in _INLINE.finditer(path.read_text()):
+            # Behind an option it is a value, elsewhere it is what else there may be.
+            text = re.sub(r"( [^- ]\S*) …$", r"\1", found[1])
+            yield path.name, _words(text.replace("KIND", "mastodon"))
+
+
+def test_every_command_that_a_runbook_names_is_understood() -> None:
+    commands = list(runbook_commands())
+    assert len(commands) >= 40
+    wrong, brandctl = [], typer.main.get_command(assemble())
+    for where, arguments in commands:
+        # Documents have numbers.
+        some = "1" if arguments[0] == "documents" else _ID
+        given = [some if each.endswith("ID") or each == "GROUP" else each for each in arguments]
+        try:
+            parsed(brandctl, given).close()
+        except Exception as error:  # noqa: BLE001  (the parser's own, which are not typer's to give away)
+            if type(error).__name__ not in _SHORTENED:
+                wrong.append(f"{where}: brandctl {' '.join(arguments)}: {getattr(error, 'message', error)}")
+    assert wrong == []
+
+
 _ON_THIS_MACHINE: Final = ("demo", "drafts edit")
 
 
@@ -98,7 +132,7 @@ def test_every_documented_command_works_beside_containers(tmp_path: Path) -> Non
     # Of those that differ in what they say about it alone, one.
     commands = {
         (*(each for each in arguments[:2]), *(each for each in arguments if each.startswith("--"))): arguments
-        for _, arguments in typed()
+        for _, arguments in (*typed(), *runbook_commands())
     }
     assert len(commands) >= 80
     for arguments in commands.values():

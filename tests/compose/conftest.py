@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,15 +41,11 @@ class ContainerStack:
             "PROXY_NETWORK": f"10.{214 + len(name) % 20}.{os.getpid() % 250}.0/24",
             **{f"{name}_PORT": str(port) for name, port in self._port_of.items()},
         }
-        self.seconds_to_start = 0.0
         self.said = ""
 
     def up(self, **environment: str) -> None:
         """`make up`, to its end."""
-        began = time.monotonic()
-        done = self.script("up.sh", **environment)
-        self.seconds_to_start = time.monotonic() - began
-        self.said = done.stdout
+        self.said = self.script("up.sh", **environment).stdout
 
     def down(self) -> None:
         """`make down VOLUMES=1`, and the images of this run too."""

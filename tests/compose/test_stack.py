@@ -42,7 +42,6 @@ SERVERS = {"rabbitmq": "rabbitmq", "postgres": "postgres"}
 
 
 class Stack(Protocol):
-    seconds_to_start: float
     said: str
     environment: dict[str, str]
 
@@ -102,8 +101,7 @@ async def healthy(stack: Stack, service: str, copies: int = 1) -> None:
     await eventually(states, within=120)
 
 
-def test_from_nothing_to_healthy_takes_less_than_three_minutes(stack: Stack) -> None:
-    assert stack.seconds_to_start < 180
+def test_what_make_up_names_at_its_end_answers(stack: Stack) -> None:
     addresses = re.findall(r"http://localhost:\d+\S*", stack.said.split("Hand in")[0])
     assert len(addresses) == 9
     for address in addresses:

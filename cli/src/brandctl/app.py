@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "posts": "brandctl.social.posts:app",
     "providers": "brandctl.gateway.providers:app",
     "keys": "brandctl.orchestrator.keys:app",
+    "keywords": "brandctl.keywords.commands:app",
     "receipts": "brandctl.receipts.commands:app",
     "schedules": "brandctl.orchestrator.schedules:app",
     "site": "brandctl.publisher.site:app",

@@ -296,3 +296,8 @@ async def test_no_jaeger_is_said_and_the_link_still_printed(
     assert code == 1
     assert out.startswith(f"{url}/search?")
     assert err.startswith(f"{url} does not answer")
+    assert "brandctl keywords show" in err
+
+    code, _, err = await brandctl(tmp_path, "--keyword", "cold brew", JAEGER_URL=url)
+    assert code == 1
+    assert "brandctl keywords show 'cold brew'" in err

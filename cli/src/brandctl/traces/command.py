@@ -1,5 +1,6 @@
 """`brandctl trace`: what became of a request, from the call to the last post, as Jaeger has recorded it."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -24,6 +25,7 @@ CYCLE: Final = f"{CATALOGUE.system}.cycle_id"
 CONTENT: Final = f"{CATALOGUE.system}.content_id"
 KEYWORD: Final = f"{CATALOGUE.system}.keyword"
 
+KEYWORD_TO_FILL_IN: Final = '"KEYWORD" (brandctl keywords list finds it)'
 _CHAINS_BEGIN_AT: Final = "orchestrator"
 _REPLAYS_BEGIN_AT: Final = "monitor"
 _CLOCKS_DIFFER: Final = timedelta(minutes=5)
@@ -103,14 +105,20 @@ def trace(
             say(out, links.search(asked if found is None else found.searches[0]))
             if found is not None:
                 _show(jaeger, found, links, out, identity)
-    except JaegerError:
+    except JaegerError as error:
         say(out, links.search(asked))
-        raise
+        raise JaegerError(f"{error}\n{_without_traces(keyword)}") from error
     if found is None:
         raise CommandError(
             f"Jaeger has no span of {identity or keyword} (yet: services send theirs every few seconds)."
-            " Is OTEL_EXPORTER_OTLP_ENDPOINT set for them?"
+            f" Is OTEL_EXPORTER_OTLP_ENDPOINT set for them?\n{_without_traces(keyword)}"
         )
+
+
+def _without_traces(keyword: str | None) -> str:
+    """How to get the story from the services themselves."""
+    named = KEYWORD_TO_FILL_IN if keyword is None else shlex.quote(keyword)
+    return f"Without traces, the services' databases tell it: brandctl keywords show {named}"
 
 
 def _wanted(identity: str | None, keyword: str | None) -> dict[str, str]:

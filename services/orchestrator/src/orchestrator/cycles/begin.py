@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import structlog
+
 from chassis import Connection
 from chassis.http.idempotency import KEPT
 from messaging import Database, Transaction
@@ -10,6 +12,8 @@ from orchestrator.cycles import store
 from orchestrator.cycles.domain import ReusedKeyError
 from orchestrator.cycles.store import Cycle, NewCycle
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_turns
+
+log = structlog.get_logger(__name__)
 
 KEYWORDS_IN_ONE_TRACE: Final = 20
 """With more, each begins a trace of its own: of tens of thousands of spans together nobody makes out anything."""
@@ -44,6 +48,14 @@ async def begin_cycle_in(tx: Transaction, wanted: NewCycle, room: Room, *, toget
         now = await store.lock_brand(tx.connection, wanted.brand_slug)
         await give_turns(tx, [wanted.brand_slug], room, now=now)
         cycle = await store.find_cycle(tx.connection, wanted.cycle_id)
+        log.info(
+            "cycle_accepted",
+            brand=wanted.brand_slug,
+            cycle_id=str(wanted.cycle_id),
+            correlation_id=chain,
+            keywords=len(wanted.keywords),
+            priority=wanted.priority,
+        )
     else:
         cycle = await _begun_before(tx.connection, wanted)
     assert cycle is not None

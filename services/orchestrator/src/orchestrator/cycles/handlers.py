@@ -76,6 +76,8 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
             log.info("event_changed_nothing", event_id=str(event.event_id), state=row.facts.state)
             continue
         turns.note(row.facts, decision.keyword)
+        if decision.keyword.has_ended and not row.facts.has_ended:
+            _note_end(row, decision.keyword)
         command = row.command
         for payload in decision.messages:
             event_id = tx.send(payload, caused_by=event, correlation_id=row.correlation_id)
@@ -188,6 +190,20 @@ def _content_id(payload: RoutedEvent) -> UUID | None:
             return None
         case _:
             return payload.content_id
+
+
+def _note_end(row: KeywordRow, ended: Keyword) -> None:
+    log.info(
+        "keyword_ended",
+        brand=ended.brand_slug,
+        keyword=row.keyword,
+        cycle_id=str(row.cycle_id),
+        correlation_id=row.correlation_id,
+        content_id=None if ended.content_id is None else str(ended.content_id),
+        state=ended.state,
+        reason=ended.reason,
+        url=ended.published_url,
+    )
 
 
 def _let_go(events: Sequence[Event]) -> None:

@@ -59,6 +59,8 @@ class KeywordRow:
     """The one that its cycle began in."""
     is_distinct: bool = False
     """Whether it is a subject of its own, whatever it folds with."""
+    accepted_at: datetime | None = None
+    """When its cycle was accepted; None of a row that was not read from the database."""
 
 
 async def keywords_of(
@@ -141,7 +143,7 @@ _KEYWORD_COLUMNS = f"""
            (select 'its article was deleted by ' || d.deleted_by || ': ' || d.reason
             from deleted_articles as d where d.content_id = coalesce(k.standing_id, k.content_id)) as deleted,
            (select published_url from content as a where a.content_id = k.standing_id) as standing_url,
-           c.correlation_id, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language, b.posts_approval, b.short_links,
+           c.correlation_id, c.created_at as accepted_at, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language, b.posts_approval, b.short_links,
            {PLACEMENTS.format(content_id="k.content_id")} as placements,
            case when k.follows then (
                     select format('waits for “%s” on the same subject (/v1/cycles/%s)', h.keyword, s.cycle_id)
@@ -211,6 +213,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         _read_trace(row["trace"]),
         _read_trace(row["trace_of_cycle"]),
         row["is_distinct"],
+        row["accepted_at"],
     )
 
 

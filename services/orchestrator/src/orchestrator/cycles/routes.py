@@ -22,7 +22,7 @@ from chassis.http.api import (
     router,
 )
 from chassis.http.callers import SERVICE
-from chassis.http.conventions.pages import DEFAULT_PAGE, FormerlyLargerLimit
+from chassis.http.conventions.pages import DEFAULT_PAGE, FormerlyLargerLimit, PageLimit
 from chassis.http.idempotency import DESCRIPTION
 from chassis.http.problem_codes import RefusalError
 from chassis.observing import chains
@@ -38,11 +38,13 @@ from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import CycleState, KeywordState
 from orchestrator.cycles.keyword_rows import PAGE, keywords_of
+from orchestrator.cycles.keyword_search import KeywordFilter, search_keywords
 from orchestrator.cycles.models import (
     CycleAccepted,
     CycleSummary,
     CyclesView,
     CycleView,
+    FoundKeywordsView,
     KeywordsView,
     ResearchRequest,
 )
@@ -54,6 +56,8 @@ CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
 """Attribute of the request's span, so that its trace is found by the cycle's id."""
 LARGER_BODIES: Final = {"/v1/brands/{slug}/research": 12_500_000}
 """10,000 keywords of 200 characters, each written as a JSON escape, come to 12.1 MB."""
+
+_AFTER_KEYWORD: Final = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}$"
 
 IdempotencyKey = Annotated[str | None, Header(description=DESCRIPTION, examples=["campaign-2026-07"])]
 OfList = Annotated[
@@ -171,6 +175,34 @@ def _watching(database: Database) -> APIRouter:
             cycle = await find_cycle(connection, cycle_id, caller.brands)
             rows = await keywords_of(connection, cycle_id, limit=PAGE + 1) if cycle else []
         return conditional(CycleView.of(_known(cycle, cycle_id), rows).model_dump_json(), if_none_match)
+
+    @routes.get("/keywords", summary="Search keywords")
+    async def search_for_keywords(
+        caller: MayRead,
+        brand: Annotated[str | None, Query(description="Those of this brand.", max_length=200)] = None,
+        keyword: Annotated[
+            str | None,
+            Query(description="Spelled so, in upper or lower case.", min_length=1, max_length=200),
+        ] = None,
+        q: Annotated[
+            str | None,
+            Query(description="With this in their spelling.", min_length=1, max_length=200),
+        ] = None,
+        state: Annotated[KeywordState | None, Query(description="Those in this state.")] = None,
+        after: Annotated[
+            str | None, Query(description="`next` of the page before.", pattern=_AFTER_KEYWORD)
+        ] = None,
+        limit: PageLimit = DEFAULT_PAGE,
+    ) -> FoundKeywordsView:
+        """Over all cycles that are kept, those of the latest first."""
+        wanted = KeywordFilter(
+            caller.brands if brand is None else {seen_slug(brand, caller)}, keyword, q, state
+        )
+        cycle_id, _, position = (after or "").partition(".")
+        last = (UUID(cycle_id), int(position)) if after else None
+        async with database.connection() as connection:
+            rows = await search_keywords(connection, wanted, after=last, limit=limit + 1)
+        return FoundKeywordsView.of(rows, limit)
 
     @routes.get("/cycles/{cycle_id}/keywords", summary="List the keywords of a cycle", responses=UNKNOWN)
     async def list_cycle_keywords(

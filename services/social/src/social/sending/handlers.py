@@ -226,7 +226,7 @@ class Sender:
         async def record(tx: Transaction) -> None:
             await store.end(tx.connection, post.post_id, State.POSTED, url=url)
             tell(tx, post, posted(self._urls, post, url), caused_by=message)
-            log.info("post_is_out", post_id=str(post.post_id), account=post.account, url=url)
+            log.info("post_is_out", **_named(post), url=url)
 
         return record
 
@@ -249,14 +249,24 @@ class Sender:
 # -- what becomes of it, written down with what is told of it --------------------------------------------------------------
 
 
+def _named(post: ChannelPost) -> dict[str, str | None]:
+    """What a line of the log says of a post, besides what became of it."""
+    return {
+        "brand": post.brand_slug,
+        "content_id": str(post.content_id),
+        "channel": post.channel,
+        "account": post.account,
+        "post_id": str(post.post_id),
+    }
+
+
 def _ended(message: DomainMessage[PostSend], post: ChannelPost, state: State, why: Refusal) -> Record:
     async def record(tx: Transaction) -> None:
         await store.end(tx.connection, post.post_id, state, why=_fit(why), ended_by=message.event_id)
         tell(tx, post, failed(post, why), caused_by=message)
         log.warning(
             "post_is_not_out",
-            post_id=str(post.post_id),
-            account=post.account,
+            **_named(post),
             state=state.value,
             reason=why.reason,
         )

@@ -1,0 +1,158 @@
+"""`brandctl keywords`: what became of a keyword, in whichever cycle it was."""
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from brandctl.access import AccessError
+from brandctl.asking import AsJson, KeyFile, ServiceError
+from brandctl.errors import CommandError
+from brandctl.keywords.clients import DeadLetters, Keywords
+from brandctl.keywords.story import Happening, tell
+from brandctl.listing import Limit, Listing, OfBrand
+from brandctl.tables import show_table
+from brandctl.terminal import note, print_json
+
+app = typer.Typer(
+    name="keywords",
+    no_args_is_help=True,
+    help=f"""Keywords over all cycles: find them, and read the story of one. No traces are needed for that.
+
+{Keywords.help()}
+
+For example:
+
+    brandctl keywords list --brand acme --search brew
+    brandctl keywords show "cold brew" --brand acme
+""",
+)
+OrchestratorUrl = Annotated[str | None, Keywords.address_option()]
+MonitorUrl = Annotated[str | None, DeadLetters.address_option()]
+MOST_CYCLES: Final = 10
+"""Cycles whose story `show` tells; the keyword may be in more."""
+
+_KEYWORDS: Final = Listing[dict[str, Any]](
+    {
+        "keyword": lambda each: str(each["keyword"]),
+        "brand": lambda each: str(each["brand_slug"]),
+        "state": lambda each: str(each["state"]),
+        "since": lambda each: _minute(each["moved_at"]),
+        "cycle": lambda each: str(each["cycle_id"]),
+        "result": lambda each: str(each["published_url"] or each["reason"] or each["waits"] or ""),
+    },
+    nothing="no such keyword in the cycles that are kept",
+    colours={"completed": "green", "refused": "yellow", "needs_review": "yellow", "failed": "red"},
+)
+
+
+@app.command(name="list")
+def list_keywords(
+    brand: OfBrand = None,
+    search: Annotated[
+        str | None, typer.Option(help="Those with this text in them.", show_default="all")
+    ] = None,
+    state: Annotated[
+        str | None, typer.Option(help="Such as completed or failed.", show_default="in any state")
+    ] = None,
+    after: Annotated[str | None, typer.Option(help="Where the page before ended, as it says.")] = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Lists keywords of all cycles that are kept, those of the latest cycle first.
+
+    For example:
+
+        brandctl keywords list --brand acme --search brew --state failed
+    """
+    with Keywords.at(orchestrator_url, key_file) as keywords:
+        answer = keywords.page(brand=brand, q=search, state=state, after=after, limit=limit)
+    _KEYWORDS.show(answer["items"], answer, as_json=as_json, more=answer["next"])
+
+
+@app.command()
+def show(
+    keyword: Annotated[str, typer.Argument(metavar="KEYWORD", help="As it was handed in.")],
+    brand: OfBrand = None,
+    as_json: AsJson = False,
+    orchestrator_url: OrchestratorUrl = None,
+    monitor_url: MonitorUrl = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Tells what happened to a keyword and when: accepted, written, decided about, published, posted, dead letters, its end.
+
+    A keyword that was handed in several times has a story for each cycle, the latest first. Exit code 1 if it is not known.
+
+    For example:
+
+        brandctl keywords show "cold brew" --brand acme
+    """
+    with Keywords.at(orchestrator_url, key_file) as keywords:
+        found = keywords.page(brand=brand, keyword=keyword, limit=MOST_CYCLES)
+        items = found["items"]
+        if not items:
+            raise CommandError(
+                f"no cycle that is kept has the keyword {keyword!r}; brandctl keywords list --search finds others"
+            )
+        letters = _letters(items, monitor_url, key_file)
+        stories = [
+            _story(keywords, each, dead)
+            for each, dead in zip(items, letters or [[]] * len(items), strict=True)
+        ]
+    if as_json:
+        print_json(
+            [
+                {
+                    **each,
+                    "story": [happening.as_json() for happening in story],
+                    "dead_letters_read": letters is not None,
+                }
+                for each, story in zip(items, stories, strict=True)
+            ]
+        )
+    else:
+        for each, story in zip(items, stories, strict=True):
+            note(f"“{each['keyword']}” of {each['brand_slug']}, correlation_id {each['correlation_id']}")
+            show_table(
+                ("when", "what", "detail"),
+                [(_minute(happening.at, "seconds"), happening.what, happening.detail) for happening in story],
+            )
+    if found["next"] is not None:
+        note(f"There are more cycles with it; these are the latest {MOST_CYCLES}.")
+
+
+def _story(keywords: Keywords, item: dict[str, Any], letters: list[dict[str, Any]]) -> list[Happening]:
+    content_id = item["content_id"]
+    if content_id is None:
+        return tell(item, workflow={}, content={}, decisions=(), letters=letters)
+    return tell(
+        item,
+        workflow=keywords.workflow(content_id),
+        content=keywords.content(content_id),
+        decisions=keywords.decisions(content_id),
+        letters=letters,
+    )
+
+
+def _letters(
+    items: list[dict[str, Any]], monitor_url: str | None, key_file: Path | None
+) -> list[list[dict[str, Any]]] | None:
+    """Of each keyword; None if the monitor cannot be asked, which is no reason to keep the rest back."""
+    try:
+        with DeadLetters.at(monitor_url, key_file) as monitor:
+            return [
+                monitor.of_keyword(each["correlation_id"], each["keyword"], each["content_id"])
+                for each in items
+            ]
+    except (AccessError, ServiceError) as error:
+        note(f"Dead letters are left out: {error}")
+        return None
+
+
+def _minute(moment: str | None, precision: str = "minutes") -> str:
+    """`2026-07-01 12:00`, or with seconds."""
+    if moment is None:
+        return ""
+    return moment[: 16 if precision == "minutes" else 19].replace("T", " ")

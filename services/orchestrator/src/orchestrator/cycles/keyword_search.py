@@ -1,0 +1,70 @@
+"""Keywords of all cycles that are kept, found by brand, spelling and state."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from chassis import Connection
+from orchestrator.cycles.facts import KeywordState
+from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordFilter:
+    """Which keywords are wanted; None means any."""
+
+    brands: Collection[str] | None = None
+    keyword: str | None = None
+    """Spelled so, upper or lower case."""
+    text: str | None = None
+    """With this in its spelling, upper or lower case."""
+    state: KeywordState | None = None
+
+
+async def search_keywords(
+    connection: Connection, wanted: KeywordFilter, *, after: tuple[UUID, int] | None, limit: int
+) -> list[KeywordRow]:
+    """A page of keywords: those of the latest cycle first, and within a cycle the last one first.
+
+    Args:
+        connection: to the service's database.
+        wanted: see there.
+        after: cycle and position of the last keyword of the page before.
+        limit: keywords at most.
+    """
+    conditions, values = ["true"], list[Any]()
+
+    def add(condition: str, *more: Any) -> None:
+        numbers = [f"${len(values) + number}" for number in range(1, len(more) + 1)]
+        conditions.append(condition.format(*numbers))
+        values.extend(more)
+
+    if wanted.brands is not None:
+        add("c.brand_slug = any ({}::text[])", sorted(wanted.brands))
+    if wanted.keyword is not None:
+        add("lower(k.keyword) = lower({})", wanted.keyword)
+    if wanted.text is not None:
+        add("position(lower({}) in lower(k.keyword)) > 0", wanted.text)
+    if wanted.state is not None:
+        add("k.state = {}", wanted.state)
+    if after is not None:
+        add("(k.cycle_id, k.position) < ({}::uuid, {}::int)", *after)
+    # The page is chosen first: what is read beside each keyword is read of the page alone.
+    page = await connection.fetch(
+        f"""
+        select k.cycle_id, k.position from keywords as k join cycles as c using (cycle_id)
+        where {" and ".join(conditions)} order by k.cycle_id desc, k.position desc limit ${len(values) + 1}
+        """,  # noqa: S608  (conditions of this module)
+        *values,
+        limit,
+    )
+    return await load_rows(
+        connection,
+        """
+        (k.cycle_id, k.position) in (select * from unnest($1::uuid[], $2::int[]))
+        order by k.cycle_id desc, k.position desc
+        """,
+        [row["cycle_id"] for row in page],
+        [row["position"] for row in page],
+    )
