@@ -38,7 +38,8 @@ lint: ## Check style, types, import rules and the lock
 	$(BIN)/ruff format --check
 	$(BIN)/mypy --strict $(MEMBERS) deploy/kubernetes/manifests
 	$(BIN)/lint-imports
-	@for script in deploy/*/*.sh deploy/*/*/*.sh deploy/kubernetes/validate; do sh -n "$$script" || exit 1; done; bash -n .ci/run && bash -n brandctl
+	@for script in deploy/*/*.sh deploy/*/*/*.sh deploy/kubernetes/validate .ci/run brandctl; do \
+		case $$(head -n 1 "$$script") in *bash) bash -n "$$script" ;; *) sh -n "$$script" ;; esac || exit 1; done
 	@if grep -nE 'https?://|--(extra-)?index-url|--find-links' requirements.lock deploy/kubernetes/requirements.lock deploy/local/model/requirements.lock; then \
 		echo 'requirements.lock must not name addresses: make lock' >&2; exit 1; fi
 
