@@ -70,6 +70,45 @@ class PostgresNode:
         """Starts a server that has ended over the data it left, on the same port, without waiting for it."""
         return replace(self, child=_start_server(self.folder, log))
 
+    def make_standby(self, folder: Path, *, through: int) -> "PostgresNode":
+        """Copies the server, which runs on, into `folder` as a standby on a port of its own; `start_again` starts it.
+
+        Args:
+            folder: where the copy goes; must not exist yet.
+            through: the port by which the standby reaches this server, that of a proxy for instance.
+
+        Raises:
+            StartError: the server could not be copied.
+        """
+        user = unprivileged_user() if os.geteuid() == 0 else None
+        data = _prepare(folder, user)
+        address = [f"--host={ports.LOOPBACK}", f"--port={through}", f"--username={SUPERUSER}"]
+        result = subprocess.run(  # noqa: S603
+            [
+                *processes.as_user(user),
+                str(find_binaries() / "pg_basebackup"),
+                *(f"--pgdata={data}", "--checkpoint=fast", "--write-recovery-conf", "--no-sync", *address),
+            ],
+            check=False,
+            capture_output=True,
+            text=True,
+            cwd="/",
+            env={
+                "PATH": os.environ.get("PATH", os.defpath),
+                "LC_ALL": "C.UTF-8",
+                "PGPASSWORD": self.password,
+            },
+        )
+        if result.returncode != 0:
+            raise processes.StartError(f"pg_basebackup failed:\n{result.stderr[-2000:]}")
+        return replace(self, folder=data, link=folder).take_over(ports.free_port())
+
+    def take_over(self, port: int) -> "PostgresNode":
+        """Listens on another port from its next start on, that of a server that is gone for instance."""
+        with (self.folder / "postgresql.conf").open("a") as conf:
+            conf.write(f"port = '{port}'\n")
+        return replace(self, port=port)
+
 
 def launch(
     folder: Path,

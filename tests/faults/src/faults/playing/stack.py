@@ -5,6 +5,7 @@ any unique constraint; the services know nothing of them.
 """
 
 import asyncio
+import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping
@@ -43,6 +44,8 @@ create function note_insert() returns trigger language plpgsql as $$
 begin insert into audit (row) values (to_jsonb(new)); return new; end $$;
 create trigger audit before insert on {table} for each row execute function note_insert();
 """
+AUDIT_OF_ROWS: Final = AUDIT.replace("before insert", "after insert")
+"""For scenarios where one thing is rightly asked for twice: only rows that are there count."""
 PATIENCE: Final = {"RETRY_BASE_SECONDS": "1", "MAX_ATTEMPTS": "8"}
 """Instead of half a minute to the second attempt, which a fault matrix cannot wait for."""
 
@@ -87,7 +90,13 @@ class Stack:
 
     @classmethod
     @asynccontextmanager
-    async def running(cls, world: World, *, corpus: Path = CORPUS) -> AsyncIterator[Self]:
+    async def running(
+        cls,
+        world: World,
+        *,
+        corpus: Path = CORPUS,
+        audit: str = AUDIT,
+    ) -> AsyncIterator[Self]:
         addresses = services.choose_addresses()
         environments = {}
         for name in services.NAMES:
@@ -107,7 +116,7 @@ class Stack:
                 | {"GATEWAY_URL": ""}
             )
             if name in AUDITED:
-                await world.servers.add_tables(database_url, AUDIT.format(table=AUDITED[name]))
+                await world.servers.add_tables(database_url, audit.format(table=AUDITED[name]))
         stack = cls(world, addresses, environments)
         try:
             for name in services.NAMES:
@@ -128,6 +137,13 @@ class Stack:
         process.kill()
         await asyncio.to_thread(process.wait)
         self.world.history.fault(f"{name} killed")
+
+    def freeze(self, name: str) -> None:
+        """SIGSTOP: it stands still until `thaw`."""
+        self.children[name].process.send_signal(signal.SIGSTOP)
+
+    def thaw(self, name: str) -> None:
+        self.children[name].process.send_signal(signal.SIGCONT)
 
     async def ready(self) -> None:
         await asyncio.to_thread(services.wait_until_ready, list(self.children.values()), self.addresses)
@@ -210,7 +226,7 @@ class Stack:
             answer.raise_for_status()
             return {item["correlation_id"] for item in answer.json()["items"]}
 
-    async def _seen(self) -> Seen:
+    async def seen(self) -> Seen:
         posts = await self.audit("social")
         # A page is there before its post.
         pages = await self.audit("publisher")
@@ -230,7 +246,7 @@ class Stack:
         async def all_ended() -> bool:
             # By keyword, not by number: an order whose answer nobody waited for has its post too.
             try:
-                seen = await self._seen()
+                seen = await self.seen()
             except (*OUTAGES, httpx.TransportError):
                 return False
             return all(seen.posts[keyword] or chain in seen.dead for chain, keyword in self.accepted.items())
@@ -238,7 +254,7 @@ class Stack:
         with suppress(AssertionError):
             await eventually(all_ended, within=within)
         seconds = time.monotonic() - healed
-        seen = await self._seen()
+        seen = await self.seen()
         missing = [fault for fault in faults if not self.world.history.faults[fault]]
         return Outcome(
             submitted=len(self.accepted) + len(self.in_doubt),

@@ -164,7 +164,7 @@ class Postgres:
         self._logs = count(2)
         self._disk = None if disk is None else _mounted(disk)
         # A standby, as `demote` makes, needs more in the log than a server that stands alone.
-        settings = {"wal_level": "replica"}
+        settings = {"wal_level": "replica", "max_wal_senders": "4"}
         data = self._disk / "data" if self._disk else folder
         self._node = postgres.launch(data, log=folder.with_name(f"{folder.name}.log"), settings=settings)
 
@@ -226,6 +226,38 @@ class Postgres:
             await connection.fetchval("select pg_promote(wait => true)")
         finally:
             await connection.close()
+
+    async def add_standby(self, folder: Path, *, port: int) -> postgres.PostgresNode:
+        """A standby in `folder` that streams from here through `port`, asynchronously; it follows once this returns.
+
+        Args:
+            folder: where its data go; must not exist yet.
+            port: where the standby reaches this server: a proxy that can be cut.
+        """
+        copied = await asyncio.to_thread(self._node.make_standby, folder, through=port)
+        standby = copied.start_again(log=folder.with_name(f"{folder.name}.log"))
+        await asyncio.to_thread(standby.wait, 60.0)
+        return standby
+
+    async def standby_follows(self) -> bool:
+        """Whether a standby has replayed what is committed by now."""
+        connection = await asyncpg.connect(self.url)
+        try:
+            return bool(
+                await connection.fetchval(
+                    "select exists (select from pg_stat_replication where replay_lsn >= pg_current_wal_lsn())"
+                )
+            )
+        finally:
+            await connection.close()
+
+    async def replace_by(self, standby: postgres.PostgresNode) -> None:
+        """Gives the address of this server, which was killed, to its standby, and makes that take writes."""
+        await asyncio.to_thread(standby.child.stop, signal.SIGINT, grace=_STOP_SECONDS)
+        lost, self._node = self._node, standby.take_over(self._node.port)
+        await self.start()
+        await self.promote()
+        postgres.discard(lost.link)
 
     def fill_disk(self) -> int:
         """Leaves no byte free on its disk; returns how many that took."""

@@ -1,0 +1,162 @@
+"""The database fails over to a standby that was behind: the last commits are gone, the broker's messages stay acknowledged."""
+
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+import asyncpg
+
+from chassis.testing import TcpProxy, eventually
+from faults.judging.checker import Violation
+from faults.judging.results import Outcome
+from faults.playing.scenario import scenario
+from faults.playing.stack import AUDIT_OF_ROWS, Keyword, Seen, Stack
+from faults.playing.world import OUTAGES, World
+
+_FAULT: Final = "failed over"
+_PER_SECOND: Final = 5
+_AT_EACH_STAGE: Final = 6
+"""Keywords whose page, and as many whose post, are under way when the standby hears the last of it."""
+_UNDER_WAY: Final = frozenset({"queued", "writing", "publishing", "promoting"})
+_ASKS_AGAIN: Final = {"STALL_AFTER_HOURS": str(10 / 3600), "HOUSEKEEPING_SECONDS": "2"}
+"""What nobody answers for is asked for once more after 10 seconds, and given up after as many again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the orchestrator says of a keyword."""
+
+    keyword: Keyword
+    state: str
+    setbacks: str
+    """As stored: empty where it has none."""
+
+
+@scenario(
+    "asynchronous fail-over",
+    "the database is killed and its standby takes over, without the last seconds of what the services have acknowledged",
+    faults=(_FAULT,),
+    own_nodes=True,
+)
+async def asynchronous_fail_over(world: World) -> Outcome:
+    database = world.servers.database
+    assert database is not None
+    async with (
+        TcpProxy("127.0.0.1", database.port) as replication,
+        Stack.running(world, audit=AUDIT_OF_ROWS) as stack,
+    ):
+        standby = await database.add_standby(world.folder / "nodes" / "standby", port=replication.port)
+        async with stack.load(_PER_SECOND):
+            await posts(stack, 5)
+            async with at_both_stages(stack):
+                await eventually(database.standby_follows, within=30)
+                replication.cut()
+                before = await stack.posted()
+            # What waited is done, answered and acknowledged, and the standby hears nothing of it.
+            await posts(stack, before + 2 * _AT_EACH_STAGE)
+            await database.kill()
+            await database.replace_by(standby)
+            kept = await stack.posted()
+            world.history.fault(_FAULT, before + 2 * _AT_EACH_STAGE - kept)
+            await stack.kill("orchestrator")
+            stack.environments["orchestrator"] |= _ASKS_AGAIN
+            stack.start("orchestrator")
+            await stack.ready()
+            await posts(stack, kept + 10)
+        return await _outcome(world, stack)
+
+
+@asynccontextmanager
+async def at_both_stages(stack: Stack) -> AsyncIterator[None]:
+    """In the block keywords wait for the publisher, and others for social."""
+    try:
+        stack.freeze("social")
+        await at_stage(stack, "promoting")
+        stack.freeze("publisher")
+        await at_stage(stack, "publishing")
+        yield
+    finally:
+        for name in ("publisher", "social"):
+            stack.thaw(name)
+
+
+async def at_stage(stack: Stack, state: str) -> None:
+    """Returns once enough keywords are there."""
+
+    async def enough() -> bool:
+        ended = await endings(stack)
+        return sum(each.state == state for each in ended.values()) >= _AT_EACH_STAGE
+
+    await eventually(enough, within=30)
+
+
+async def posts(stack: Stack, count: int) -> None:
+    async def enough() -> bool:
+        return await stack.posted() >= count
+
+    await eventually(enough, within=60)
+
+
+async def _outcome(world: World, stack: Stack) -> Outcome:
+    healed = time.monotonic()
+
+    async def all_ended() -> bool:
+        try:
+            return all(each.state not in _UNDER_WAY for each in (await endings(stack)).values())
+        except OUTAGES:
+            return False
+
+    with suppress(AssertionError):
+        await eventually(all_ended, within=70)
+    seconds = time.monotonic() - healed
+    seen, ended = await stack.seen(), await endings(stack)
+    found = tuple(judge(ended, seen))
+    return Outcome(
+        submitted=len(ended),
+        effects=seen.posts.total(),
+        dead_letters=len(seen.dead),
+        lost=sum(each.state in _UNDER_WAY or _unanswered(each) for each in ended.values()),
+        duplicated=sum(max(times - 1, 0) for counts in (seen.pages, seen.posts) for times in counts.values()),
+        fired=world.history.faults[_FAULT],
+        seconds_to_heal=seconds,
+        violations=found,
+    )
+
+
+async def endings(stack: Stack) -> Mapping[str, Ending]:
+    """By correlation_id, every keyword that the orchestrator knows; an acceptance that was lost is none."""
+    connection = await asyncpg.connect(stack.environments["orchestrator"]["DATABASE_URL"], timeout=5)
+    try:
+        rows = await connection.fetch(
+            "select correlation_id::text, brand_slug, keyword, state, setbacks::text as setbacks"
+            " from keywords join cycles using (cycle_id)"
+        )
+    finally:
+        await connection.close()
+    return {
+        row["correlation_id"]: Ending((row["brand_slug"], row["keyword"]), row["state"], row["setbacks"])
+        for row in rows
+    }
+
+
+def judge(ended: Mapping[str, Ending], seen: Seen) -> Iterator[Violation]:
+    """Each keyword is done with one page and one post, or somebody knows why not; no page and no post is there twice."""
+    for chain, each in ended.items():
+        there = (seen.pages[each.keyword], seen.posts[each.keyword])
+        told = f"{each.keyword}: {each.state}, {there[0]} pages, {there[1]} posts, {each.setbacks}"
+        if each.state == "completed":
+            if there != (1, 1):
+                yield Violation(1, told)
+        elif chain not in seen.dead and (each.state in _UNDER_WAY or _unanswered(each)):
+            yield Violation(1, told)
+    for what, counts in (("page", seen.pages), ("post", seen.posts)):
+        for keyword, times in counts.items():
+            if times > 1:
+                yield Violation(1, f"{keyword}: {times} times the {what}")
+
+
+def _unanswered(ending: Ending) -> bool:
+    """Failed, and the reason is that nobody said how it went."""
+    return ending.state != "completed" and "no outcome" in ending.setbacks
