@@ -82,6 +82,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "notifications": ("ops",),
     "notifications acknowledge": (ID,),
     "notifications list": (),
+    "keywords show": ("tea", "--brand", "acme"),
     "notifications log": (),
     "notifications routes": (),
     "notifications set": ("ops", "--account", "ops-chat"),

@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """Unicode's category Cc."""
+WITHOUT_NUL: Final = r"^[^\x00]*$"
+"""Pattern of text that PostgreSQL can be asked for: it keeps no such character."""
 
 
 class RequestBody(BaseModel):

@@ -51,6 +51,7 @@ from orchestrator.cycles.models import (
 from orchestrator.cycles.store import Cycle, NewCycle, cycles_page, find_cycle
 from orchestrator.cycles.taking_lists import LISTS, TakesLists
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room
+from orchestrator.requests import WITHOUT_NUL
 
 CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
 """Attribute of the request's span, so that its trace is found by the cycle's id."""
@@ -179,14 +180,23 @@ def _watching(database: Database) -> APIRouter:
     @routes.get("/keywords", summary="Search keywords")
     async def search_for_keywords(
         caller: MayRead,
-        brand: Annotated[str | None, Query(description="Those of this brand.", max_length=200)] = None,
+        brand: Annotated[
+            str | None, Query(description="Those of this brand.", max_length=200, pattern=WITHOUT_NUL)
+        ] = None,
         keyword: Annotated[
             str | None,
-            Query(description="Spelled so, in upper or lower case.", min_length=1, max_length=200),
+            Query(
+                description="Spelled so, in upper or lower case.",
+                min_length=1,
+                max_length=200,
+                pattern=WITHOUT_NUL,
+            ),
         ] = None,
         q: Annotated[
             str | None,
-            Query(description="With this in their spelling.", min_length=1, max_length=200),
+            Query(
+                description="With this in their spelling.", min_length=1, max_length=200, pattern=WITHOUT_NUL
+            ),
         ] = None,
         state: Annotated[KeywordState | None, Query(description="Those in this state.")] = None,
         after: Annotated[

@@ -1,6 +1,6 @@
 """Requests about subjects: which there are, and what a person says of them."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 
@@ -10,6 +10,7 @@ from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from messaging import Database
 from orchestrator.brands import BrandSlug, Slug, UnknownBrandError, find_brand, seen_slug
+from orchestrator.requests import WITHOUT_NUL
 from orchestrator.subjects.deciding import decisions_of, join_subjects, split_subject, stored_subjects
 from orchestrator.subjects.models import (
     MAX_KEYWORD,
@@ -20,9 +21,6 @@ from orchestrator.subjects.models import (
     SubjectsView,
     SubjectView,
 )
-
-_WITHOUT_NUL: Final = r"^[^\x00]*$"
-"""PostgreSQL keeps no such character."""
 
 
 def subject_routes(database: Database) -> APIRouter:
@@ -35,11 +33,11 @@ def subject_routes(database: Database) -> APIRouter:
         keyword: Annotated[
             str | None,
             Query(
-                max_length=MAX_KEYWORD, pattern=_WITHOUT_NUL, description="The one that this keyword names."
+                max_length=MAX_KEYWORD, pattern=WITHOUT_NUL, description="The one that this keyword names."
             ),
         ] = None,
         after: Annotated[
-            str, Query(max_length=2_000, pattern=_WITHOUT_NUL, description="`next` of the page before.")
+            str, Query(max_length=2_000, pattern=WITHOUT_NUL, description="`next` of the page before.")
         ] = "",
         limit: PageLimit = DEFAULT_PAGE,
     ) -> SubjectsView:
