@@ -1,13 +1,17 @@
 """Keywords found over all cycles, and the lines of the log that tell when one came in and ended."""
 
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import httpx
 import structlog
 
-from envelope.brand.payloads import Priority, ResearchFailed
+from envelope.brand.payloads import Priority, ResearchCompleted, ResearchFailed
 from messaging import Database
-from tests.fixtures.orchestrator.cycles import MessageOf, begin, handle
+from orchestrator.cycles import DEFAULT_ROOM, Housekeeping, cancel_writing, store
+from orchestrator.cycles.control import cancel_cycle
+from tests.fixtures.orchestrator.cycles import MessageOf, begin, handle, rows_of
 
 
 async def test_keywords_of_all_cycles_are_found_by_spelling_text_and_state(
@@ -69,3 +73,60 @@ async def test_the_log_has_a_line_when_a_cycle_is_accepted_and_when_a_keyword_en
     assert {each["correlation_id"] for each in told} == {cycle.correlation_id}
     assert {each["brand"] for each in told} == {"daily-grind"}
     assert (told[1]["keyword"], told[1]["state"]) == ("moka pot", "refused")
+
+
+def ends(lines: list[Any]) -> list[tuple[str, str, str, str]]:
+    told = [each for each in lines if each["event"] == "keyword_ended"]
+    return [(each["keyword"], each["correlation_id"], each["state"], each["reason"]) for each in told]
+
+
+async def test_the_log_has_a_line_for_each_keyword_that_is_cancelled(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    keywords = [f"keyword {number}" for number in range(250)]
+    cycle = await begin(orchestrator_database, *keywords)
+    at_research = {
+        row.keyword for row in await rows_of(orchestrator_database, cycle) if not row.facts.awaits_turn
+    }
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(2):
+            await cancel_cycle(orchestrator_database, cycle.cycle_id, None, DEFAULT_ROOM)
+    assert sorted(ends(lines)) == [
+        (keyword, cycle.correlation_id, "cancelled", "cancelled")
+        for keyword in sorted({*keywords} - at_research)
+    ]
+
+    with structlog.testing.capture_logs() as lines:
+        completed = ResearchCompleted(
+            brand_slug="daily-grind", research_id=UUID(int=7), keyword=min(at_research)
+        )
+        await handle(orchestrator_database, message_of(completed, cycle.correlation_id))
+    assert ends(lines) == [(min(at_research), cycle.correlation_id, "cancelled", "cancelled")]
+
+
+async def test_the_log_has_a_line_for_a_keyword_whose_writing_is_cancelled_and_for_one_that_is_given_up(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew", "moka pot")
+    completed = ResearchCompleted(brand_slug="daily-grind", research_id=UUID(int=7), keyword="cold brew")
+    await handle(orchestrator_database, message_of(completed, cycle.correlation_id))
+    (row, _) = await rows_of(orchestrator_database, cycle)
+    with structlog.testing.capture_logs() as lines:
+        async with orchestrator_database.transaction() as tx:
+            now = await store.lock_brand(tx.connection, "daily-grind")
+            await cancel_writing(tx, row, DEFAULT_ROOM, by="anna", now=now)
+    assert ends(lines) == [("cold brew", cycle.correlation_id, "cancelled", "cancelled by anna")]
+
+    async with orchestrator_database.connection() as connection:
+        await connection.execute(
+            "update keywords set moved_at = now() - interval '2 hours', asked_again = true"
+        )
+    housekeeping = Housekeeping(
+        orchestrator_database,
+        stall_after=timedelta(hours=1),
+        keep_cycles=timedelta(hours=1),
+        longest_sleep=timedelta(hours=1),
+    )
+    with structlog.testing.capture_logs() as lines:
+        assert await housekeeping.look_after_stalled() == 1
+    assert [each[:3] for each in ends(lines)] == [("moka pot", cycle.correlation_id, "failed")]

@@ -44,6 +44,7 @@ class Handlers:
             tx.connection,
             [plan.post for plan in plans if plan.post is not None and plan.post.content_id not in held],
             names,
+            chains={message.payload.content_id: message.correlation_id for message in messages},
         )
         for message, plan in zip(messages, plans, strict=True):
             if not plan.outcomes and not plan.elsewhere:

@@ -22,6 +22,7 @@ from orchestrator.cycles.domain import RoutedEvent, Turn, decide
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, NOTHING_IN_HAND, Room, Standing, give_turns, standings
+from orchestrator.ended_keywords import log_ended_keywords
 from orchestrator.outside import tell_of_ends
 from orchestrator.placements import learn, spread
 from orchestrator.writing import ContentId, article_contexts, mark_published
@@ -58,6 +59,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     turns = _Turns(slugs, await standings(tx.connection, slugs), room)
     changed: dict[RowKey, KeywordRow] = {}
     strange: list[Event] = []
+    ends: list[KeywordRow] = []
     for event in events:
         row = index.find(event)
         if row is None:
@@ -77,7 +79,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
             continue
         turns.note(row.facts, decision.keyword)
         if decision.keyword.has_ended and not row.facts.has_ended:
-            _note_end(row, decision.keyword)
+            ends.append(replace(row, facts=decision.keyword))
         command = row.command
         for payload in decision.messages:
             event_id = tx.send(payload, caused_by=event, correlation_id=row.correlation_id)
@@ -88,6 +90,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         )
     _let_go(strange)
     await keyword_rows.save_keywords(tx.connection, list(changed.values()))
+    await log_ended_keywords(each.as_ended for each in ends)
     # Before those are looked at that wait for an article of their subject: it stands once it has its address.
     await _note_addresses(tx, events)
     await give_turns(tx, turns.freed, room, now=now)
@@ -190,20 +193,6 @@ def _content_id(payload: RoutedEvent) -> UUID | None:
             return None
         case _:
             return payload.content_id
-
-
-def _note_end(row: KeywordRow, ended: Keyword) -> None:
-    log.info(
-        "keyword_ended",
-        brand=ended.brand_slug,
-        keyword=row.keyword,
-        cycle_id=str(row.cycle_id),
-        correlation_id=row.correlation_id,
-        content_id=None if ended.content_id is None else str(ended.content_id),
-        state=ended.state,
-        reason=ended.reason,
-        url=ended.published_url,
-    )
 
 
 def _let_go(events: Sequence[Event]) -> None:

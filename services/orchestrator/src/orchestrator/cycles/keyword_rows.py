@@ -18,6 +18,7 @@ from envelope.brand.payloads import Priority
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Post, Setback, Stage
 from orchestrator.cycles.store import HELD_UP, RANKS
+from orchestrator.ended_keywords import EndedKeyword
 from orchestrator.placements import PLACEMENTS, Placement, read_placements
 from orchestrator.writing import ContentId
 
@@ -61,6 +62,21 @@ class KeywordRow:
     """Whether it is a subject of its own, whatever it folds with."""
     accepted_at: datetime | None = None
     """When its cycle was accepted; None of a row that was not read from the database."""
+
+    @property
+    def as_ended(self) -> EndedKeyword:
+        """What the log tells of its end."""
+        facts = self.facts
+        return EndedKeyword(
+            facts.brand_slug,
+            self.keyword,
+            self.cycle_id,
+            self.correlation_id,
+            facts.standing_id if facts.has_standing_article else facts.content_id,
+            facts.state,
+            facts.reason,
+            self.standing_url if facts.has_standing_article else facts.published_url,
+        )
 
 
 async def keywords_of(
