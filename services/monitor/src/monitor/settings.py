@@ -1,12 +1,15 @@
 """Settings of the service, from environment variables."""
 
-from typing import Self
+from pathlib import Path
+from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, StringConstraints, model_validator
 
 from chassis import KeyedSettings, WebAddress
 from chassis.service_keys import PairKeysText, sent_to
 from messaging import ServiceSettings
+
+ProxyAddress = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$")]
 
 
 class Settings(ServiceSettings, KeyedSettings):
@@ -14,6 +17,17 @@ class Settings(ServiceSettings, KeyedSettings):
     retention_days: int = Field(
         default=30, ge=1, description="how long settled dead letters are kept; open ones are kept for good"
     )
+    # The file with the time of the last backup; unset: backups are not watched.
+    backup_record: Path | None = None
+    backup_max_age_hours: float | None = Field(
+        default=None,
+        gt=0,
+        description="how old the last backup may become until an alert fires; unset: none does",
+    )
+    # host:port of the proxy in front, whose certificates are watched; unset: there is none.
+    proxy_address: ProxyAddress | None = None
+    # The addresses that visitors come by, with commas between them; of those with https the certificates are watched.
+    certificate_urls: str = ""
     # Address of the gateway, through which connected accounts are asked; unset: none is connected.
     gateway_url: WebAddress | None = None
     # What it is asked with; several with commas between them, of which the first is sent. Unset: SERVICE_KEY.
