@@ -13,9 +13,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from prometheus_client import CollectorRegistry
+from pydantic import ValidationError
 
 from chassis.observing.metrics import Families
 from monitor.certificates import ProxyCertificates, https_hosts, validity_of
+from monitor.settings import Settings
 
 BEGINS = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -200,3 +202,32 @@ def test_a_certificate_that_breaks_off_is_none() -> None:
 )
 def test_only_addresses_with_https_have_certificates(urls: str, hosts: set[str]) -> None:
     assert https_hosts(urls) == hosts
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("PROXY_ADDRESS", "caddy", "is no host with a port; write it like caddy:443"),
+        ("PROXY_ADDRESS", "caddy:", "is no host with a port"),
+        ("PROXY_ADDRESS", ":443", "is no host with a port"),
+        ("PROXY_ADDRESS", "caddy:0", "is no host with a port"),
+        ("PROXY_ADDRESS", "caddy:70000", "is no host with a port"),
+        ("PROXY_ADDRESS", "https://caddy:443", "is no host with a port"),
+        ("CERTIFICATE_URLS", "https://[a.example.org", "are no web addresses"),
+        ("BACKUP_MAX_AGE_HOURS", "0", "greater than 0"),
+        ("BACKUP_MAX_AGE_HOURS", "inf", "finite number"),
+        ("BACKUP_MAX_AGE_HOURS", "a day", "valid number"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, complaint: str
+) -> None:
+    for variable, given in (
+        ("SERVICE_KEY", "test-service-key-0123456789"),
+        ("RABBITMQ_URL", "amqp://a:b@127.0.0.1"),
+        ("DATABASE_URL", "postgresql://a:b@127.0.0.1/c"),
+        (name, value),
+    ):
+        monkeypatch.setenv(variable, given)
+    with pytest.raises(ValidationError, match=complaint):
+        Settings()

@@ -126,7 +126,11 @@ class ProxyCertificates(Collector):
 
 
 def https_hosts(urls: str) -> set[str]:
-    """The hosts of addresses with commas between them; those without TLS have no certificate."""
+    """The hosts of addresses with commas between them; those without TLS have no certificate.
+
+    Raises:
+        ValueError: one of them cannot be read.
+    """
     parts = (urlsplit(each.strip()) for each in urls.split(","))
     return {each.hostname for each in parts if each.scheme == "https" and each.hostname}
 
