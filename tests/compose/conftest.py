@@ -32,6 +32,7 @@ class ContainerStack:
         self.environment = {
             **os.environ,
             "ENV_FILE": str(self._settings),
+            "BACKUP_RECORD_FOLDER": str(folder / "backup-record"),
             "COMPOSE_PROJECT_NAME": self.project,
             "COMPOSE_FILE": "compose.yaml:compose.observability.yaml",
             # Images of their own: those of somebody who runs the stack here stay as they are.

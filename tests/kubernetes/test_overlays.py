@@ -253,6 +253,7 @@ def test_the_command_accepts_what_is_there(kubectl: Path) -> None:
         r"^dev: \d+ resources are valid for Kubernetes .* and keep \d+ rules$", result.stdout, re.MULTILINE
     )
     assert re.search(r"^prod: \d+ resources are valid", result.stdout, re.MULTILINE)
+    assert re.search(r"^alertmanager: \d+ resources are valid", result.stdout, re.MULTILINE)
 
 
 def test_a_release_is_written_by_one_command(

@@ -12,6 +12,8 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DeadLettersErase
 from messaging import QueuePolicy, Service, on_batch
 from monitor import dead_letters, notifications
+from monitor.backups import BackupAge
+from monitor.certificates import ProxyCertificates, https_hosts
 from monitor.erasure import erase
 from monitor.http_api import create_api
 from monitor.settings import Settings
@@ -58,6 +60,15 @@ def build(settings: Settings) -> Service:
     retention = dead_letters.Retention(service.database, timedelta(days=settings.retention_days))
     service.background("retention", retention.run)
     service.background("renaming", lambda: dead_letters.rename(service.database))
+    service.metrics.add_collector(
+        BackupAge(service.metrics.families, settings.backup_record, settings.backup_max_age_hours)
+    )
+    if settings.proxy_address is not None:
+        certificates = ProxyCertificates(
+            service.metrics.families, settings.proxy_address, https_hosts(settings.certificate_urls)
+        )
+        service.metrics.add_collector(certificates)
+        service.background("certificates", certificates.run)
     service.gauge(
         "dead_letters_open", "Dead letters that wait for a decision.", "queue", dead_letters.open_by_queue
     )
