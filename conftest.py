@@ -43,7 +43,7 @@ Memory (`tests/fixtures/memory.py`)
     `as_in_an_image`   variables for a process that finds none of the packages that images do not have.
 
 `tests/fixtures/property_tests.py` has no fixture: it says how Hypothesis runs. Nor has `tests/fixtures/authorities.py`: it has
-clients of HTTP share what they read from the disk. `tests/fixtures/openapi/fuzzing.py` has `fuzz`, which asks a running service
+clients of HTTP share what they read from the disk; `tests/fixtures/patience.py` has them wait for a busy machine. `tests/fixtures/openapi/fuzzing.py` has `fuzz`, which asks a running service
 for everything that its OpenAPI document lets one ask. `tests/fixtures/commands/brandctl.py` has `Operator`, which runs
 `brandctl` as somebody at a shell would: in a process of its own, a copy of one that has loaded the command (`forking.py` beside
 it). In `tests/fixtures/orchestrator` and `tests/fixtures/models/model_writing.py` is what it takes to have cycles and articles
@@ -61,6 +61,7 @@ pytest_plugins = [
     "tests.fixtures.databases",
     "tests.fixtures.free_ports",
     "tests.fixtures.memory",
+    "tests.fixtures.patience",
     "tests.fixtures.property_tests",
     "tests.fixtures.models.real_model",
 ]

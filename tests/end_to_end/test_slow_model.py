@@ -82,7 +82,7 @@ class Stack:
     def end(self, name: str, how: signal.Signals) -> None:
         process = self.children[name].process
         os.killpg(process.pid, how) if os.getpgid(process.pid) == process.pid else process.send_signal(how)
-        process.wait(30)
+        process.wait(60)
 
     async def ready(self) -> None:
         await asyncio.to_thread(services.wait_until_ready, list(self.children.values()), self.addresses)

@@ -71,7 +71,7 @@ async def api(make_database: MakeDatabase, broker_urls: dict[str, str]) -> Async
             base_url=f"http://127.0.0.1:{service.port}",
             headers={"X-Service-Key": KEY},
             trust_env=False,
-            timeout=20,
+            timeout=60,
         ) as client,
     ):
         yield client

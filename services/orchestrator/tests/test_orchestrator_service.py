@@ -40,7 +40,7 @@ class Backbone:
         """So many messages of a queue, in order of arrival."""
         source = await self._channel.get_queue(queue, ensure=False)
         taken: list[dict[str, Any]] = []
-        async with asyncio.timeout(40), source.iterator() as messages:
+        async with asyncio.timeout(60), source.iterator() as messages:
             async for message in messages:
                 await message.ack()
                 taken.append(json.loads(message.body))
@@ -99,7 +99,7 @@ async def process(
         cleanup.callback(started.terminate)
         client = await cleanup.enter_async_context(
             httpx.AsyncClient(
-                base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=10
+                base_url=f"http://127.0.0.1:{port}", headers={"X-Service-Key": SERVICE_KEY}, timeout=60
             )
         )
         await eventually(lambda: _ready(client))

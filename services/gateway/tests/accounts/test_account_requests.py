@@ -232,7 +232,7 @@ async def test_it_is_told_whether_anything_was_sent(api: httpx.AsyncClient, othe
 
     await connect(api, other)
     other.answers["POST /api/v1/statuses"] = late
-    unknown = await ask(api, post(seconds=0.3))
+    unknown = await ask(api, post(seconds=2.0))
     heard.set()
     assert (unknown.status_code, unknown.json()["type"]) == (424, "call.no_answer")
     await connect(api, other, settings={"url": "http://127.0.0.1:9"})
