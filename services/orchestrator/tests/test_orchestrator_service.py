@@ -25,6 +25,7 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublished, ResearchCompleted, ResearchFailed, SocialPosted
 from envelope.message import encode
 from tests.fixtures.kilns import SOURCES
+from tests.fixtures.memory import memory_of
 
 SERVICE_KEY = "test-service-key-0123456789"
 
@@ -121,7 +122,7 @@ async def test_three_keywords_go_the_whole_way_with_exactly_one_message_each(
     resting_memory: int,
 ) -> None:
     service, client = process
-    assert service.memory_info().rss < resting_memory
+    assert memory_of(service.pid) < resting_memory
     (await client.put("/v1/brands/daily-grind", json={"name": "The Daily Grind"})).raise_for_status()
     keywords = ["cold brew", "pour over", "espresso"]
     accepted = await client.post("/v1/brands/daily-grind/research", json={"keywords": keywords})

@@ -15,7 +15,6 @@ from typing import Any
 import aio_pika
 import asyncpg
 import httpx
-import psutil
 import pytest
 from yarl import URL
 
@@ -23,6 +22,7 @@ from chassis.testing import eventually
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand.payloads import SocialCreate
 from tests.fixtures.databases import Roles
+from tests.fixtures.memory import memory_of
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_it_starts_idles_lean_and_stops_when_asked(
         try:
             _wait_until_ready(process, url)
             httpx.get(url).raise_for_status()
-            assert psutil.Process(process.pid).memory_info().rss < resting_memory
+            assert memory_of(process.pid) < resting_memory
         finally:
             process.terminate()
             assert process.wait(60) == 0
