@@ -77,7 +77,7 @@ def test_the_time_of_a_busy_child_is_counted_while_it_runs_and_after_it_ended() 
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         before = accounting.cpu_seconds([parent.pid])
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while accounting.cpu_seconds([parent.pid]) - before < 0.2:
             assert time.monotonic() < deadline
         assert parent.stdout is not None
