@@ -251,7 +251,7 @@ async def test_the_reaper_leaves_a_brand_alone_that_someone_decides_about(
 
     async with orchestrator_database.transaction() as holder:
         await store.lock_brands_of(holder.connection, [cycle.correlation_id], [])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             assert await housekeeping(orchestrator_database).look_after_stalled() == 0
 
     assert await housekeeping(orchestrator_database).look_after_stalled() == 1
