@@ -28,6 +28,8 @@ _ASKING_SECONDS: Final = 5.0
 """For whose an API key is: somebody waits for the answer."""
 _MOST_ANSWERED: Final = 2_000_000
 _READING_SECONDS: Final = 10.0
+_CHECKING_SECONDS: Final = 3.0
+"""For whether a picture is there: the step that wants to know has little time."""
 _MOST_BYTES_OF_A_PICTURE: Final = 10_000_000
 _MORE_SECONDS: Final = 30.0
 """That a post may take beyond the time of its channel: who it is for, and whether it may go out."""
@@ -94,11 +96,11 @@ def _orchestrator(service: Service, settings: Settings) -> ServiceClient | None:
     return client
 
 
-def _pages(service: Service, settings: Settings) -> ServiceClient | None:
+def _pages(service: Service, settings: Settings, seconds: float) -> ServiceClient | None:
     if settings.pages_url is None:
         return None
     peer = Peer("the publisher", settings.pages_url, "PAGES_URL", None)
-    client = ServiceClient(peer, timeout_seconds=_READING_SECONDS, max_bytes=_MOST_BYTES_OF_A_PICTURE)
+    client = ServiceClient(peer, timeout_seconds=seconds, max_bytes=_MOST_BYTES_OF_A_PICTURE)
     service.closes(client)
     return client
 
@@ -123,7 +125,9 @@ def _sender(
         door,
         FeedUrls.under(settings.public_url),
         standing=standing,
-        pictures=PublishedPictures(_pages(service, settings)),
+        pictures=PublishedPictures(
+            _pages(service, settings, _READING_SECONDS), _pages(service, settings, _CHECKING_SECONDS)
+        ),
         due=due,
         patience=Patience(settings.post_pauses, most_attempts),
     )
