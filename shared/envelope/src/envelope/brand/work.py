@@ -53,7 +53,7 @@ def work_ids_of(payload: Payload, correlation_id: str | None) -> tuple[UUID, ...
         case SocialPosted() | SocialFailed():
             return (announcing_id(payload.brand_slug, payload.content_id, payload.platform),)
         case PostSend():
-            return (_id("post", payload.brand_slug, payload.post_id),)
+            return (sending_id(payload.brand_slug, payload.post_id),)
         case _:
             return ()
 
@@ -94,6 +94,11 @@ def publishing_id(brand_slug: str, content_id: UUID, target: str) -> UUID:
 def announcing_id(brand_slug: str, content_id: UUID, channel: str) -> UUID:
     """Of the first post about an article on one channel, as `social.create` calls it."""
     return _id("announce", brand_slug, content_id, channel)
+
+
+def sending_id(brand_slug: str, post_id: UUID) -> UUID:
+    """Of one post to a channel elsewhere."""
+    return _id("post", brand_slug, post_id)
 
 
 def _id(*names: object) -> UUID:
