@@ -9,7 +9,7 @@ from chassis.http.client import Peer
 from chassis.http.introspection import callers_by_key
 from envelope import DeadLetterResolved
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import DeadLettersErase
+from envelope.brand.payloads import DeadLettersErase, WorkFinished
 from messaging import QueuePolicy, Service, on_batch
 from monitor import dead_letters, notifications
 from monitor.backups import BackupAge
@@ -29,6 +29,7 @@ def build(settings: Settings) -> Service:
     service.consume(
         "monitor-commands",
         on_batch(dead_letters.resolve, DeadLetterResolved),
+        on_batch(dead_letters.close_finished, WorkFinished),
         on_batch(erase, DeadLettersErase),
         # Nobody waits for it, and of a flood that is sent again word comes from each of its letters.
         policy=QueuePolicy(max_batch_size=300, max_batch_timeout=0.2),

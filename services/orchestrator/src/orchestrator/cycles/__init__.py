@@ -7,6 +7,7 @@ from orchestrator.cycles.domain import (
     BRAND_RESEARCH,
     CycleId,
     ReusedKeyError,
+    distinct_among,
     fold_duplicates,
 )
 from orchestrator.cycles.facts import readable
@@ -38,6 +39,7 @@ __all__ = [
     "begin_cycle_in",
     "cancel_writing",
     "cycle_routes",
+    "distinct_among",
     "fold_duplicates",
     "give_turns",
     "load_keywords",

@@ -1,7 +1,7 @@
 """What an event teaches about a keyword, and what follows from it. Pure: no I/O, no clock, no randomness."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
@@ -233,6 +233,16 @@ def fold_duplicates(keywords: Iterable[tuple[str, Priority]]) -> dict[str, Prior
     for keyword, priority in keywords:
         first.setdefault(fold(keyword), (keyword, priority))
     return dict(first.values())
+
+
+def distinct_among(
+    keywords: Sequence[str], each: Sequence[bool | None], *, otherwise: bool
+) -> frozenset[str]:
+    """Those of the keywords, each as it came first, that are subjects of their own; `each` says so of them one by one, or is empty."""
+    first: dict[str, tuple[str, bool]] = {}
+    for keyword, given in zip(keywords, each or (None,) * len(keywords), strict=True):
+        first.setdefault(fold(keyword), (keyword, otherwise if given is None else given))
+    return frozenset(keyword for keyword, is_distinct in first.values() if is_distinct)
 
 
 def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) -> Keyword:  # noqa: PLR0911  (one for each event)

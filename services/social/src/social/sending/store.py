@@ -112,9 +112,9 @@ async def wait(connection: Connection, post_id: UUID, *, text: str | None = None
 
 
 async def begin_anew(connection: Connection, post_id: UUID) -> None:
-    """Has it looked for once more which account it is for."""
+    """Has it looked for once more which account it is for. Which command failed to is kept until it is out."""
     await connection.execute(
-        "update channel_posts set state = 'new', reason = '', detail = '', ended_by = null where post_id = $1",
+        "update channel_posts set state = 'new', reason = '', detail = '' where post_id = $1",
         post_id,
     )
 

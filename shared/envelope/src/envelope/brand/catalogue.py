@@ -57,5 +57,6 @@ CATALOGUE: Final = Catalogue(
         event("cycle.completed", payloads.CycleCompleted, producers=_BRAIN, for_others=True),
         event("drafts.waiting", payloads.DraftsWaiting, producers=_BRAIN, for_others=True),
         event("dead_letter.recorded", payloads.DeadLetterRecorded, producers=("monitor",)),
+        command("work.finished", payloads.WorkFinished, to="monitor", producers=("orchestrator", "social")),
     ),
 )

@@ -311,3 +311,18 @@ class DeadLetterRecorded(Payload):
     keyword: Keyword | None = None
     content_id: UUID | None = None
     target: Name | None = None
+    work_ids: tuple[UUID, ...] = Field(default=(), max_length=20)
+    """The pieces of work that the message was about, by `envelope.brand.work`; another command may do them."""
+
+
+class WorkFinished(Payload):
+    """A piece of work is done, so that no dead letter of a message about it needs a replay, if that was sent `covers_until` then.
+
+    `finished_by` is the command that did it, where that is known.
+    """
+
+    brand_slug: BrandSlug
+    work_id: UUID
+    covers_until: AwareDatetime
+    finished_at: AwareDatetime
+    finished_by: UUID | None = None
