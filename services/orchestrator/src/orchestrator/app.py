@@ -17,6 +17,7 @@ from envelope.brand.payloads import (
     ContentPublishFailed,
     ContentRefused,
     CycleCompleted,
+    DatabaseFellBack,
     DeadLetterRecorded,
     DraftsWaiting,
     ResearchCompleted,
@@ -30,7 +31,15 @@ from orchestrator.accounts import Watching
 from orchestrator.api import KnownCallers, http_api
 from orchestrator.brands import EXTRACTIVE, MODEL, QuietPeriods
 from orchestrator.computing import Computing
-from orchestrator.cycles import Housekeeping, Releases, note_waits, route, waiting
+from orchestrator.cycles import (
+    AnswerConfirmation,
+    Housekeeping,
+    Releases,
+    note_commit_losses,
+    note_waits,
+    route,
+    waiting,
+)
 from orchestrator.erasure import EVERYBODY, Accounts, Reminders, note_receipts
 from orchestrator.links import Asking, Checking
 from orchestrator.outside import Announcements, let_go
@@ -104,6 +113,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
             DeadLetterRecorded,
         ),
         on_batch(note_waits, ResearchWaiting),
+        on_batch(note_commit_losses, DatabaseFellBack),
         on_batch(partial(note_receipts, has_gateway=settings.gateway_url is not None), BrandErased),
         on_batch(let_go, AuditCompleted, CycleCompleted, DraftsWaiting),
     )
@@ -148,6 +158,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
     )
     service.background("housekeeping", housekeeping.run)
     service.background("quiet_hours", QuietPeriods(service.database).run)
+    service.background("answers", AnswerConfirmation(service.database).run)
     service.background("releases", Releases(service.database, settings.room).run)
     returns = Returns(service.database, after=settings.stall_after, longest_sleep=settings.longest_sleep)
     service.background("returns", returns.run)

@@ -1,6 +1,8 @@
 """Batches of keywords: how they begin, what follows from each event, how far they are."""
 
+from orchestrator.cycles.answer_confirmation import AnswerConfirmation
 from orchestrator.cycles.begin import begin_cycle, begin_cycle_in
+from orchestrator.cycles.commit_losses import note_commit_losses
 from orchestrator.cycles.control import cancel_writing, write_again
 from orchestrator.cycles.domain import (
     BRAND_ARTICLES,
@@ -25,6 +27,7 @@ __all__ = [
     "BRAND_WAITS",
     "DEFAULT_ROOM",
     "LARGER_BODIES",
+    "AnswerConfirmation",
     "Cycle",
     "CycleId",
     "Housekeeping",
@@ -42,6 +45,7 @@ __all__ = [
     "give_turns",
     "load_keywords",
     "lock_brand",
+    "note_commit_losses",
     "note_waits",
     "readable",
     "route",

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
+from hashlib import sha256
 from typing import NewType, TypeAlias, assert_never
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from envelope.brand.payloads import (
     ContentPublishFailed,
     ContentRefused,
     DeadLetterRecorded,
+    KnownPost,
     Priority,
     ResearchCompleted,
     ResearchFailed,
@@ -39,6 +41,8 @@ DRAFT_REJECTED = "rejected"
 CANCELLED = Setback("cancelled", refused=True)
 """A refusal, so that no dead letter outweighs it, and for the version before, which knows nothing of cancelled cycles."""
 
+_MOST_CHANNELS = 20
+"""Of one command."""
 BRAND_ARTICLES = 16
 """Of one brand that are being written or queued for it at a time, unless the settings say otherwise."""
 BRAND_RESEARCH = 64
@@ -161,9 +165,9 @@ def ask_again(
 ) -> SecondRequest | None:
     """What a keyword that nobody answered for asks once more; None if it has done so, or if somebody else asked for the stage.
 
-    Research and writing cost something: the second request has the id of the first, so whoever has or had that one does nothing
-    twice. Publishing and posting are answered from what is there, whichever command asks. The second request has a new id, because
-    who has carried out the first, and whose answer is lost, takes a copy of it for a duplicate and answers nothing.
+    Research, publishing and posting are answered from what is there, whichever command asks. The second request has a new id, because
+    who has carried out the first, and whose answer is lost, takes a copy of it for a duplicate and answers nothing. Writing costs
+    something, and its outcome stands in this database beside the command: its second request has the id of the first.
 
     `article` is what is stored of the keyword's article, None while there is none.
     """
@@ -177,9 +181,44 @@ def ask_again(
             return SecondRequest(_promote(keyword, keyword.published_url, article, None), stage, None)
         case KeywordState.QUEUED | KeywordState.WRITING if command is not None and command.stage is stage:
             messages = take_turn(keyword, name, priority, now=keyword.moved_at).messages
-            return SecondRequest(messages[0], stage, command.event_id) if messages else None
+            same = command.event_id if stage is Stage.WRITING else None
+            return SecondRequest(messages[0], stage, same) if messages else None
         case _:
             return None
+
+
+def content_id_of(cycle_id: UUID, position: int, research_id: UUID) -> ContentId:
+    """The id of a keyword's article: the same each time, so that no second page is made after this database has forgotten the first.
+
+    It is a UUIDv7 of the time in `research_id`.
+    """
+    digest = int.from_bytes(sha256(cycle_id.bytes + position.to_bytes(8)).digest()[:16])
+    time, variable = research_id.int >> 80 << 80, digest & (1 << 76) - 1
+    return ContentId(UUID(int=time | 7 << 76 | variable & ~(3 << 62) | 2 << 62))
+
+
+def confirm_posts(keyword: Keyword, article: ArticleContext, *, asked_since: datetime) -> SocialCreate | None:
+    """Asks once more for posts that may have been forgotten since then; None if there are none.
+
+    What was refused, failed or was rejected is not asked for again.
+    """
+    known = {post.platform: post.url for post in keyword.posts if post.url is not None}
+    waiting = {post.platform for post in keyword.posts if post.waits}
+    if keyword.promoted:
+        waiting.update(keyword.unanswered)
+    channels = tuple(dict.fromkeys((*(name for name in keyword.channels if name in waiting), *known)))
+    if keyword.published_url is None or not channels:
+        return None
+    command = _promote(keyword, keyword.published_url, article, None)
+    return command.model_copy(
+        update={
+            "channels": channels[:_MOST_CHANNELS],
+            "known_posts": tuple(KnownPost(platform=name, post_url=url) for name, url in known.items())[
+                :_MOST_CHANNELS
+            ],
+            "asked_since": asked_since,
+        }
+    )
 
 
 def write_again(keyword: Keyword, name: str, *, now: datetime) -> Decision:

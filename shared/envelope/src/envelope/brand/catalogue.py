@@ -56,6 +56,11 @@ CATALOGUE: Final = Catalogue(
         event("audit.completed", payloads.AuditCompleted, producers=_BRAIN, for_others=True),
         event("cycle.completed", payloads.CycleCompleted, producers=_BRAIN, for_others=True),
         event("drafts.waiting", payloads.DraftsWaiting, producers=_BRAIN, for_others=True),
+        event(
+            "database.fell_back",
+            payloads.DatabaseFellBack,
+            producers=("publisher", "social"),
+        ),
         event("dead_letter.recorded", payloads.DeadLetterRecorded, producers=("monitor",)),
     ),
 )

@@ -1,6 +1,5 @@
 """The database fails over to a standby that was behind: the last commits are gone, the broker's messages stay acknowledged."""
 
-import os
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -17,8 +16,6 @@ from faults.playing.stack import AUDIT_OF_ROWS, Keyword, Seen, Stack
 from faults.playing.world import OUTAGES, World
 
 _FAULT: Final = "failed over"
-_WANTED: Final = "LOSES_POSTS"
-"""Of the environment."""
 _PER_SECOND: Final = 5
 _AT_EACH_STAGE: Final = 6
 """Keywords whose page, and as many whose post, are under way when the standby hears the last of it."""
@@ -37,22 +34,11 @@ class Ending:
     """As stored: empty where it has none."""
 
 
-def why_left_out() -> str | None:
-    """Why the matrix goes without it; None if somebody asks for it all the same."""
-    if os.environ.get(_WANTED):
-        return None
-    return (
-        "a keyword may end without a post: nobody asks for what social has confirmed and then lost"
-        f" (docs/operations/fail-over.md); {_WANTED}=1 plays it all the same"
-    )
-
-
 @scenario(
     "asynchronous fail-over",
     "the database is killed and its standby takes over, without the last seconds of what the services have acknowledged",
     faults=(_FAULT,),
     own_nodes=True,
-    impossible=why_left_out,
 )
 async def asynchronous_fail_over(world: World) -> Outcome:
     database = world.servers.database
