@@ -13,3 +13,5 @@ create table answers_to_confirm (
     asked_since timestamptz not null,
     primary key (service, content_id)
 );
+-- Since when its posts may have been asked for by a transaction that this database has lost; null: since never, as far as is known.
+alter table keywords add column may_be_promoted_since timestamptz;

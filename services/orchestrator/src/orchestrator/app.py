@@ -36,6 +36,7 @@ from orchestrator.cycles import (
     Housekeeping,
     Releases,
     note_commit_losses,
+    note_own_loss,
     note_waits,
     route,
     waiting,
@@ -158,6 +159,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterAt] | None = 
     )
     service.background("housekeeping", housekeeping.run)
     service.background("quiet_hours", QuietPeriods(service.database).run)
+    service.on_commit_loss(note_own_loss)
     service.background("answers", AnswerConfirmation(service.database).run)
     service.background("releases", Releases(service.database, settings.room).run)
     returns = Returns(service.database, after=settings.stall_after, longest_sleep=settings.longest_sleep)

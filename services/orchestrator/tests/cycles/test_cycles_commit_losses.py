@@ -1,6 +1,7 @@
 """What publisher and social have answered and may have forgotten is asked for once more, and nothing else is."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -16,11 +17,12 @@ from envelope.brand.payloads import (
     SocialFailed,
     SocialPosted,
 )
-from messaging import Database
-from orchestrator.cycles import AnswerConfirmation, Cycle, note_commit_losses
+from messaging import CommitLoss, Database
+from orchestrator.cycles import AnswerConfirmation, Cycle, note_commit_losses, note_own_loss
 from orchestrator.cycles.domain import content_id_of
 from orchestrator.cycles.facts import KeywordState
 from tests.fixtures.orchestrator.cycles import (
+    ARTICLE,
     MessageOf,
     begin,
     handle,
@@ -115,7 +117,7 @@ async def test_posts_that_social_may_have_forgotten_are_asked_for_once_more_and_
     assert await ask(orchestrator_database) == 1
     first, second = await commands(orchestrator_database, "social.create")
     assert first["channels"] == ["feed", "mastodon", "telegram", "x"]
-    assert second["channels"] == ["telegram", "feed", "mastodon"]
+    assert second["channels"] == ["feed", "mastodon", "telegram"]
     assert {each["platform"]: each["post_url"] for each in second["known_posts"]} == {
         "feed": "https://example.com/feed",
         "mastodon": "https://example.com/mastodon",
@@ -240,6 +242,49 @@ async def test_a_draft_that_waits_for_a_person_is_not_published_by_a_loss(
     assert len(await commands(orchestrator_database, "content.publish")) == 1
 
 
+async def test_posts_that_are_announced_to_a_database_that_has_forgotten_asking_are_asked_for_with_the_page(
+    orchestrator_database: Database, message_of: MessageOf, promoted: tuple[Cycle, UUID]
+) -> None:
+    """The answers come again, or only now: without them nobody would ask social, which may have lost the posts."""
+    cycle, content_id = promoted
+    await execute(
+        orchestrator_database,
+        "update keywords set published_url = null, promoted = false, posts = '[]', state = 'publishing'",
+    )
+    platforms = ("feed", "mastodon", "telegram", "x")
+    for platform in platforms:
+        await handle(orchestrator_database, message_of(posted(content_id, platform), cycle.correlation_id))
+    published = ContentPublished(brand_slug="daily-grind", content_id=content_id, published_url=PAGE)
+    for _ in range(2):
+        await handle(orchestrator_database, message_of(published, cycle.correlation_id))
+    _, again = await commands(orchestrator_database, "social.create")
+    assert again["channels"] == list(platforms)
+    assert [each["platform"] for each in again["known_posts"]] == list(platforms)
+
+
+async def test_after_a_loss_of_its_own_posts_of_keywords_in_hand_may_be_out_and_others_are_not(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    """The request for them may be among the commits that are lost."""
+    first = await begin(orchestrator_database, "cold brew")
+    kept_until = datetime.now(UTC) - timedelta(minutes=1)
+    async with orchestrator_database.transaction() as tx:
+        await note_own_loss(CommitLoss(kept_until, datetime.now(UTC)), tx)
+    second = await begin(orchestrator_database, "pour over")
+    for cycle, keyword in ((first, "cold brew"), (second, "pour over")):
+        await handle(orchestrator_database, message_of(researched(keyword), cycle.correlation_id))
+        (row,) = await rows_of(orchestrator_database, cycle)
+        content_id = row.facts.content_id
+        assert content_id is not None
+        article = replace(ARTICLE, slug=keyword.replace(" ", "-"))
+        await write_article(orchestrator_database, content_id, article)
+        published = ContentPublished(brand_slug="daily-grind", content_id=content_id, published_url=PAGE)
+        await handle(orchestrator_database, message_of(published, cycle.correlation_id))
+    flagged, other = await commands(orchestrator_database, "social.create")
+    assert datetime.fromisoformat(flagged["asked_since"]) == kept_until
+    assert other["asked_since"] is None
+
+
 async def test_two_replicas_share_out_what_is_asked(
     orchestrator_database: Database, promoted: tuple[Cycle, UUID]
 ) -> None:
@@ -266,9 +311,10 @@ async def test_a_keyword_has_the_same_article_when_its_research_is_heard_of_for_
     assert len(set(before)) == 2
 
 
-def test_ids_of_articles_are_of_version_7_and_have_the_time_of_their_research() -> None:
-    research_id, cycle_id = new_event_id(), new_event_id()
-    content_id = content_id_of(cycle_id, 3, research_id)
-    assert (content_id.version, content_id.variant) == (7, research_id.variant)
-    assert content_id.int >> 80 == research_id.int >> 80
-    assert content_id != content_id_of(cycle_id, 4, research_id)
+def test_ids_of_articles_are_of_version_7_and_in_the_order_of_the_keywords() -> None:
+    cycle_id = new_event_id()
+    content_id = content_id_of(cycle_id, 3)
+    assert (content_id.version, content_id.variant) == (7, cycle_id.variant)
+    assert content_id.int >> 80 == (cycle_id.int >> 80) + 3
+    ids = [content_id_of(cycle_id, position) for position in range(1, 100)]
+    assert sorted(set(ids)) == ids

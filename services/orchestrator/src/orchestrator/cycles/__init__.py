@@ -2,7 +2,7 @@
 
 from orchestrator.cycles.answer_confirmation import AnswerConfirmation
 from orchestrator.cycles.begin import begin_cycle, begin_cycle_in
-from orchestrator.cycles.commit_losses import note_commit_losses
+from orchestrator.cycles.commit_losses import note_commit_losses, note_own_loss
 from orchestrator.cycles.control import cancel_writing, write_again
 from orchestrator.cycles.domain import (
     BRAND_ARTICLES,
@@ -46,6 +46,7 @@ __all__ = [
     "load_keywords",
     "lock_brand",
     "note_commit_losses",
+    "note_own_loss",
     "note_waits",
     "readable",
     "route",

@@ -15,7 +15,8 @@ import structlog
 from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import DatabaseFellBack
-from messaging import Transaction
+from messaging import CommitLoss, Transaction
+from orchestrator.cycles.overdue import UNDER_WAY
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +30,7 @@ _NOTE_POSTS: Final = """
     select 'social', k.content_id, $1::timestamptz
     from cycles as c join keywords as k using (cycle_id)
     where (c.ended_at is null or c.ended_at >= $2::timestamptz)
-      and k.promoted and k.content_id is not null and (k.moved_at >= $2::timestamptz or k.state = 'promoting')
+      and (k.promoted or k.posts <> '[]') and k.content_id is not null and (k.moved_at >= $2::timestamptz or k.state = 'promoting')
     on conflict (service, content_id) do update set asked_since = least(answers_to_confirm.asked_since, excluded.asked_since)
 """
 _NOTE_PAGES: Final = """
@@ -80,6 +81,17 @@ async def note_commit_losses(events: Sequence[DomainMessage[DatabaseFellBack]], 
             kept_until=kept_until.isoformat(),
             articles=int(status.split()[-1]),
         )
+
+
+async def note_own_loss(loss: CommitLoss, tx: Transaction) -> None:
+    """Notes which posts may have been asked for by commits that this database has lost: those of keywords in hand, and of no others."""
+    await tx.connection.execute(
+        f"""
+        update keywords set may_be_promoted_since = coalesce(may_be_promoted_since, $1)
+        where state in {UNDER_WAY} and not awaits_turn and not follows and not promoted
+        """,  # noqa: S608  (a constant)
+        loss.kept_until,
+    )
 
 
 async def note_late_answers(tx: Transaction, events: Sequence[DomainMessage[Any]]) -> None:

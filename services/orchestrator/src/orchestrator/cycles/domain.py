@@ -121,7 +121,9 @@ def decide(
                 assert_never(unreachable)
     if learned.generated and not keyword.generated and learned.published_url is None:
         messages.append(_publish(learned))
-    if learned.published_url and learned.unanswered and article and not learned.promoted:
+    # Answers to a request that nobody knows of are of one that this database has lost, and social may have lost them, too.
+    has_posts = learned.unanswered or _answers_that_stand(learned)
+    if learned.published_url and has_posts and article and not learned.promoted:
         published = event if isinstance(event, ContentPublished) else None
         messages.append(_promote(learned, learned.published_url, article, published))
         learned = replace(learned, promoted=True)
@@ -187,13 +189,13 @@ def ask_again(
             return None
 
 
-def content_id_of(cycle_id: UUID, position: int, research_id: UUID) -> ContentId:
+def content_id_of(cycle_id: UUID, position: int) -> ContentId:
     """The id of a keyword's article: the same each time, so that no second page is made after this database has forgotten the first.
 
-    It is a UUIDv7 of the time in `research_id`.
+    It is a UUIDv7 of the time in the id of the cycle, and some milliseconds later: articles of a cycle are in the order of its keywords.
     """
-    digest = int.from_bytes(sha256(cycle_id.bytes + position.to_bytes(8)).digest()[:16])
-    time, variable = research_id.int >> 80 << 80, digest & (1 << 76) - 1
+    digest = int.from_bytes(sha256(cycle_id.bytes + position.to_bytes(8)).digest()[:10])
+    time, variable = ((cycle_id.int >> 80) + position) << 80, digest & (1 << 76) - 1
     return ContentId(UUID(int=time | 7 << 76 | variable & ~(3 << 62) | 2 << 62))
 
 
@@ -202,23 +204,11 @@ def confirm_posts(keyword: Keyword, article: ArticleContext, *, asked_since: dat
 
     What was refused, failed or was rejected is not asked for again.
     """
-    known = {post.platform: post.url for post in keyword.posts if post.url is not None}
-    waiting = {post.platform for post in keyword.posts if post.waits}
-    if keyword.promoted:
-        waiting.update(keyword.unanswered)
-    channels = tuple(dict.fromkeys((*(name for name in keyword.channels if name in waiting), *known)))
-    if keyword.published_url is None or not channels:
+    asked = keyword.promoted and keyword.unanswered
+    if keyword.published_url is None or not (asked or _answers_that_stand(keyword)):
         return None
-    command = _promote(keyword, keyword.published_url, article, None)
-    return command.model_copy(
-        update={
-            "channels": channels[:_MOST_CHANNELS],
-            "known_posts": tuple(KnownPost(platform=name, post_url=url) for name, url in known.items())[
-                :_MOST_CHANNELS
-            ],
-            "asked_since": asked_since,
-        }
-    )
+    forgotten = replace(keyword, promoted=False)
+    return _promote(forgotten, keyword.published_url, article, None, asked_since=asked_since)
 
 
 def write_again(keyword: Keyword, name: str, *, now: datetime) -> Decision:
@@ -388,18 +378,34 @@ def _publish(keyword: Keyword) -> ContentPublish:
 
 
 def _promote(
-    keyword: Keyword, published_url: str, article: ArticleContext, published: ContentPublished | None
+    keyword: Keyword,
+    published_url: str,
+    article: ArticleContext,
+    published: ContentPublished | None,
+    *,
+    asked_since: datetime | None = None,
 ) -> SocialCreate:
+    """Asks for the posts that nobody has answered for; and for those, too, that somebody has, if nobody knows of the request."""
     assert keyword.content_id is not None
+    forgotten = () if keyword.promoted else _answers_that_stand(keyword)
+    known = tuple(KnownPost(platform=post.platform, post_url=post.url) for post in forgotten if post.url)
+    channels = dict.fromkeys((*keyword.unanswered, *(post.platform for post in forgotten)))
     return SocialCreate(
         brand_slug=keyword.brand_slug,
         content_id=keyword.content_id,
         article_context=article,
         published_url=published_url,
         brand_name=keyword.brand_name,
-        channels=keyword.unanswered,
+        channels=tuple(channels)[:_MOST_CHANNELS],
         approval=keyword.posts_approval,
         language=keyword.language,
         picture=published and published.picture,
         short_link=published.short_link if published and keyword.short_links else None,
+        known_posts=known[:_MOST_CHANNELS],
+        asked_since=asked_since or keyword.may_be_promoted_since,
     )
+
+
+def _answers_that_stand(keyword: Keyword) -> tuple[Post, ...]:
+    """Posts that are out, or wait for a person or their time: not those that were refused or rejected, or have failed."""
+    return tuple(post for post in keyword.posts if post.url is not None or post.waits)

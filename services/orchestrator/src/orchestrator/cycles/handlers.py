@@ -197,7 +197,7 @@ def _content_id(payload: RoutedEvent) -> UUID | None:
 
 def _fresh_content_id(row: KeywordRow, event: Event) -> ContentId:
     if isinstance(event.payload, ResearchCompleted):
-        return content_id_of(row.cycle_id, row.position, event.payload.research_id)
+        return content_id_of(row.cycle_id, row.position)
     return ContentId(new_event_id())  # nobody needs it
 
 
