@@ -2,7 +2,7 @@
 
 from orchestrator.cycles.answer_confirmation import AnswerConfirmation
 from orchestrator.cycles.begin import begin_cycle, begin_cycle_in
-from orchestrator.cycles.commit_losses import note_commit_losses, note_own_loss
+from orchestrator.cycles.commit_losses import MARGIN, note_commit_losses, note_own_loss
 from orchestrator.cycles.control import cancel_writing, write_again
 from orchestrator.cycles.domain import (
     BRAND_ARTICLES,
@@ -27,6 +27,7 @@ __all__ = [
     "BRAND_WAITS",
     "DEFAULT_ROOM",
     "LARGER_BODIES",
+    "MARGIN",
     "AnswerConfirmation",
     "Cycle",
     "CycleId",

@@ -59,7 +59,7 @@ CATALOGUE: Final = Catalogue(
         event(
             "database.fell_back",
             payloads.DatabaseFellBack,
-            producers=("publisher", "social"),
+            producers=("research", "publisher", "social", "monitor"),
         ),
         event("dead_letter.recorded", payloads.DeadLetterRecorded, producers=("monitor",)),
     ),

@@ -17,7 +17,8 @@ SYNCHRONOUS_FAIL_OVER: Final = timedelta(minutes=2)
 """So old the row may be for a synchronous standby to have taken over. What is older may have come from a backup."""
 
 _SERVER: Final = """
-    select (select system_identifier::text from pg_control_system()) as system_identifier,
+    select (select system_identifier from pg_control_system()) || '/'
+               || (select oid from pg_database where datname = current_database()) as system_identifier,
            case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end as timeline,
            current_setting('synchronous_standby_names') <> ''
                and current_setting('synchronous_commit') not in ('off', 'local') as is_synchronous,

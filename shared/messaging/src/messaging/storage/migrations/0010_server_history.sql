@@ -2,6 +2,7 @@
 -- what this row had reached it with: what was committed after seen_at may be gone.
 create table server_history (
     only_row          boolean     primary key default true check (only_row),
+    -- That of the server, and the id of the database in it: a restored dump has another one.
     system_identifier text        not null,
     timeline          text        not null,
     seen_at           timestamptz not null,
