@@ -18,7 +18,8 @@ from envelope.brand.payloads import (
 )
 from messaging import Transaction
 from orchestrator.cycles import keyword_rows, store
-from orchestrator.cycles.domain import RoutedEvent, Turn, decide
+from orchestrator.cycles.commit_losses import note_late_answers
+from orchestrator.cycles.domain import RoutedEvent, Turn, content_id_of, decide
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
 from orchestrator.cycles.finished_work import report_finished_work
 from orchestrator.cycles.keyword_rows import KeywordRow
@@ -55,6 +56,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     if locked is None:
         _let_go(events)
         await _note_addresses(tx, events)
+        await note_late_answers(tx, events)
         return
     slugs, now = locked
     rows = await keyword_rows.load_keywords(tx.connection, names, content_ids)
@@ -74,7 +76,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
             row.facts,
             event.payload,
             now=now,
-            fresh_content_id=ContentId(new_event_id()),
+            fresh_content_id=_fresh_content_id(row, event),
             article=article,
             turn=turns.turn_of(row),
         )
@@ -98,6 +100,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     await report_finished_work(tx, everything, index.rows)
     # Before those are looked at that wait for an article of their subject: it stands once it has its address.
     await _note_addresses(tx, events)
+    await note_late_answers(tx, events)
     await give_turns(tx, turns.freed, room, now=now)
     if ended := {row.facts.brand_slug for row in changed.values() if row.facts.has_ended}:
         await tell_of_ends(tx, ended)
@@ -215,6 +218,12 @@ def _content_id(payload: RoutedEvent) -> UUID | None:
             return None
         case _:
             return payload.content_id
+
+
+def _fresh_content_id(row: KeywordRow, event: Event) -> ContentId:
+    if isinstance(event.payload, ResearchCompleted):
+        return content_id_of(row.cycle_id, row.position)
+    return ContentId(new_event_id())  # nobody needs it
 
 
 def _let_go(events: Sequence[Event]) -> None:

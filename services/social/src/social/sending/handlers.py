@@ -186,6 +186,7 @@ class Sender:
             brand_slug=post.brand_slug,
             subject=f"post on {post.account} about “{post.material.story.title}”",
             prepared=prepared,
+            may_be_there=post.may_be_out_since is not None,
         )
         return _Outgoing(effect, way.steps(prepared, self._pictures), way.seconds)
 
