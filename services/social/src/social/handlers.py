@@ -87,7 +87,10 @@ class Handlers:
                 correlation_id=message.correlation_id,
             )
             for message, plan in zip(messages, plans, strict=True)
-            if plan.post is not None and message.payload.approval == EVERYTHING
+            if plan.post is not None
+            and message.payload.approval == EVERYTHING
+            # A person has seen it, and it was out, before the database lost it.
+            and not domain.is_known_in_feed(message.payload)
         ]
         return await hold(
             tx.connection, wanted, [plan.post.content_id for plan in plans if plan.post is not None]

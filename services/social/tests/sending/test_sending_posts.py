@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -11,6 +12,7 @@ import structlog
 from chassis.http.client import Peer, ServiceClient
 from chassis.testing import eventually
 from envelope.brand.payloads import Picture, SocialCreate
+from envelope.brand.work import sending_id
 from receipts import NotSent
 from services.social.tests.sending.conftest import Networks, Orchestrator
 from social.sending import pictures
@@ -149,6 +151,10 @@ async def test_only_what_failed_is_tried_again_then_parked_and_retried_by_a_pers
     assert [each.status_code for each in again] == [200, 200]
     assert await told(social, 1) == {"mastodon": f"{networks.mastodon.url}/@acme/1"}
     assert [len(each.accepted) for each in networks.all] == [1, 1, 0]
+    # Its dead letter is done with; of the other post, which went out at once, there is nothing to say.
+    [report] = await social.commands("monitor-commands", 1)
+    sent = str(sending_id("daily-grind", UUID(failed["post_id"])))
+    assert (report["type"], report["work_id"]) == ("work.finished", sent)
     late = await social.api.post(f"/v1/posts/{failed['post_id']}/retry")
     assert (late.status_code, "has not failed" in late.json()["detail"]) == (409, True)
 

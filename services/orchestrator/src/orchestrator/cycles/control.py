@@ -15,6 +15,7 @@ from orchestrator.brands import Brand, UnknownBrandError, find_brand
 from orchestrator.cycles import domain, keyword_rows, store
 from orchestrator.cycles.domain import CANCELLED
 from orchestrator.cycles.facts import Command, Stage
+from orchestrator.cycles.finished_work import await_repeated
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.store import Cycle
 from orchestrator.cycles.turns import Room, give_turns
@@ -92,6 +93,8 @@ async def write_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> UUI
     """Sends a keyword's article to the writers once more, by a new command, whose id is returned. Its brand's lock must be held."""
     decision = domain.write_again(row.facts, row.keyword, now=now)
     (event_id,) = [tx.send(each, correlation_id=row.correlation_id) for each in decision.messages]
+    for payload in decision.messages:
+        await await_repeated(tx.connection, payload, row.correlation_id)
     command = Command(Stage.WRITING, event_id)
     await keyword_rows.save_keywords(tx.connection, [replace(row, facts=decision.keyword, command=command)])
     return event_id

@@ -18,8 +18,10 @@ from envelope.brand.payloads import (
 )
 from messaging import Transaction
 from orchestrator.cycles import keyword_rows, store
-from orchestrator.cycles.domain import RoutedEvent, Turn, decide
+from orchestrator.cycles.commit_losses import note_late_answers
+from orchestrator.cycles.domain import RoutedEvent, Turn, content_id_of, decide
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
+from orchestrator.cycles.finished_work import report_finished_work
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, NOTHING_IN_HAND, Room, Standing, give_turns, standings
 from orchestrator.ended_keywords import log_ended_keywords
@@ -46,11 +48,15 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     brand at the same time, and no decision is made on what another one is about to change.
     """
     names, content_ids = _mentioned(events)
-    locked = await store.lock_brands_of(tx.connection, [name[0] for name in names], content_ids)
+    locked = await store.lock_brands_of(
+        tx.connection, [name[0] for name in names], content_ids, _brands_of_publications(events)
+    )
+    everything = events
     events = await learn(tx, events)
     if locked is None:
         _let_go(events)
         await _note_addresses(tx, events)
+        await note_late_answers(tx, events)
         return
     slugs, now = locked
     rows = await keyword_rows.load_keywords(tx.connection, names, content_ids)
@@ -70,7 +76,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
             row.facts,
             event.payload,
             now=now,
-            fresh_content_id=ContentId(new_event_id()),
+            fresh_content_id=_fresh_content_id(row, event),
             article=article,
             turn=turns.turn_of(row),
         )
@@ -91,8 +97,10 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     _let_go(strange)
     await keyword_rows.save_keywords(tx.connection, list(changed.values()))
     await log_ended_keywords(each.as_ended for each in ends)
+    await report_finished_work(tx, everything, index.rows)
     # Before those are looked at that wait for an article of their subject: it stands once it has its address.
     await _note_addresses(tx, events)
+    await note_late_answers(tx, events)
     await give_turns(tx, turns.freed, room, now=now)
     if ended := {row.facts.brand_slug for row in changed.values() if row.facts.has_ended}:
         await tell_of_ends(tx, ended)
@@ -146,6 +154,10 @@ class _Index:
             self._by_content[row.facts.content_id] = row
         return row
 
+    @property
+    def rows(self) -> list[KeywordRow]:
+        return list(self._by_name.values())
+
     def find(self, event: Event) -> KeywordRow | None:
         row = None
         if (content_id := _content_id(event.payload)) is not None:
@@ -161,6 +173,19 @@ def _mentioned(events: Sequence[Event]) -> tuple[list[tuple[str, str]], list[UUI
     names = {name for event in events if (name := _name(event))}
     content_ids = {content_id for event in events if (content_id := _content_id(event.payload))}
     return sorted(names), sorted(content_ids)
+
+
+def _brands_of_publications(events: Sequence[Event]) -> list[str]:
+    """Whose publications the events are about: of an article whose cycle is gone nothing else leads to the brand."""
+    return sorted(
+        {
+            event.payload.brand_slug
+            for event in events
+            if isinstance(event.payload, ContentPublished | DeadLetterRecorded)
+            and event.payload.content_id is not None
+            and event.payload.brand_slug is not None
+        }
+    )
 
 
 async def _promotable(
@@ -193,6 +218,12 @@ def _content_id(payload: RoutedEvent) -> UUID | None:
             return None
         case _:
             return payload.content_id
+
+
+def _fresh_content_id(row: KeywordRow, event: Event) -> ContentId:
+    if isinstance(event.payload, ResearchCompleted):
+        return content_id_of(row.cycle_id, row.position)
+    return ContentId(new_event_id())  # nobody needs it
 
 
 def _let_go(events: Sequence[Event]) -> None:

@@ -152,7 +152,7 @@ async def save_keywords(connection: Connection, rows: Sequence[KeywordRow]) -> N
 
 
 _KEYWORD_COLUMNS = f"""
-    select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.promoted,
+    select k.cycle_id, k.position, k.keyword, k.research_id, k.content_id, k.generated, k.promoted, k.may_be_promoted_since,
            case when k.published_url is not null then coalesce(
                (select a.published_url from content as a where a.content_id = k.content_id), k.published_url) end as published_url,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
@@ -202,6 +202,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         language=row["language"],
         short_links=row["short_links"],
         promoted=row["promoted"],
+        may_be_promoted_since=row["may_be_promoted_since"],
         awaits_turn=row["awaits_turn"],
         follows=row["follows"],
         standing_id=row["standing_id"],

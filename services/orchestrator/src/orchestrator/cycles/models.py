@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from chassis.http.api import View
 from envelope.brand.payloads import Priority
-from orchestrator.cycles.domain import fold, fold_duplicates
+from orchestrator.cycles.domain import distinct_among, fold_duplicates
 from orchestrator.cycles.facts import Bucket, CycleState, KeywordState, percent
 from orchestrator.cycles.keyword_rows import PAGE, KeywordRow
 from orchestrator.cycles.store import Cycle
@@ -92,12 +92,7 @@ class ResearchRequest(RequestBody):
 
     def distinct_ones(self, *, distinct: bool = False) -> frozenset[str]:
         """Those of the keywords of `asked` that are subjects of their own; with `distinct`, those too that do not say."""
-        own = self.each_distinct or (None,) * len(self.keywords)
-        otherwise = distinct or self.distinct
-        first: dict[str, tuple[str, bool]] = {}
-        for keyword, given in zip(self.keywords, own, strict=True):
-            first.setdefault(fold(keyword), (keyword, otherwise if given is None else given))
-        return frozenset(keyword for keyword, is_distinct in first.values() if is_distinct)
+        return distinct_among(self.keywords, self.each_distinct, otherwise=distinct or self.distinct)
 
     def asked(self, priority: Priority | None = None) -> dict[str, Priority]:
         """Each keyword once, as it came first, with its priority; `priority` is that of those that have none of their own."""
@@ -152,6 +147,8 @@ class KeywordView(View):
     published_url: str | None
     has_standing_article: bool
     """Whether it ended with an article that stood on its subject, or says the same, instead of one of its own."""
+    distinct: bool
+    """Whether it was handed in as a subject of its own."""
     posts: tuple[PostView, ...]
     placements: tuple[PlacementView, ...]
     """How its article fares at the further targets of its brand."""
@@ -169,6 +166,7 @@ class KeywordView(View):
             content_id=facts.standing_id if facts.has_standing_article else facts.content_id,
             published_url=row.standing_url if facts.has_standing_article else facts.published_url,
             has_standing_article=facts.has_standing_article,
+            distinct=row.is_distinct,
             posts=tuple(
                 PostView(
                     platform=post.platform,

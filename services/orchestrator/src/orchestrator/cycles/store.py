@@ -221,9 +221,12 @@ async def cycles_page(
 
 
 async def lock_brands_of(
-    connection: Connection, correlation_ids: Sequence[str], content_ids: Sequence[UUID]
+    connection: Connection,
+    correlation_ids: Sequence[str],
+    content_ids: Sequence[UUID],
+    named: Sequence[str] = (),
 ) -> tuple[list[str], datetime] | None:
-    """Locks the brands that these belong to, in slug order, until the transaction ends.
+    """Locks the brands that these belong to, and those `named`, in slug order, until the transaction ends.
 
     Returns:
         The slugs of these brands, and the database's time once all locks are held; None if no brand of ours is concerned.
@@ -236,6 +239,8 @@ async def lock_brands_of(
                 select brand_slug from cycles where correlation_id = any ($1::text[])
                 union
                 select brand_slug from keywords join cycles using (cycle_id) where content_id = any ($2::uuid[])
+                union
+                select unnest($3::text[])
             )
             order by slug for no key update
         )
@@ -244,6 +249,7 @@ async def lock_brands_of(
         """,
         list(correlation_ids),
         list(content_ids),
+        list(named),
     )
     assert row is not None
     return None if row["slugs"] is None else (row["slugs"], row["now"])

@@ -113,6 +113,7 @@ class Scheduler:
                 priorities=schedule.priorities,
                 refresh=schedule.refresh,
                 submitted_by=f"schedule {schedule.name}",
+                distinct=schedule.distinct.intersection(keywords),
             ),
             self._room,
             together=False,

@@ -30,6 +30,7 @@ from social.sending import domain, store
 from social.sending.domain import Account, ChannelPost, State, Text
 from social.sending.due import DuePosts, send_next
 from social.sending.pictures import PublishedPictures
+from social.sending.reporting import report_sent
 from social.sending.standing import Held, Standing
 from social.urls import FeedUrls
 
@@ -185,6 +186,7 @@ class Sender:
             brand_slug=post.brand_slug,
             subject=f"post on {post.account} about “{post.material.story.title}”",
             prepared=prepared,
+            may_be_there=post.may_be_out_since is not None,
         )
         return _Outgoing(effect, way.steps(prepared, self._pictures), way.seconds)
 
@@ -226,6 +228,7 @@ class Sender:
         async def record(tx: Transaction) -> None:
             await store.end(tx.connection, post.post_id, State.POSTED, url=url)
             tell(tx, post, posted(self._urls, post, url), caused_by=message)
+            await report_sent(tx, post, message)
             log.info("post_is_out", **_named(post), url=url)
 
         return record
@@ -245,6 +248,7 @@ class Sender:
         await store.end(tx.connection, post.post_id, State.POSTED, url=url)
         tell(tx, post, posted(self._urls, post, url))
         log.info("post_is_out", **_named(post), url=url, confirmed=True)
+        await report_sent(tx, post)
 
 
 # -- what becomes of it, written down with what is told of it --------------------------------------------------------------
