@@ -83,7 +83,7 @@ class Scripts:
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=60,
         )
 
     def calls(self) -> str:

@@ -59,7 +59,7 @@ class Door:
     ) -> httpx.Response:
         """Over TLS, with a certificate that holds for the host."""
         trusted = ssl.create_default_context(cafile=str(self._authority))
-        async with httpx.AsyncClient(verify=trusted, timeout=30, trust_env=False) as client:
+        async with httpx.AsyncClient(verify=trusted, timeout=60, trust_env=False) as client:
             return await client.request(
                 method,
                 f"https://127.0.0.1:{self.port}{path}",
@@ -69,7 +69,7 @@ class Door:
             )
 
     async def ask_plainly(self, host: str, path: str) -> httpx.Response:
-        async with httpx.AsyncClient(timeout=30, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
             headers = {"Host": f"{host}.localhost"}
             return await client.get(f"http://127.0.0.1:{self._plain_port}{path}", headers=headers)
 

@@ -87,7 +87,7 @@ class Up:
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=60,
         )
 
     def calls(self) -> str:

@@ -164,7 +164,7 @@ def test_the_settings_that_services_share_are_all_known(overlay) -> None:
 
 def test_secrets_are_made_by_the_names_the_manifests_use() -> None:
     printed = subprocess.run(
-        [HOME / "secrets.sh", "--print", "somewhere"], check=True, capture_output=True, text=True, timeout=30
+        [HOME / "secrets.sh", "--print", "somewhere"], check=True, capture_output=True, text=True, timeout=60
     ).stdout
     secrets = list(yaml.safe_load_all(printed))
     assert list(schemas.problems(secrets)) == []
