@@ -409,7 +409,7 @@ async def test_what_became_of_old_due_times_is_forgotten(acme: Database, api: ht
 
     running = asyncio.create_task(scheduler.run())
     try:
-        await eventually(forgotten, within=20)
+        await eventually(forgotten)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

@@ -95,6 +95,21 @@ def asked_anew(
     return replace(receipt, kind=kind, account=account, subject=subject, prepared=prepared)
 
 
+def suspected(receipt: Receipt, steps: Sequence[Traits]) -> Receipt:
+    """A receipt that takes the place of one that the database has lost: its effect may be there.
+
+    An effect with one step that people see, and that can be looked up, is looked up first. Any other is in doubt: which of several
+    steps have had their effect nobody knows, and what made a step repeatable may have been lost with the receipt.
+    """
+    visible = [step for step in steps if not step.unseen]
+    if not visible:
+        return receipt
+    may_be_there = replace(receipt, state=State.UNKNOWN, step=visible[0].name)
+    if len(visible) == 1 and visible[0].looks and not visible[0].repeatable:
+        return may_be_there
+    return doubted(may_be_there, "the database has lost what was known of it, and it may be there")
+
+
 # -- what is to be done next -------------------------------------------------------------------------------------------
 
 

@@ -18,11 +18,13 @@ from envelope.brand.payloads import (
 )
 from messaging import Transaction
 from orchestrator.cycles import keyword_rows, store
-from orchestrator.cycles.domain import RoutedEvent, Turn, decide
+from orchestrator.cycles.commit_losses import note_late_answers
+from orchestrator.cycles.domain import RoutedEvent, Turn, content_id_of, decide
 from orchestrator.cycles.facts import Command, Keyword, KeywordState, Stage
 from orchestrator.cycles.finished_work import report_finished_work
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, NOTHING_IN_HAND, Room, Standing, give_turns, standings
+from orchestrator.ended_keywords import log_ended_keywords
 from orchestrator.outside import tell_of_ends
 from orchestrator.placements import learn, spread
 from orchestrator.writing import ContentId, article_contexts, mark_published
@@ -54,6 +56,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     if locked is None:
         _let_go(events)
         await _note_addresses(tx, events)
+        await note_late_answers(tx, events)
         return
     slugs, now = locked
     rows = await keyword_rows.load_keywords(tx.connection, names, content_ids)
@@ -62,6 +65,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
     turns = _Turns(slugs, await standings(tx.connection, slugs), room)
     changed: dict[RowKey, KeywordRow] = {}
     strange: list[Event] = []
+    ends: list[KeywordRow] = []
     for event in events:
         row = index.find(event)
         if row is None:
@@ -72,7 +76,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
             row.facts,
             event.payload,
             now=now,
-            fresh_content_id=ContentId(new_event_id()),
+            fresh_content_id=_fresh_content_id(row, event),
             article=article,
             turn=turns.turn_of(row),
         )
@@ -81,7 +85,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
             continue
         turns.note(row.facts, decision.keyword)
         if decision.keyword.has_ended and not row.facts.has_ended:
-            _note_end(row, decision.keyword)
+            ends.append(replace(row, facts=decision.keyword))
         command = row.command
         for payload in decision.messages:
             event_id = tx.send(payload, caused_by=event, correlation_id=row.correlation_id)
@@ -92,9 +96,11 @@ async def route(events: Sequence[Event], tx: Transaction, *, room: Room = DEFAUL
         )
     _let_go(strange)
     await keyword_rows.save_keywords(tx.connection, list(changed.values()))
+    await log_ended_keywords(each.as_ended for each in ends)
     await report_finished_work(tx, everything, index.rows)
     # Before those are looked at that wait for an article of their subject: it stands once it has its address.
     await _note_addresses(tx, events)
+    await note_late_answers(tx, events)
     await give_turns(tx, turns.freed, room, now=now)
     if ended := {row.facts.brand_slug for row in changed.values() if row.facts.has_ended}:
         await tell_of_ends(tx, ended)
@@ -214,18 +220,10 @@ def _content_id(payload: RoutedEvent) -> UUID | None:
             return payload.content_id
 
 
-def _note_end(row: KeywordRow, ended: Keyword) -> None:
-    log.info(
-        "keyword_ended",
-        brand=ended.brand_slug,
-        keyword=row.keyword,
-        cycle_id=str(row.cycle_id),
-        correlation_id=row.correlation_id,
-        content_id=None if ended.content_id is None else str(ended.content_id),
-        state=ended.state,
-        reason=ended.reason,
-        url=ended.published_url,
-    )
+def _fresh_content_id(row: KeywordRow, event: Event) -> ContentId:
+    if isinstance(event.payload, ResearchCompleted):
+        return content_id_of(row.cycle_id, row.position)
+    return ContentId(new_event_id())  # nobody needs it
 
 
 def _let_go(events: Sequence[Event]) -> None:

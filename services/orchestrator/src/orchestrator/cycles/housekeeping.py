@@ -21,6 +21,7 @@ from orchestrator.cycles.facts import Command, KeywordState, Stage
 from orchestrator.cycles.finished_work import await_repeated, forget_awaited
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.turns import DEFAULT_ROOM, Room, give_overlooked_turns, next_release
+from orchestrator.ended_keywords import log_ended_keywords
 from orchestrator.outside import tell_of_ends
 from orchestrator.writing import article_contexts, delete_old_workflows, stored_outcomes
 
@@ -86,6 +87,7 @@ class Housekeeping:
                 for row in rows
             ]
             await keyword_rows.save_keywords(tx.connection, looked_after)
+            await log_ended_keywords(each.as_ended for each in looked_after if each.facts.has_ended)
             await tell_of_ends(tx, slugs)
         for row in looked_after:
             log.warning(

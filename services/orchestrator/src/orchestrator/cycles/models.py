@@ -122,6 +122,8 @@ class PostView(View):
     url: Annotated[str, Field(examples=["http://127.0.0.1:8013/feeds/daily-grind/0197a3c4"])]
     state: Literal["posted", "page_taken_down", "page_deleted"]
     """Whether the page that it leads to can be seen."""
+    posted_at: datetime | None
+    """When the word of it came; null: it came to a version that did not keep the time."""
 
 
 class KeywordView(View):
@@ -170,6 +172,7 @@ class KeywordView(View):
                     platform=post.platform,
                     url=post.url,
                     state=_post_state(row),
+                    posted_at=row.times.posts.get(post.platform),
                 )
                 for post in facts.posts
                 if post.url is not None
@@ -209,48 +212,6 @@ class KeywordsView(View):
         return cls(
             items=tuple(KeywordView.of(row) for row in page),
             next=page[-1].position if len(rows) > limit else None,
-        )
-
-
-class FoundKeywordView(KeywordView):
-    """A keyword of any cycle, and where it belongs."""
-
-    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
-    cycle_id: UUID
-    correlation_id: str
-    """In every log line, message and dead letter of its cycle."""
-    priority: Priority
-    accepted_at: datetime
-    """When its cycle was handed in."""
-    moved_at: datetime
-    """When it came into its present state."""
-
-
-class FoundKeywordsView(View):
-    """Keywords of the latest cycle first."""
-
-    items: tuple[FoundKeywordView, ...]
-    next: Annotated[str | None, Field(examples=["0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f.12"])]
-    """Send it as `after` to get the next page; null on the last one."""
-
-    @classmethod
-    def of(cls, rows: Sequence[KeywordRow], limit: int) -> Self:
-        """`rows` are those of the page, and one more if there are more."""
-        page = rows[:limit]
-        return cls(
-            items=tuple(
-                FoundKeywordView(
-                    **dict(KeywordView.of(row)),
-                    brand_slug=row.facts.brand_slug,
-                    cycle_id=row.cycle_id,
-                    correlation_id=row.correlation_id,
-                    priority=row.priority,
-                    accepted_at=row.accepted_at or row.facts.moved_at,
-                    moved_at=row.facts.moved_at,
-                )
-                for row in page
-            ),
-            next=f"{page[-1].cycle_id}.{page[-1].position}" if len(rows) > limit else None,
         )
 
 

@@ -110,6 +110,8 @@ class NewCycle:
     """Whether articles that stand on the keywords are written anew."""
     distinct: frozenset[str] = frozenset()
     """Those of the keywords that are subjects of their own, whatever they fold with."""
+    submitted_by: str | None = None
+    """The name of the caller's key, or what of the brand's own begins it."""
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
@@ -120,8 +122,8 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
     begun = await connection.fetchval(
         """
         insert into cycles
-            (cycle_id, correlation_id, brand_slug, priority, target, channels, idempotency_key, request_digest)
-        select $1, $2, slug, $4, target, channels, $5, $6 from brands where slug = $3
+            (cycle_id, correlation_id, brand_slug, priority, target, channels, idempotency_key, request_digest, submitted_by)
+        select $1, $2, slug, $4, target, channels, $5, $6, $7 from brands where slug = $3
         on conflict (brand_slug, idempotency_key) do nothing
         returning true
         """,
@@ -131,6 +133,7 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
         cycle.priority,
         cycle.idempotency_key,
         cycle.request_digest,
+        cycle.submitted_by,
     )
     if not begun:
         return False

@@ -179,6 +179,7 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
         ),
         None,
     ),
+    (payloads.DatabaseFellBack(service="research", kept_until=_START - timedelta(minutes=1)), None),
     (
         payloads.DeadLetterRecorded(
             **_SUBJECT,

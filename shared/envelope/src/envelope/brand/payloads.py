@@ -174,10 +174,20 @@ class ArticleContext(Payload):
     )
 
 
+class KnownPost(Payload):
+    """A post that was announced: its channel as `social.create` called it, and where it can be seen."""
+
+    platform: Name
+    post_url: HttpUrl
+
+
 class SocialCreate(Payload):
     """Tell the brand's channels about the article; with `approval` for `everything`, once a person has seen each post.
 
     With a `short_link`, posts elsewhere lead there, each with its mark behind it, so that who comes from where is counted.
+
+    A command that asks again after `social` has lost commits names the posts that were announced as `known_posts`: these are not made again.
+    Of the others something may be out since `asked_since`, and is looked for first.
     """
 
     brand_slug: BrandSlug
@@ -190,6 +200,8 @@ class SocialCreate(Payload):
     picture: Picture | None = None
     language: Annotated[str, StringConstraints(min_length=1, max_length=35), WITHOUT_NUL] | None = None
     short_link: HttpUrl | None = None
+    known_posts: tuple[KnownPost, ...] = Field(default=(), max_length=20)
+    asked_since: AwareDatetime | None = None
 
 
 class LinkRegister(Payload):
@@ -297,6 +309,13 @@ class DraftsWaiting(Payload):
     posts: Annotated[int, Field(ge=0)] = 0
     since: AwareDatetime
     held_up: bool = False
+
+
+class DatabaseFellBack(Payload):
+    """A standby that was behind, or a backup, has taken the place of the service's database: what was committed after `kept_until` may be gone."""
+
+    service: Name
+    kept_until: AwareDatetime
 
 
 class DeadLetterRecorded(Payload):
