@@ -9,8 +9,8 @@ from chassis.http.client import Peer, ServiceClient, UnavailableError
 from chassis.http.introspection import KeysKeptElsewhere
 from chassis.http.service_key import Pair, PairKeys
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import PostSend, SocialCreate, SocialErase
-from messaging import QueuePolicy, Service, on_batch, on_each
+from envelope.brand.payloads import DatabaseFellBack, PostSend, SocialCreate, SocialErase
+from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
 from receipts import Door
 from social.api import create_api
 from social.calendar import Repeats, Slots
@@ -20,7 +20,15 @@ from social.handlers import Handlers
 from social.http_api import create_app
 from social.reach import ReachLooks
 from social.review import Appointments, count_pending
-from social.sending import DuePosts, Patience, PublishedPictures, Sender, Standing, count_posts
+from social.sending import (
+    DuePosts,
+    Patience,
+    PublishedPictures,
+    Sender,
+    Standing,
+    count_posts,
+    note_loss,
+)
 from social.settings import Settings
 from social.urls import FeedUrls
 
@@ -62,6 +70,7 @@ def build(settings: Settings) -> Service:
         on_batch(erase, SocialErase),
         policy=policy,
     )
+    service.on_commit_loss(_tell_of_loss)
     feeds = create_app(service.database, urls, posts_per_page=settings.posts_per_page)
     pairs = [Pair("monitor", settings.monitor_to_social_key, READ_BY_MONITOR)]
     callers = PairKeys(_callers(orchestrator, settings), pairs)
@@ -77,6 +86,11 @@ def build(settings: Settings) -> Service:
         "posts_elsewhere", "Posts on other platforms that are not out yet, by state.", "state", count_posts
     )
     return service
+
+
+async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:
+    await note_loss(tx.connection, loss.kept_until)
+    tx.send(DatabaseFellBack(service="social", kept_until=loss.kept_until))
 
 
 def _callers(orchestrator: ServiceClient | None, settings: Settings) -> Authorise:

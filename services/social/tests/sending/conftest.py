@@ -135,7 +135,7 @@ async def networks(gateway: Gateway) -> AsyncIterator[Networks]:
         playing(FakeMastodon(keeps_keys=False)) as mastodon,
         playing(FakeBluesky()) as bluesky,
         playing(FakeWebhook()) as webhook,
-        httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=30) as api,
+        httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=60) as api,
     ):
         yield Networks(api, mastodon, bluesky, webhook)
 

@@ -10,8 +10,9 @@ from uuid import UUID
 
 import structlog
 
+from chassis import Connection
 from chassis.database.pool import DatabaseUnavailableError
-from messaging import Database, Service, Transaction, Unprocessable, WaitFor
+from messaging import Database, Service, Transaction, Unprocessable, WaitFor, is_loss_unnoticed
 from receipts import domain, store
 from receipts.accounts import Clock, Fence
 from receipts.domain import Close, Doubt, Event, Identify, Look, Over, Receipt, Send, State, Traits, Wait
@@ -34,6 +35,7 @@ log = structlog.get_logger(__name__)
 
 MARGIN_SECONDS: Final = 5.0
 """Beyond the time of a step, for which its receipt is held: for what the database and the gateway take besides."""
+_LOSS_PAUSE: Final = timedelta(seconds=15)
 _CUT_SHORT_SECONDS: Final = 3.0
 """For writing down, at the end of a process, that nobody waited for an answer."""
 
@@ -178,7 +180,10 @@ class Receipts:
             if found is None:
                 if not first:
                     raise Unprocessable(f"{effect.subject}: brand {effect.brand_slug} was erased meanwhile")
-                await store.insert(tx.connection, _new(effect, steps))
+                await _demand_whole_history(tx.connection, effect)
+                new = _new(effect, steps)
+                if await store.insert(tx.connection, new) and new.state is not State.READY:
+                    await store.save(tx.connection, new)
                 found = await store.lock(tx.connection, effect.receipt_id)
                 assert found is not None
             receipt, now = found
@@ -464,6 +469,16 @@ async def _given_up(tx: Transaction, receipt: Receipt) -> None:
     )
 
 
+async def _demand_whole_history(connection: Connection, effect: Effect) -> None:
+    """Raises WaitFor: the database may have lost this effect's receipt, and the service has not found out yet what it lost."""
+    if await is_loss_unnoticed(connection):
+        raise WaitFor(
+            "database",
+            f"{effect.subject}: another server has taken the place of the database's, and what it lacks is not known yet",
+            after=_LOSS_PAUSE,
+        )
+
+
 def _clock_from(now: datetime) -> Clock:
     """The database's clock from a moment on at which it said what time it is."""
     read_at = monotonic()
@@ -478,7 +493,7 @@ def _times(step: Step) -> dict[str, timedelta]:
 
 
 def _new(effect: Effect, steps: Sequence[Traits]) -> Receipt:
-    return Receipt(
+    receipt = Receipt(
         receipt_id=effect.receipt_id,
         kind=effect.kind,
         account=effect.account,
@@ -487,6 +502,7 @@ def _new(effect: Effect, steps: Sequence[Traits]) -> Receipt:
         prepared=effect.prepared,
         steps=tuple(step.name for step in steps),
     )
+    return domain.suspected(receipt, steps) if effect.may_be_there else receipt
 
 
 def _anew(receipt: Receipt, effect: Effect) -> Receipt:

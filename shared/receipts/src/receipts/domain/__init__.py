@@ -29,7 +29,7 @@ from receipts.domain.events import (
     decide,
 )
 from receipts.domain.moves import Close, Doubt, Identify, Look, Move, Over, Send, Wait, take_up
-from receipts.domain.receipt import Receipt, State, Traits, asked_anew, doubted, has_settled
+from receipts.domain.receipt import Receipt, State, Traits, asked_anew, doubted, has_settled, suspected
 
 __all__ = [
     "MAX_LOOKS",
@@ -64,5 +64,6 @@ __all__ = [
     "give_up",
     "has_settled",
     "repeat",
+    "suspected",
     "take_up",
 ]

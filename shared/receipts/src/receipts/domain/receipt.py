@@ -1,6 +1,6 @@
 """A receipt, its states and its steps, and what several decisions do to it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -123,3 +123,18 @@ def finish_step(receipt: Receipt, remote: Mapping[str, Any]) -> Receipt:
         unanswered=None,
     )
     return further if set(receipt.steps) - set(done) else mark_confirmed(further)
+
+
+def suspected(receipt: Receipt, steps: Sequence[Traits]) -> Receipt:
+    """A receipt that takes the place of one that the database has lost: its effect may be there.
+
+    An effect with one step that people see, and that can be looked up, is looked up first. Any other is in doubt: which of several
+    steps have had their effect nobody knows, and what made a step repeatable may have been lost with the receipt.
+    """
+    visible = [step for step in steps if not step.unseen]
+    if not visible:
+        return receipt
+    may_be_there = replace(receipt, state=State.UNKNOWN, step=visible[0].name)
+    if len(visible) == 1 and visible[0].looks and not visible[0].repeatable:
+        return may_be_there
+    return doubted(may_be_there, "the database has lost what was known of it, and it may be there")
